@@ -1,0 +1,65 @@
+"""evaluate: score a saved model on a data set."""
+
+import json
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from smfh.commands.fit import report
+from smfh.commands.options import (
+    add_data_arguments,
+    add_metric_argument,
+    chosen_split,
+    dataset_source,
+    print_scores,
+)
+from smfh.hashing import load_hasher
+from smfh.metrics import AP_DEFINITIONS
+from smfh.study import direction_scores
+from smfh.types import InputError, together
+
+HELP = "score a saved model on a data set"
+EPILOG = """examples:
+  python -m smfh fit wiki --save wiki64.npz
+  python -m smfh evaluate wiki64.npz wiki
+  python -m smfh evaluate wiki64.npz wiki --split random --unseen-only"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL.npz", help="a model that `fit --save` wrote")
+    add_data_arguments(parser)
+    add_metric_argument(parser)
+    parser.add_argument(
+        "--unseen-only",
+        action="store_true",
+        help="search only the queries' own rows, encoded anew; the training items are not needed",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+
+
+def run(arguments: Namespace) -> None:
+    hasher, source, rows = together(
+        lambda: load_hasher(Path(arguments.model)),
+        lambda: dataset_source(arguments),
+        lambda: chosen_split(arguments),
+    )
+    data, split = source.load(rows, arguments.split_seed)
+    definition = AP_DEFINITIONS[arguments.ap]
+    if absent := [name for name in hasher.modalities if name not in data.modalities]:
+        raise InputError(
+            f"The model encodes {', '.join(absent)}; {data.name} has {', '.join(data.modalities)}."
+        )
+    if arguments.unseen_only:
+        scores = direction_scores(hasher, data, split, definition, protocols=["unseen"])
+        if arguments.json:
+            print(
+                json.dumps({"dataset": data.name, "method": hasher.method.name, "scores": scores}, indent=2)
+            )
+        else:
+            print_scores(scores, (("map_unseen", "mAP unseen"), ("chance_unseen", "chance")))
+        return
+    if data.take(split.train).fingerprint != hasher.trained_on:
+        raise InputError(
+            f"The model was trained on other rows than the training part of {data.name} with this split: "
+            "give the split and options that it was trained with, or --unseen-only."
+        )
+    report(hasher, data, split, definition, as_json=arguments.json)

@@ -1,0 +1,154 @@
+"""A fitted hasher and queries → a RetrievalResult, by either protocol."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from smfh.hamming import any_common, pack, rank
+from smfh.hashing import FittedHasher
+from smfh.metrics import (
+    AP_DEFINITIONS,
+    APDefinition,
+    average_precision,
+    chance,
+    precision_at,
+    precision_curve,
+    recall_curve,
+    tied_average_precision,
+)
+from smfh.types import (
+    BoolArray,
+    DistanceCounts,
+    FloatArray,
+    InputError,
+    IntArray,
+    MultimodalDataset,
+    Ranking,
+    RetrievalResult,
+    Scores,
+    Split,
+    Words,
+    unknown,
+)
+
+PROTOCOLS = {
+    "training": "The database is the training set with its learnt codes, as in the paper; "
+    "those codes have seen the labels.",
+    "unseen": "The database is the held-out items, encoded by the hash function of their own modality; "
+    "nothing of it was trained on. A query's own pair is among them.",
+}
+DEPTH = 1000  # answers kept for curves and galleries
+BLOCK_PAIRS = 1 << 22  # query–item pairs ranked at once
+FULL = AP_DEFINITIONS["full"]
+
+
+def evaluate(
+    hasher: FittedHasher,
+    data: MultimodalDataset,
+    split: Split,
+    source: str,
+    target: str,
+    protocol: str = "training",
+    definition: APDefinition = AP_DEFINITIONS["found"],
+) -> RetrievalResult:
+    """Search the `target` modality with every query of the `source` modality; relevant = shares a label."""
+    for modality in (source, target):
+        if modality not in hasher.functions:
+            raise unknown("modality", modality, hasher.functions)
+    if protocol not in PROTOCOLS:
+        raise unknown("protocol", protocol, PROTOCOLS)
+    queries = hasher.functions[source].encode(data.modalities[source][split.queries])
+    database, rows = searched(hasher, data, split, target, protocol)
+    ranking = search(queries, database, data.labels[split.queries], data.labels[rows], hasher.bits, rows)
+    scores, per_query = score(ranking, definition)
+    return RetrievalResult(
+        source=source,
+        target=target,
+        protocol=protocol,
+        bits=hasher.bits,
+        ranking=ranking,
+        average_precision=per_query,
+        precision_curve=precision_curve(ranking.relevance),
+        recall_curve=recall_curve(ranking.relevance, ranking.counts.total_relevant),
+        scores=scores,
+    )
+
+
+def searched(
+    hasher: FittedHasher, data: MultimodalDataset, split: Split, target: str, protocol: str
+) -> tuple[Words, IntArray]:
+    """The codes of the database and the rows of the data set that they stand for."""
+    if protocol == "unseen":
+        return hasher.functions[target].encode(data.modalities[target][split.queries]), split.queries
+    codes = hasher.database_codes[target]
+    if len(codes) != len(split.train):
+        raise InputError(
+            f"The model holds codes of {len(codes)} training items, the split has {len(split.train)}: "
+            "evaluate on the split that the model was trained on."
+        )
+    return codes, split.train
+
+
+def search(
+    queries: Words,
+    database: Words,
+    query_labels: BoolArray,
+    database_labels: BoolArray,
+    bits: int,
+    rows: IntArray,
+) -> Ranking:
+    """Rank all items for every query; keep the nearest, the counts by distance and the full AP."""
+    query_words, database_words = pack(query_labels), pack(database_labels)
+    parts = []
+    for block in _blocks(len(queries), len(database)):
+        order, distances = rank(queries[block], database)
+        relevance = np.take_along_axis(any_common(query_words[block], database_words), order, axis=1)
+        parts.append(
+            (
+                rows[order[:, :DEPTH]],
+                distances[:, :DEPTH],
+                relevance[:, :DEPTH],
+                _histogram(distances, np.ones_like(relevance), bits),
+                _histogram(distances, relevance, bits),
+                average_precision(relevance, np.count_nonzero(relevance, axis=1), FULL),
+            )
+        )
+    nearest, distances, relevance, items, relevant, full = map(np.concatenate, zip(*parts, strict=True))
+    return Ranking(nearest, distances, relevance, DistanceCounts(items, relevant), full)
+
+
+def _histogram(distances: IntArray, chosen: BoolArray, bits: int) -> IntArray:
+    """How many chosen items lie at each distance 0 … bits, a row a query."""
+    cells = distances + (bits + 1) * np.arange(len(distances))[:, None]
+    return np.bincount(cells[chosen], minlength=len(distances) * (bits + 1)).reshape(-1, bits + 1)
+
+
+def _blocks(queries: int, items: int) -> Iterator[slice]:
+    step = max(1, BLOCK_PAIRS // max(items, 1))
+    return (slice(start, start + step) for start in range(0, queries, step))
+
+
+def score(ranking: Ranking, definition: APDefinition) -> tuple[Scores, FloatArray]:
+    """Means over all queries, and the AP of each, by any definition; nothing is ranked anew."""
+    relevance, counts = ranking.relevance, ranking.counts
+    if definition.top is None:
+        per_query = ranking.full_average_precision
+    else:
+        per_query = average_precision(relevance, counts.total_relevant, definition)
+    tied = tied_average_precision(counts, definition)
+    random = chance(counts)
+    scores = Scores(
+        label=definition.label,
+        definition=definition.words,
+        formula=definition.formula,
+        mean_average_precision=float(per_query.mean()),
+        tie_aware=float(tied.expected.mean()),
+        best=float(tied.best.mean()),
+        worst=float(tied.worst.mean()),
+        chance=float(tied_average_precision(random, definition).expected.mean()),
+        precision_at_100=float(precision_at(relevance, min(100, relevance.shape[1])).mean()),
+        chance_precision=float(np.mean(random.relevant / np.maximum(random.items, 1))),
+        queries=len(per_query),
+        queries_without_relevant=counts.queries_without_relevant,
+    )
+    return scores, per_query

@@ -1,0 +1,81 @@
+"""Feature maps that a hash function carries with it: row scaling and RBF anchors."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from smfh.types import EPS, FloatArray, Matrix
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMap:
+    """x → xᵖ → x/‖x‖ → exp(−‖x − a‖² / 2σ²) for every anchor a; what is not asked for is left out."""
+
+    power: float = 1.0  # p
+    unit_rows: bool = False
+    anchors: FloatArray | None = None  # a, (anchors, dimensions), already scaled
+    width: float = 1.0  # σ
+
+    def __call__(self, X: Matrix) -> Matrix:
+        X = self.scale(X)
+        return X if self.anchors is None else rbf(X, self.anchors, self.width)
+
+    def scale(self, X: Matrix) -> Matrix:
+        """x → xᵖ → x/‖x‖; a row of zeros stays one."""
+        if self.power != 1.0:
+            X = element_power(X, self.power)
+        if self.unit_rows:
+            X = scale_rows(X, 1.0 / np.maximum(row_norms(X), EPS))
+        return X
+
+
+def fit_rbf(X: Matrix, scaling: FeatureMap, anchors: int, rng: np.random.Generator) -> FeatureMap:
+    """Draw anchors from the training rows; the width is the mean distance of an item to an anchor."""
+    scaled = scaling.scale(X)
+    drawn = scaled[np.sort(rng.choice(X.shape[0], size=min(anchors, X.shape[0]), replace=False))]
+    dense = np.asarray(drawn.toarray() if isinstance(drawn, sparse.csr_array) else drawn)
+    rows = scaled[rng.choice(X.shape[0], size=min(4096, X.shape[0]), replace=False)]
+    width = float(np.sqrt(squared_distances(rows, dense)).mean(dtype=np.float64))
+    return FeatureMap(scaling.power, scaling.unit_rows, dense, max(width, EPS))
+
+
+def element_power(X: Matrix, power: float) -> Matrix:
+    """x → xᵖ, element by element"""
+    if not isinstance(X, sparse.csr_array):
+        powered: FloatArray = np.power(X, power)
+        return powered
+    result = X.copy()
+    result.data = np.power(X.data, power)
+    return result
+
+
+def rbf(X: Matrix, anchors: FloatArray, width: float) -> FloatArray:
+    """exp(−‖x − a‖² / 2σ²)"""
+    K = squared_distances(X, anchors)
+    K *= X.dtype.type(-0.5 / width**2)
+    return np.exp(K, out=K)
+
+
+def squared_distances(X: Matrix, anchors: FloatArray) -> FloatArray:
+    """‖x‖² − 2 x·a + ‖a‖², at least 0"""
+    D: FloatArray = X @ anchors.T
+    D *= -2
+    D += (row_norms(X) ** 2)[:, None]
+    D += (row_norms(anchors) ** 2)[None, :]
+    return np.maximum(D, 0, out=D)
+
+
+def row_norms(X: Matrix) -> FloatArray:
+    squares = X.multiply(X).sum(axis=1) if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
+    norms: FloatArray = np.sqrt(squares)
+    return norms
+
+
+def scale_rows(X: Matrix, factors: FloatArray) -> Matrix:
+    """diag(factors) X"""
+    factors = factors.astype(X.dtype)
+    if sparse.issparse(X):
+        return sparse.csr_array(X.multiply(factors[:, None]))
+    scaled: FloatArray = X * factors[:, None]
+    return scaled

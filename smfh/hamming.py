@@ -1,0 +1,106 @@
+"""Packed codes, Hamming distances and rankings by them.
+
+A code is a row of ⌈bits/64⌉ words; the last word is padded with zeros, which no distance sees.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smfh.types import BoolArray, InputError, IntArray, Words
+
+WORD = 64
+BLOCK_PAIRS = 1 << 22  # pairs compared at once: 32 MB for their XORs, whatever the number of queries
+
+
+def pack(bits: BoolArray) -> Words:
+    """Rows of bits as rows of words; bit k of an item is bit k mod 64 of its word ⌊k/64⌋."""
+    if bits.ndim != 2 or bits.dtype != np.bool_:
+        raise InputError(
+            f"Bits to pack must be a boolean items × bits matrix; got {bits.dtype} of shape {bits.shape}."
+        )
+    octets = np.packbits(bits, axis=1, bitorder="little")
+    octets = np.pad(octets, ((0, 0), (0, -octets.shape[1] % 8)))
+    # "<u8": the same words on a machine of either byte order
+    return octets.view("<u8").astype(np.uint64, copy=False)
+
+
+def unpack(codes: Words, bits: int) -> BoolArray:
+    """The first `bits` bits of every row, so that unpack(pack(B), bits of B) = B."""
+    problems = _code_problems("codes", codes)
+    if not problems and not 0 <= bits <= codes.shape[1] * WORD:
+        problems.append(
+            f"Codes of {codes.shape[1]} words hold up to {codes.shape[1] * WORD} bits; {bits} were asked for."
+        )
+    if problems:
+        raise InputError(problems)
+    octets = np.ascontiguousarray(codes, dtype="<u8").view(np.uint8)
+    return np.unpackbits(octets, axis=1, count=bits, bitorder="little").view(np.bool_)
+
+
+def distances(queries: Words, database: Words) -> NDArray[np.uint16]:
+    """d(q, i) = Σ_w popcount(q_w ⊕ i_w), as a queries × items matrix."""
+    _check_pair(queries, database)
+    result = np.zeros((len(queries), len(database)), dtype=np.uint16)
+    for block in _blocks(len(queries), len(database)):
+        for q, d in zip(queries[block].T, database.T, strict=True):
+            result[block] += np.bitwise_count(q[:, None] ^ d)
+    return result
+
+
+def rank(queries: Words, database: Words, top: int | None = None) -> tuple[IntArray, NDArray[np.uint16]]:
+    """The `top` nearest items of every query and their distances, nearest first; None: all items.
+
+    Equal distances keep database order. Both results are (queries, min(top, items)).
+    """
+    if top is not None and top < 1:
+        raise InputError(f"A ranking needs at least one place; got top={top}. Use None for all items.")
+    _check_pair(queries, database)
+    depth = len(database) if top is None else min(top, len(database))
+    order = np.empty((len(queries), depth), dtype=np.int32)
+    nearest = np.empty((len(queries), depth), dtype=np.uint16)
+    for block in _blocks(len(queries), len(database)):
+        d = distances(queries[block], database)
+        # stable: ties keep database order, so runs agree; on 16 bits it is a radix sort
+        order[block] = np.argsort(d, axis=1, kind="stable")[:, :depth]
+        nearest[block] = np.take_along_axis(d, order[block], axis=1)
+    return order, nearest
+
+
+def any_common(queries: Words, database: Words) -> BoolArray:
+    """True where ⋁_w (q_w ∧ i_w ≠ 0): two rows share a set bit; queries × items.
+
+    On packed labels this is relevance: two items share a label.
+    """
+    _check_pair(queries, database)
+    result = np.zeros((len(queries), len(database)), dtype=np.bool_)
+    for block in _blocks(len(queries), len(database)):
+        for q, d in zip(queries[block].T, database.T, strict=True):
+            result[block] |= (q[:, None] & d) != 0
+    return result
+
+
+def _blocks(queries: int, items: int) -> Iterator[slice]:
+    """Slices of queries that meet at most BLOCK_PAIRS items together, or one query at a time."""
+    step = max(1, BLOCK_PAIRS // max(items, 1))
+    return (slice(start, start + step) for start in range(0, queries, step))
+
+
+def _code_problems(what: str, codes: Words) -> list[str]:
+    if codes.ndim != 2 or codes.dtype != np.uint64:
+        return [
+            f"The {what} must be packed rows of uint64 (see pack); got {codes.dtype} of shape {codes.shape}."
+        ]
+    return []
+
+
+def _check_pair(queries: Words, database: Words) -> None:
+    problems = _code_problems("queries", queries) + _code_problems("database", database)
+    if not problems and queries.shape[1] != database.shape[1]:
+        problems.append(
+            f"Queries of {queries.shape[1]} words cannot be compared with a database of "
+            f"{database.shape[1]}; encode both with as many bits."
+        )
+    if problems:
+        raise InputError(problems)

@@ -1,0 +1,20 @@
+"""The methods, one a file, and METHODS, where each is entered once."""
+
+from smfh.hashing.hasher import FittedHasher, HashFunction, HashMethod
+from smfh.hashing.registry import METHODS, make_method, preset
+from smfh.hashing.smfh import SMFH
+from smfh.hashing.smfh_plus import SMFHPlus
+from smfh.hashing.storage import load_hasher, save_hasher
+
+__all__ = [
+    "METHODS",
+    "SMFH",
+    "FittedHasher",
+    "HashFunction",
+    "HashMethod",
+    "SMFHPlus",
+    "load_hasher",
+    "make_method",
+    "preset",
+    "save_hasher",
+]

@@ -1,0 +1,26 @@
+"""METHODS: every method is entered here once, and so gets its command, controls and tests."""
+
+from smfh.hashing.hasher import HashMethod
+from smfh.hashing.smfh import SMFH
+from smfh.hashing.smfh_plus import SMFHPlus
+from smfh.types import InputError, parameters, unknown
+
+METHODS: dict[str, type[HashMethod]] = {method.name: method for method in (SMFHPlus, SMFH)}
+
+
+def make_method(name: str, **fields: object) -> HashMethod:
+    """The method of this name with these parameters; what is not given keeps its default."""
+    if name not in METHODS:
+        raise unknown("method", name, METHODS)
+    known = parameters(METHODS[name])
+    if strange := [field for field in fields if field not in known]:
+        raise InputError(f"{name} has no parameter {', '.join(strange)}; there are {', '.join(known)}.")
+    return METHODS[name](**fields)
+
+
+def preset(name: str, choice: str) -> dict[str, object]:
+    """The parameters of a method's named preset."""
+    presets = METHODS[name].presets
+    if choice not in presets:
+        raise unknown(f"preset of {name}", choice, presets)
+    return dict(presets[choice])

@@ -1,0 +1,308 @@
+"""SMFH+: the idea of SMFH made scale-free, with guaranteed descent and a discrete finish.
+
+    O = Σ_t λ_t ‖X_t − Y U_tᵀ‖² + α Tr(Yᵀ(I − A)Y)
+        + μ Σ_t { ‖Y − H_t‖² + η Tr(W_tᵀX_tᵀ(I − A)X_tW_t) + γ ‖W_t‖² } + β/(N r) ‖YᵀY − T‖²
+
+over U_t ≥ 0, 0 ≤ Y ≤ 1, W_t and b_t, with H_t = X_tW_t + 1b_tᵀ, A = F Fᵀ the degree-normalised label graph
+on all N items, and T = N/4 (11ᵀ + I): the YᵀY of balanced, independent bits. Each step lowers O: U by a
+ratio step, Y by the root of a cubic, W and b in closed form. Then Y is made binary, and single bits are
+flipped where that lowers O.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from smfh.features.maps import FeatureMap, fit_rbf
+from smfh.hashing.factorisation import (
+    LabelGraph,
+    RidgeSolver,
+    blas_threads,
+    correlate,
+    gram,
+    has_converged,
+    project,
+    reconstruction_error,
+    squared_norm,
+    update_basis,
+    weighted_gram,
+)
+from smfh.hashing.hasher import (
+    FittedHasher,
+    HashFunction,
+    check_method,
+    check_trainable,
+    modality_weights,
+    shared_codes,
+    training_dtype,
+)
+from smfh.types import BoolArray, FloatArray, Matrix, MultimodalDataset, OnStep, TrainingStep, parameter
+
+SCALING = FeatureMap(power=0.5, unit_rows=True)
+NOISE = 0.1  # share of randomness in the start
+BASIS_STEPS = 5  # ratio steps of U in a round of refinement
+CANDIDATES = 100  # partitions of the classes that compete for each bit of the start
+
+
+@dataclass(frozen=True)
+class SMFHPlus:
+    """Scale-free SMFH on RBF features, refined to binary codes."""
+
+    name: ClassVar[str] = "smfh-plus"
+    title: ClassVar[str] = "SMFH+"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+        {
+            "kernel": MappingProxyType({"anchors": 500, "ridge": 0.01}),
+            "linear": MappingProxyType({"anchors": 0, "ridge": 0.05}),
+        }
+    )
+
+    bits: int = parameter(64, "r", 1, 1024, "Length of the code.")
+    graph_weight: float = parameter(25.0, "α", 0.0, 1e6, "Pull between items with common labels.", "log")
+    projection_weight: float = parameter(25.0, "μ", 0.0, 1e6, "Weight of the hash functions' fit.", "log")
+    modality_weights: tuple[float, ...] = parameter(
+        (), "λ", 0.0, 1.0, "Share of each modality's reconstruction, summing to 1; equal if none given."
+    )
+    orthogonality_weight: float = parameter(
+        200.0, "β", 0.0, 1e6, "Balances the bits and keeps them apart.", "log"
+    )
+    smoothness: float = parameter(1e-3, "η", 0.0, 1e6, "Label smoothness of the hash functions.", "log")
+    ridge: float = parameter(0.01, "γ", 1e-9, 1e6, "Shrinks the hash functions.", "log")
+    anchors: int = parameter(
+        500, "a", 0, 10_000, "RBF anchors drawn from the training items; 0: linear features."
+    )
+    iterations: int = parameter(
+        30, "T", 1, 10_000, "Stop the descent after so many iterations at the latest."
+    )
+    rounds: int = parameter(3, "R", 0, 100, "Rounds of discrete refinement.")
+    tolerance: float = parameter(
+        0.0, "ε", 0.0, 1.0, "Stop when the objective changes by less than this share; 0 never does.", "log"
+    )
+    seed: int = parameter(0, "seed", 0, 2**32 - 1, "The same seed gives the same codes.")
+
+    def __post_init__(self) -> None:
+        check_method(self, self.modality_weights)
+
+    def fit(self, train: MultimodalDataset, on_step: OnStep | None = None) -> FittedHasher:
+        """Descend, then refine, on all rows of `train`, which become the database."""
+        check_trainable(self, train, self.modality_weights)
+        with blas_threads(len(train)):
+            started = perf_counter()
+            rng = np.random.default_rng(self.seed)
+            maps = {t: self.feature_map(X, rng) for t, X in train.modalities.items()}
+            X = {t: maps[t](train.modalities[t]) for t in maps}
+            problem = Problem(self, X, train.labels, modality_weights(self.modality_weights, train))
+            start = problem.start(rng, training_dtype(train))
+            trace: list[TrainingStep] = []
+            for iteration, (phase, state) in enumerate(self.states(problem, start, trace), start=1):
+                trace.append(TrainingStep(iteration, problem.terms(state), perf_counter() - started, phase))
+                if on_step is not None:
+                    on_step(trace[-1])
+        thresholds = state.Y.mean(axis=0, dtype=np.float64).astype(state.Y.dtype)
+        return FittedHasher(
+            method=self,
+            functions={
+                t: HashFunction(t, train.modalities[t].shape[1], maps[t], state.W[t], thresholds - state.b[t])
+                for t in X
+            },
+            database_codes=shared_codes(tuple(X), state.Y > thresholds),
+            trace=trace,
+            trained_on=train.fingerprint,
+            bases=state.U,
+        )
+
+    def feature_map(self, X: Matrix, rng: np.random.Generator) -> FeatureMap:
+        return fit_rbf(X, SCALING, self.anchors, rng) if self.anchors else SCALING
+
+    def states(
+        self, problem: "Problem", state: "State", trace: list[TrainingStep]
+    ) -> Iterator[tuple[str, "State"]]:
+        """Every state that training passes through, with the phase it belongs to."""
+        for _ in range(self.iterations):
+            state = problem.descend(state)
+            yield "descent", state
+            if has_converged(trace, self.tolerance):
+                break
+        for _ in range(self.rounds):
+            state = problem.refine(problem.binarise(state))
+            yield "refinement", state
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The unknowns, with the products that every step shares."""
+
+    Y: FloatArray  # (items, bits)
+    U: Mapping[str, FloatArray]  # (dimensions, bits)
+    W: Mapping[str, FloatArray]  # (dimensions, bits)
+    b: Mapping[str, FloatArray]  # (bits,)
+    XtY: Mapping[str, FloatArray]
+    YtY: FloatArray
+
+
+class Problem:
+    """O for given data: what stays the same during a fit, and the steps that lower it."""
+
+    def __init__(
+        self, method: SMFHPlus, X: Mapping[str, Matrix], labels: BoolArray, weights: Mapping[str, float]
+    ) -> None:
+        self.method, self.X, self.labels, self.weights = method, X, labels, weights
+        self.items, self.bits = len(labels), method.bits
+        dtype = np.result_type(*(x.dtype for x in X.values()))
+        self.graph = LabelGraph.of(labels, dtype).normalised()
+        self.squared = {t: squared_norm(X[t]) for t in X}
+        self.means = {t: np.asarray(X[t].mean(axis=0, dtype=np.float64)).ravel() for t in X}
+        self.solvers = {
+            t: RidgeSolver(
+                gram(X[t]) - self.items * np.outer(self.means[t], self.means[t]),
+                self.graph.scatter(X[t]),
+                method.smoothness,
+                method.ridge,
+            )
+            for t in X
+        }
+        self.target = self.items / 4 * (np.ones((self.bits, self.bits)) + np.eye(self.bits))  # T
+        self.spread = method.orthogonality_weight / (self.items * self.bits)  # β/(N r)
+
+    def start(self, rng: np.random.Generator, dtype: Any) -> State:
+        """Y from the labels, with noise; U uniform; W and b from Y."""
+        Y = (1 - NOISE) * label_codes(self.labels, self.bits, rng) + NOISE * rng.random(
+            (self.items, self.bits)
+        )
+        U = {t: rng.random((x.shape[1], self.bits)).astype(dtype) for t, x in self.X.items()}
+        return self.with_hash_functions(Y.astype(dtype), U)
+
+    def with_hash_functions(self, Y: FloatArray, U: Mapping[str, FloatArray]) -> State:
+        """W = (X_cᵀX_c + η Xᵀ(I − A)X + γI)⁻¹ X_cᵀY, b = mean of Y − XW, with X_c centred."""
+        XtY, YtY = correlate(self.X, Y), Y.T @ Y
+        mean = Y.mean(axis=0, dtype=np.float64)
+        W = {t: self.solvers[t].solve(self.centred(t, XtY, mean)) for t in self.X}
+        b = {t: (mean - self.means[t] @ W[t]).astype(Y.dtype) for t in self.X}
+        return State(Y, U, W, b, XtY, YtY)
+
+    def centred(self, t: str, XtY: Mapping[str, FloatArray], mean: FloatArray) -> FloatArray:
+        """X_cᵀY = XᵀY − N x̄ ȳᵀ"""
+        centred: FloatArray = XtY[t] - self.items * np.outer(self.means[t], mean)
+        return centred
+
+    def update_bases(self, state: State, steps: int = 1) -> dict[str, FloatArray]:
+        U = dict(state.U)
+        for _ in range(steps):
+            U = {t: update_basis(state.XtY[t], U[t], state.YtY) for t in U}
+        return U
+
+    def descend(self, state: State) -> State:
+        """U, then Y, then W and b; none of them raises O."""
+        U = self.update_bases(state)
+        return self.with_hash_functions(self.update_codes(state, U), U)
+
+    def update_codes(self, state: State, U: Mapping[str, FloatArray]) -> FloatArray:
+        """Y ← min(Y ∘ z, 1), z the positive root of q z³ + h z = B⁺, with c = 2β/(N r) and
+
+        B = Σ_t X_t(λ_tU_t + μW_t) + μ Σ_t 1b_tᵀ + α A Y + c Y T,
+        h = Σ_t λ_t Y U_tᵀU_t + (n_t μ + α) Y + B⁻,
+        q = c Y (YᵀY): it minimises a bound that touches O at Y, so O cannot rise.
+        """
+        from smfh.hashing.kernels import cubic_step
+
+        method, Y, c = self.method, state.Y, 2 * self.spread
+        alpha, mu = Y.dtype.type(method.graph_weight), method.projection_weight
+        P = project(self.X, {t: self.weights[t] * U[t] + Y.dtype.type(mu) * state.W[t] for t in U})
+        P += alpha * self.graph.attract(Y)
+        YG = Y @ weighted_gram(U, self.weights)
+        YC = Y @ (Y.dtype.type(c) * state.YtY)
+        offset = Y.dtype.type(mu) * np.sum(list(state.b.values()), axis=0)
+        return cubic_step(Y, P, YG, YC, offset, self.diagonal(Y), c * self.items / 4)
+
+    def diagonal(self, Y: FloatArray) -> FloatArray:
+        """n_t μ + α, where an item without labels has no graph term."""
+        quadratic = len(self.X) * self.method.projection_weight
+        return (quadratic + self.method.graph_weight * self.graph.degrees).astype(Y.dtype)
+
+    def binarise(self, state: State) -> State:
+        """Y = [Y > mean of its column]; U and W follow."""
+        Y = (state.Y > state.Y.mean(axis=0, dtype=np.float64)).astype(state.Y.dtype)
+        return self.with_hash_functions(Y, state.U)
+
+    def refine(self, state: State) -> State:
+        """A few steps of U, one sweep of single-bit flips, then W and b: each lowers O and keeps Y binary."""
+        U = self.update_bases(state, BASIS_STEPS)
+        return self.with_hash_functions(self.flip_bits(state, U), U)
+
+    def flip_bits(self, state: State, U: Mapping[str, FloatArray]) -> FloatArray:
+        """Every bit in turn, flipped where that lowers O, with FᵀY and YᵀY − T kept up to date."""
+        from smfh.hashing.kernels import flip_bits_inplace
+
+        method, Y, F = self.method, state.Y.copy(), self.graph.factors
+        mu = Y.dtype.type(method.projection_weight)
+        linear = project(self.X, {t: self.weights[t] * U[t] + mu * state.W[t] for t in U})
+        linear += mu * np.sum(list(state.b.values()), axis=0)
+        flip_bits_inplace(
+            Y,
+            linear,
+            weighted_gram(U, self.weights).astype(np.float64),
+            self.diagonal(Y),
+            F.data,
+            F.indices,
+            F.indptr,
+            (F.T @ Y).astype(np.float64),
+            state.YtY - self.target,
+            method.graph_weight,
+            self.spread,
+        )
+        return Y
+
+    def terms(self, state: State) -> dict[str, float]:
+        """Every part of O, weighted; none needs another pass over X."""
+        method, solvers = self.method, self.solvers
+        U, W, XtY, YtY = state.U, state.W, state.XtY, state.YtY
+        mu, mean = method.projection_weight, state.Y.mean(axis=0, dtype=np.float64)
+        centred_YtY = YtY - self.items * np.outer(mean, mean)
+        return {
+            **{
+                f"reconstruction ({t})": self.weights[t]
+                * reconstruction_error(self.squared[t], U[t], XtY[t], YtY)
+                for t in U
+            },
+            "graph": method.graph_weight * self.graph.energy(state.Y),
+            **{
+                f"projection ({t})": mu * solvers[t].error(W[t], self.centred(t, XtY, mean), centred_YtY)
+                for t in W
+            },
+            "smoothness": mu * method.smoothness * sum(solvers[t].roughness(W[t]) for t in W),
+            "ridge": mu * method.ridge * sum(squared_norm(W[t]) for t in W),
+            "orthogonality": self.spread * squared_norm(YtY - self.target),
+        }
+
+
+def label_codes(labels: BoolArray, bits: int, rng: np.random.Generator) -> FloatArray:
+    """For each item the mean code of its classes; an item without labels starts at ½."""
+    counts = labels.sum(axis=1, keepdims=True)
+    codes = labels.astype(np.float64) @ class_codes(labels.sum(axis=0), bits, rng)
+    means: FloatArray = np.where(counts > 0, codes / np.maximum(counts, 1), 0.5)
+    return means
+
+
+def class_codes(sizes: FloatArray, bits: int, rng: np.random.Generator) -> FloatArray:
+    """A binary code per class, bits balanced over items, classes far apart.
+
+    Each bit is the best of some random partitions into halves: it should cut where the codes so far are
+    close, Σ_{a,b} 2^−d(a,b), and leave as many items on as off.
+    """
+    classes = len(sizes)
+    codes = np.zeros((classes, bits))
+    closeness = 1 - np.eye(classes)
+    share = sizes / max(sizes.sum(), 1)
+    for k in range(bits):
+        halves = rng.permuted(np.tile(np.arange(classes) % 2, (CANDIDATES, 1)), axis=1)
+        together = halves @ closeness * halves + (1 - halves) @ closeness * (1 - halves)
+        imbalance = np.abs(halves @ share - 0.5)
+        score = together.sum(axis=1) / max(closeness.sum(), 1e-300) + imbalance
+        codes[:, k] = halves[np.argmin(score)]
+        closeness *= np.where(codes[:, k, None] == codes[None, :, k], 1.0, 0.5)
+        closeness /= max(closeness.max(), 1e-300)
+    return codes

@@ -1,0 +1,132 @@
+"""A fitted hasher as one .npz file: a JSON header and plain arrays, checked on the way in."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smfh.features.maps import FeatureMap
+from smfh.hashing.hasher import FittedHasher, HashFunction, HashMethod
+from smfh.hashing.registry import make_method
+from smfh.npz import Array, read_npz, write_npz
+from smfh.types import InputError, TrainingStep
+
+FORMAT, VERSION = "smfh-hasher", 1
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def save_hasher(hasher: FittedHasher, path: Path) -> None:
+    """Everything that encoding, searching and looking at the model need; no training data."""
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "method": hasher.method.name,
+        "parameters": asdict(hasher.method),  # type: ignore[call-overload]
+        "trained_on": hasher.trained_on,
+        "trace": [asdict(step) for step in hasher.trace],
+        "modalities": [
+            {
+                "name": name,
+                "dimensions": function.dimensions,
+                "power": function.feature_map.power,
+                "unit_rows": function.feature_map.unit_rows,
+                "width": function.feature_map.width,
+            }
+            for name, function in hasher.functions.items()
+        ],
+    }
+    arrays: dict[str, Array] = {"header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)}
+    # numbered, not named: a modality's name may hold anything
+    for number, (name, function) in enumerate(hasher.functions.items()):
+        arrays[f"{number}.projection"] = function.projection
+        arrays[f"{number}.thresholds"] = function.thresholds
+        arrays[f"{number}.codes"] = hasher.database_codes[name]
+        if function.feature_map.anchors is not None:
+            arrays[f"{number}.anchors"] = function.feature_map.anchors
+        if name in hasher.bases:
+            arrays[f"{number}.basis"] = hasher.bases[name]
+    write_npz(path, arrays)
+
+
+def load_hasher(path: Path) -> FittedHasher:
+    """The hasher that was saved there, or an InputError that lists what is wrong with the file."""
+    arrays = read_npz(path)
+    try:
+        header = json.loads(arrays["header"].tobytes())
+        if header["format"] != FORMAT or header["version"] != VERSION:
+            raise InputError(
+                f"{path.name} is a {header['format']} of version {header['version']}; "
+                f"this program reads {FORMAT} of version {VERSION}."
+            )
+        method = make_method(header["method"], **_tuples(header["parameters"]))
+        about = {str(entry["name"]): (number, entry) for number, entry in enumerate(header["modalities"])}
+        if problems := _array_problems(path.name, arrays, method, [entry for _, entry in about.values()]):
+            raise InputError(problems)
+        return FittedHasher(
+            method=method,
+            functions={name: _function(name, arrays, *entry) for name, entry in about.items()},
+            database_codes={name: arrays[f"{number}.codes"] for name, (number, _) in about.items()},
+            trace=[TrainingStep(**step) for step in header["trace"]],
+            trained_on=str(header["trained_on"]),
+            bases={n: arrays[f"{i}.basis"] for n, (i, _) in about.items() if f"{i}.basis" in arrays},
+        )
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise InputError(
+            f"{path.name} is not a model that this program saved: {type(error).__name__} at {error}."
+        ) from error
+
+
+def _function(name: str, arrays: dict[str, Array], number: int, about: dict[str, Any]) -> HashFunction:
+    anchors = arrays.get(f"{number}.anchors")
+    feature_map = FeatureMap(float(about["power"]), bool(about["unit_rows"]), anchors, float(about["width"]))
+    return HashFunction(
+        name,
+        int(about["dimensions"]),
+        feature_map,
+        arrays[f"{number}.projection"],
+        arrays[f"{number}.thresholds"],
+    )
+
+
+def _tuples(fields: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no tuples; the fields of a method have no lists."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+
+
+def _array_problems(
+    label: str, arrays: dict[str, Array], method: HashMethod, modalities: list[dict[str, Any]]
+) -> list[str]:
+    """Shapes and values that do not fit together."""
+    bits, problems = method.bits, []
+    items = {len(arrays[f"{number}.codes"]) for number in range(len(modalities))}
+    if len(modalities) < 2 or len(items) != 1:
+        problems.append(f"{label} should hold codes of the same items for two modalities or more.")
+    for number, about in enumerate(modalities):
+        anchors = arrays.get(f"{number}.anchors")
+        dimensions = int(about["dimensions"])
+        inner = dimensions if anchors is None else len(anchors)
+        expected: dict[str, tuple[tuple[int, ...], tuple[np.dtype[Any], ...]]] = {
+            "projection": ((inner, bits), FLOATS),
+            "thresholds": ((bits,), FLOATS),
+            "codes": ((*items, -(-bits // 64)), (np.dtype(np.uint64),)),
+        }
+        if anchors is not None:
+            expected["anchors"] = ((inner, dimensions), FLOATS)
+        if f"{number}.basis" in arrays:
+            expected["basis"] = ((inner, bits), FLOATS)
+        for part, (shape, dtypes) in expected.items():
+            array = arrays[f"{number}.{part}"]
+            if array.shape != shape or array.dtype not in dtypes:
+                problems.append(
+                    f"{label}: {part} of {about['name']!r} should be {dtypes[0]} {shape}; "
+                    f"got {array.dtype} {array.shape}."
+                )
+            elif array.dtype in FLOATS and not np.isfinite(array).all():
+                problems.append(f"{label}: {part} of {about['name']!r} has NaN or infinite values.")
+        if not (about["width"] > 0 and about["power"] > 0):
+            problems.append(f"{label}: the feature map of {about['name']!r} has no valid width and power.")
+    return problems

@@ -1,0 +1,37 @@
+"""The values that flow between the rooms; they know NumPy and SciPy and nothing else.
+
+Items are rows everywhere. The paper writes them as columns, so its equations appear transposed.
+"""
+
+from smfh.types.arrays import EPS, BoolArray, FloatArray, IntArray, Matrix, Words
+from smfh.types.data import Encoder, MultimodalDataset, Rows, Split, check_features
+from smfh.types.errors import InputError, together, unknown
+from smfh.types.retrieval import DistanceCounts, Ranking, RetrievalResult, Scores
+from smfh.types.training import OnStep, Parameter, TrainingStep, parameter, parameters, range_problems
+
+__all__ = [
+    "EPS",
+    "BoolArray",
+    "DistanceCounts",
+    "Encoder",
+    "FloatArray",
+    "InputError",
+    "IntArray",
+    "Matrix",
+    "MultimodalDataset",
+    "OnStep",
+    "Parameter",
+    "Ranking",
+    "RetrievalResult",
+    "Rows",
+    "Scores",
+    "Split",
+    "TrainingStep",
+    "Words",
+    "check_features",
+    "parameter",
+    "parameters",
+    "range_problems",
+    "together",
+    "unknown",
+]

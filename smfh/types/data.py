@@ -1,0 +1,191 @@
+"""Data sets and splits, checked when they are made."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from smfh.types.arrays import BoolArray, IntArray, Matrix
+from smfh.types.errors import InputError
+
+
+class Encoder(Protocol):
+    """Turns things a person brings (sentences, pictures) into rows of one modality."""
+
+    def encode(self, items: Sequence[Any]) -> Matrix: ...
+
+
+@dataclass(frozen=True, eq=False)
+class MultimodalDataset:
+    """Items seen through several modalities, with labels and something to look at."""
+
+    name: str
+    modalities: Mapping[str, Matrix]  # each (items, dimensions), non-negative
+    labels: BoolArray  # (items, classes), multi-hot
+    class_names: tuple[str, ...]
+    captions: Sequence[str] | None = None
+    thumbnails: Sequence[bytes] | None = None  # PNG or JPEG files
+    encoders: Mapping[str, Encoder] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "modalities", MappingProxyType(dict(self.modalities)))
+        object.__setattr__(self, "encoders", MappingProxyType(dict(self.encoders)))
+        if problems := list(_dataset_problems(self)):
+            raise InputError(problems)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def take(self, rows: IntArray) -> "MultimodalDataset":
+        """The sub-set of these rows, in this order."""
+        return MultimodalDataset(
+            name=self.name,
+            modalities={name: X[rows] for name, X in self.modalities.items()},
+            labels=self.labels[rows],
+            class_names=self.class_names,
+            captions=None if self.captions is None else [self.captions[i] for i in rows],
+            thumbnails=None if self.thumbnails is None else Rows(self.thumbnails, rows),
+            encoders=self.encoders,
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over every feature and label: the identity of this data in caches and files."""
+        digest = hashlib.sha256()
+        for name, X in self.modalities.items():
+            arrays = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+            for array in arrays:
+                digest.update(f"{name}{X.shape}{array.dtype}".encode())
+                digest.update(np.ascontiguousarray(array).data)
+        digest.update("|".join(self.class_names).encode())
+        digest.update(np.ascontiguousarray(self.labels).data)
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Rows(Sequence[bytes]):
+    """Some rows of a sequence, fetched when asked for, so that pictures stay on disk."""
+
+    whole: Sequence[bytes]
+    rows: IntArray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return Rows(self.whole, self.rows[index])
+        return self.whole[int(self.rows[index])]
+
+
+def _dataset_problems(data: MultimodalDataset) -> list[str]:
+    problems = [] if data.modalities else ["There is no modality."]
+    labels = data.labels
+    if labels.ndim != 2 or labels.dtype != np.bool_:
+        return [
+            f"Labels must be a boolean items × classes matrix; got {labels.dtype} of shape {labels.shape}."
+        ]
+    if labels.shape[0] == 0:
+        problems.append("There are no items.")
+    elif not labels.any():
+        problems.append("There are no labels: every item needs at least one class for supervision.")
+    if len(data.class_names) != labels.shape[1]:
+        problems.append(f"{len(data.class_names)} class names for {labels.shape[1]} columns of labels.")
+    for name, X in data.modalities.items():
+        problems += _matrix_problems(name, X, rows=len(labels))
+    for what in ("captions", "thumbnails"):
+        given = getattr(data, what)
+        if given is not None and len(given) != len(labels):
+            problems.append(f"{len(given)} {what} for {len(labels)} items.")
+    return problems
+
+
+def _matrix_problems(name: str, X: Matrix, rows: int | None = None) -> list[str]:
+    if getattr(X, "ndim", None) != 2 or X.dtype not in (np.float32, np.float64):
+        kind, shape = getattr(X, "dtype", type(X).__name__), getattr(X, "shape", ())
+        return [
+            f"Modality {name!r} must be a float32 or float64 items × dimensions matrix; "
+            f"got {kind} of shape {shape}."
+        ]
+    problems = []
+    if X.shape[1] == 0:
+        problems.append(f"Modality {name!r} has no dimensions.")
+    if rows is not None and X.shape[0] != rows:
+        problems.append(f"Modality {name!r} has {X.shape[0]} rows, the labels have {rows}.")
+    values = X.data if sparse.issparse(X) else X
+    for what, bad in (("NaN or infinite", ~np.isfinite(values)), ("negative", values < 0)):
+        if bad.any():
+            problems.append(
+                f"Modality {name!r} has {np.count_nonzero(bad)} {what} values, the first in {_first(X, bad)}."
+            )
+    return problems
+
+
+def _first(X: Matrix, bad: BoolArray) -> str:
+    if not sparse.issparse(X):
+        row, column = np.argwhere(bad)[0]
+    else:
+        position = int(np.flatnonzero(bad)[0])
+        row, column = np.searchsorted(X.indptr, position, side="right") - 1, X.indices[position]
+    return f"row {row}, column {column} (counted from 0)"
+
+
+def check_features(name: str, X: Matrix, dimensions: int) -> None:
+    """Refuse what a hash function for `dimensions` features cannot encode."""
+    problems = _matrix_problems(name, X)
+    if getattr(X, "ndim", None) == 2 and X.shape[1] != dimensions:
+        problems.append(f"Modality {name!r} was learnt on {dimensions} dimensions; got {X.shape[1]}.")
+    if problems:
+        raise InputError(problems)
+
+
+def _no_rows() -> IntArray:
+    return np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Row numbers. `train` is also the database that is searched."""
+
+    train: IntArray
+    queries: IntArray
+    validation: IntArray = field(default_factory=_no_rows)  # carved from train when something is tuned
+
+    def __post_init__(self) -> None:
+        problems = []
+        for what in ("train", "queries", "validation"):
+            rows = np.asarray(getattr(self, what))
+            if rows.ndim != 1 or (rows.size and not np.issubdtype(rows.dtype, np.integer)):
+                problems.append(
+                    f"The {what} rows must be a list of whole numbers; "
+                    f"got {rows.dtype} of shape {rows.shape}."
+                )
+            elif rows.size == 0 and what != "validation":
+                problems.append(f"The split has no {what} rows.")
+            elif rows.size and rows.min() < 0:
+                problems.append(f"The {what} rows start at {rows.min()}; the first row is 0.")
+            object.__setattr__(self, what, rows)
+        if not problems:
+            everything = np.concatenate([self.train, self.queries, self.validation])
+            repeated = len(everything) - len(np.unique(everything))
+            if repeated:
+                problems.append(
+                    f"{repeated} rows stand twice in the split; "
+                    "train, queries and validation must not overlap."
+                )
+        if problems:
+            raise InputError(problems)
+
+    def check(self, items: int) -> "Split":
+        """This split, if all its rows exist among so many items."""
+        last = max(rows.max() for rows in (self.train, self.queries, self.validation) if rows.size)
+        if last >= items:
+            raise InputError(
+                f"The split names row {last}, but there are {items} items (rows 0 to {items - 1})."
+            )
+        return self

@@ -1,0 +1,71 @@
+"""What training reports, and how a method describes its own parameters."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class TrainingStep:
+    """One iteration as `on_step` sees it: every weighted term of the objective."""
+
+    iteration: int
+    terms: Mapping[str, float]
+    seconds: float  # since training began
+    phase: str = "descent"
+
+    @property
+    def objective(self) -> float:
+        return sum(self.terms.values())
+
+
+OnStep = Callable[[TrainingStep], None]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What a control, a command-line option and a check need to know of one field of a method."""
+
+    symbol: str
+    low: float
+    high: float
+    scale: Literal["linear", "log"]
+    help: str
+
+
+def parameter(
+    default: Any, symbol: str, low: float, high: float, help: str, scale: Literal["linear", "log"] = "linear"
+) -> Any:
+    """A dataclass field that describes itself."""
+    return field(default=default, metadata={"parameter": Parameter(symbol, low, high, scale, help)})
+
+
+def parameters(configuration: Any) -> dict[str, Parameter]:
+    """The described fields of a dataclass or of its class, by name."""
+    return {f.name: f.metadata["parameter"] for f in fields(configuration) if "parameter" in f.metadata}
+
+
+def range_problems(configuration: Any) -> list[str]:
+    """All fields that lie outside the range which they declare."""
+    problems = []
+    for name, about in parameters(configuration).items():
+        value = getattr(configuration, name)
+        for number in value if isinstance(value, tuple) else (value,):
+            wanted = "a whole number" if isinstance(about.low, int) else "a number"
+            kinds = (int, np.integer) if isinstance(about.low, int) else (int, float, np.integer, np.floating)
+            if (
+                isinstance(number, bool)
+                or not isinstance(number, kinds)
+                or not about.low <= number <= about.high
+            ):
+                problems.append(
+                    f"{name} ({about.symbol}) must be {wanted} from {_plain(about.low)} to {_plain(about.high)}; "
+                    f"got {number!r}."
+                )
+    return problems
+
+
+def _plain(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:g}"

@@ -1,0 +1,133 @@
+"""Packed codes against the same things said slowly in Python."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smfh import hamming
+from smfh.hamming import any_common, distances, pack, rank, unpack
+from smfh.types import InputError
+
+slowly = settings(deadline=None)
+
+
+@st.composite
+def bit_rows(draw, most_items=12):
+    """Queries and database of one length; few distinct rows, so that ties are common."""
+    bits = draw(st.integers(1, 130))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    kinds = rng.random((draw(st.integers(1, 5)), bits)) < draw(st.sampled_from([0.02, 0.5, 1.0]))
+    queries, items = draw(st.integers(1, 4)), draw(st.integers(1, most_items))
+    return kinds[rng.integers(len(kinds), size=queries)], kinds[rng.integers(len(kinds), size=items)]
+
+
+def naive_distance(a, b):
+    return sum(bool(x) != bool(y) for x, y in zip(a, b, strict=True))
+
+
+def test_bits_fill_words_from_the_lowest():
+    bits = np.zeros((2, 65), dtype=bool)
+    bits[0, [0, 2, 64]] = True  # 2⁰ + 2² = 5 in the first word, 2⁰ = 1 in the second
+    bits[1, 63] = True
+    assert pack(bits).tolist() == [[5, 1], [1 << 63, 0]]
+    assert pack(bits).dtype == np.uint64
+
+
+@slowly
+@given(bit_rows())
+def test_unpacking_undoes_packing(rows):
+    for bits in rows:
+        codes = pack(bits)
+        assert codes.shape == (len(bits), -(-bits.shape[1] // 64))
+        np.testing.assert_array_equal(unpack(codes, bits.shape[1]), bits)
+
+
+@slowly
+@given(bit_rows())
+def test_padding_is_zero(rows):
+    codes = pack(rows[0])
+    assert not unpack(codes, codes.shape[1] * 64)[:, rows[0].shape[1] :].any()
+
+
+def test_unpacking_reads_rows_that_are_not_contiguous():
+    bits = np.random.default_rng(0).random((6, 100)) < 0.5
+    np.testing.assert_array_equal(unpack(pack(bits)[::2], 100), bits[::2])
+    np.testing.assert_array_equal(unpack(np.asfortranarray(pack(bits)), 100), bits)
+
+
+@slowly
+@given(bit_rows())
+def test_distances_count_the_bits_that_differ(rows):
+    queries, database = rows
+    d = distances(pack(queries), pack(database))
+    assert d.dtype == np.uint16
+    assert d.tolist() == [[naive_distance(q, i) for i in database] for q in queries]
+
+
+def test_distances_beyond_one_octet():
+    ones, zeros = np.ones((1, 1000), dtype=bool), np.zeros((1, 1000), dtype=bool)
+    assert distances(pack(ones), pack(zeros)).tolist() == [[1000]]
+
+
+def test_ties_keep_database_order():
+    # distances from 00: 1, 0, 1, 2, 0 → the two at 0 (rows 1, 4), at 1 (rows 0, 2), at 2 (row 3)
+    database = np.array([[0, 1], [0, 0], [1, 0], [1, 1], [0, 0]], dtype=bool)
+    order, d = rank(pack(np.zeros((1, 2), dtype=bool)), pack(database))
+    assert order.tolist() == [[1, 4, 0, 2, 3]]
+    assert d.tolist() == [[0, 0, 1, 1, 2]]
+
+
+@slowly
+@given(bit_rows(most_items=40), st.none() | st.integers(1, 50))
+def test_ranking_equals_a_sort_by_distance_and_row(rows, top):
+    queries, database = rows
+    order, d = rank(pack(queries), pack(database), top)
+    for q, found, at in zip(queries, order, d, strict=True):
+        pairs = sorted((naive_distance(q, code), i) for i, code in enumerate(database))[:top]
+        assert list(zip(at.tolist(), found.tolist(), strict=True)) == pairs
+    assert d.dtype == np.uint16
+
+
+@slowly
+@given(bit_rows())
+def test_rows_in_common_are_the_boolean_product(rows):
+    queries, database = rows
+    np.testing.assert_array_equal(any_common(pack(queries), pack(database)), queries @ database.T)
+
+
+@pytest.mark.parametrize("pairs", [1, 7, 20])
+def test_blocks_do_not_show(pairs, monkeypatch):
+    rng = np.random.default_rng(0)
+    queries, database = pack(rng.random((5, 70)) < 0.1), pack(rng.random((9, 70)) < 0.1)
+    whole = *rank(queries, database), distances(queries, database), any_common(queries, database)
+    monkeypatch.setattr(hamming, "BLOCK_PAIRS", pairs)  # 1, 1 and 2 queries at a time
+    blocks = *rank(queries, database), distances(queries, database), any_common(queries, database)
+    for a, b in zip(whole, blocks, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_what_cannot_be_compared_is_refused():
+    short, long = pack(np.ones((1, 64), dtype=bool)), pack(np.ones((1, 65), dtype=bool))
+    for compare in (distances, rank, any_common):
+        with pytest.raises(InputError, match="1 words cannot be compared with a database of 2"):
+            compare(short, long)
+    with pytest.raises(InputError) as error:
+        distances(short.astype(np.int64), long[0])
+    assert [p.split(" must")[0] for p in error.value.problems] == ["The queries", "The database"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: pack(np.ones((2, 3))), "boolean items × bits matrix; got float64"),
+        (lambda: pack(np.ones(3, dtype=bool)), r"of shape \(3,\)"),
+        (lambda: unpack(np.zeros((1, 1), dtype=np.uint64), 65), "up to 64 bits; 65 were asked for"),
+        (lambda: unpack(np.zeros((1, 1), dtype=np.uint64), -1), "-1 were asked for"),
+        (lambda: unpack(np.zeros(1, dtype=np.uint8), 1), "uint8"),
+        (lambda: rank(*[np.zeros((1, 1), dtype=np.uint64)] * 2, top=0), "at least one place; got top=0"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
