@@ -11,7 +11,7 @@ from typing import Any
 from smfh.datasets import DATASETS, DatasetSource, read_split
 from smfh.hashing import METHODS, HashMethod, make_method, preset
 from smfh.metrics import AP_DEFINITIONS
-from smfh.types import InputError, MultimodalDataset, Split, parameters, together, unknown
+from smfh.types import InputError, Split, parameters, together, unknown
 
 ALIASES = {
     "graph_weight": "--alpha",
@@ -92,8 +92,8 @@ def read_value(name: str, text: str, like: Any) -> Any:
             return tuple(parts) if like and isinstance(like[0], str) else tuple(map(_number_or_text, parts))
         return text if like is None or like is MISSING else type(like)(text)
     except (ValueError, KeyError) as error:
-        kind = "true or false" if isinstance(like, bool) else type(like).__name__
-        raise InputError(f"{name} must be {kind}, as {like!r} is; got {text!r}.") from error
+        kind = {bool: "true or false", int: "a whole number", float: "a number"}[type(like)]
+        raise InputError(f"{name} must be {kind}, such as {like}; got {text!r}.") from error
 
 
 def _number_or_text(text: str) -> float | str:

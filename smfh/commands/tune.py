@@ -59,8 +59,8 @@ def run(arguments: Namespace) -> None:
         return
     print(
         f"{method.title}: mean mAP@100 over {', '.join(arguments.datasets)}; {arguments.folds} validation "
-        f"parts of {VALIDATION_SHARE:.0%} of the training rows; {', '.join(map(str, arguments.lengths))} bits; "
-        "every direction; both protocols\n"
+        f"parts of {VALIDATION_SHARE:.0%} of the training rows; "
+        f"{', '.join(map(str, arguments.lengths))} bits; every direction; both protocols\n"
     )
     names = [name for name in TUNED if name in tuning.start.parameters]
     print(f"{'':<8}" + "".join(f"{name:>22}" for name in names) + f"{'score':>9}{'gain ± s.e.':>18}   by set")

@@ -111,7 +111,7 @@ def check_trainable(method: HashMethod, train: MultimodalDataset, weights: Seque
 def check_method(method: HashMethod, weights: Sequence[float] = ()) -> None:
     """Refuse, listing all reasons, parameters out of their range."""
     problems = range_problems(method)
-    if weights and abs(sum(weights) - 1) > 1e-6:
+    if weights and not problems and abs(sum(weights) - 1) > 1e-6:
         problems.append(f"The modality weights (λ) must sum to 1; {weights} sum to {sum(weights):g}.")
     if problems:
         raise InputError(problems)

@@ -1,9 +1,12 @@
 """METHODS: every method is entered here once, and so gets its command, controls and tests."""
 
+from collections.abc import Iterable
+from functools import partial
+
 from smfh.hashing.hasher import HashMethod
 from smfh.hashing.smfh import SMFH
 from smfh.hashing.smfh_plus import SMFHPlus
-from smfh.types import InputError, parameters, unknown
+from smfh.types import InputError, parameters, together, unknown
 
 METHODS: dict[str, type[HashMethod]] = {method.name: method for method in (SMFHPlus, SMFH)}
 
@@ -13,9 +16,16 @@ def make_method(name: str, **fields: object) -> HashMethod:
     if name not in METHODS:
         raise unknown("method", name, METHODS)
     known = parameters(METHODS[name])
-    if strange := [field for field in fields if field not in known]:
-        raise InputError(f"{name} has no parameter {', '.join(strange)}; there are {', '.join(known)}.")
-    return METHODS[name](**fields)
+    method: HashMethod
+    *_, method = together(
+        *(partial(_refuse, name, field, known) for field in fields if field not in known),
+        lambda: METHODS[name](**{field: value for field, value in fields.items() if field in known}),
+    )
+    return method
+
+
+def _refuse(method: str, field: str, known: Iterable[str]) -> None:
+    raise InputError(f"{method} has no parameter {field}; there are {', '.join(known)}.")
 
 
 def preset(name: str, choice: str) -> dict[str, object]:

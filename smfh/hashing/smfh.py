@@ -95,8 +95,9 @@ class SMFH:
         squared = {t: squared_norm(X[t]) for t in X}
         grams = {t: gram(X[t]) for t in X}
 
-        Y = rng.random((len(train), self.bits), dtype=dtype.type)
-        U = {t: rng.random((X[t].shape[1], self.bits), dtype=dtype.type) for t in X}
+        # drawn in double precision, so that single starts from the same point
+        Y = rng.random((len(train), self.bits)).astype(dtype)
+        U = {t: rng.random((X[t].shape[1], self.bits)).astype(dtype) for t in X}
         W = {t: np.zeros_like(U[t]) for t in X}
         XtY, YtY = correlate(X, Y), Y.T @ Y
         solvers: dict[str, RidgeSolver] = {}

@@ -302,7 +302,7 @@ def class_codes(sizes: FloatArray, bits: int, rng: np.random.Generator) -> Float
         together = halves @ closeness * halves + (1 - halves) @ closeness * (1 - halves)
         imbalance = np.abs(halves @ share - 0.5)
         score = together.sum(axis=1) / max(closeness.sum(), 1e-300) + imbalance
-        codes[:, k] = halves[np.argmin(score)]
+        codes[:, k] = np.abs(halves[np.argmin(score)] - rng.integers(2))  # or its complement
         closeness *= np.where(codes[:, k, None] == codes[None, :, k], 1.0, 0.5)
         closeness /= max(closeness.max(), 1e-300)
     return codes

@@ -14,7 +14,8 @@ class InputError(ValueError):
 
 def together(*steps: Callable[[], Any]) -> list[Any]:
     """What all the steps yield, or one error with the problems of all that fail."""
-    results, problems = [], []
+    results: list[Any] = []
+    problems: list[str] = []
     for step in steps:
         try:
             results.append(step())

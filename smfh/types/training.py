@@ -61,8 +61,8 @@ def range_problems(configuration: Any) -> list[str]:
                 or not about.low <= number <= about.high
             ):
                 problems.append(
-                    f"{name} ({about.symbol}) must be {wanted} from {_plain(about.low)} to {_plain(about.high)}; "
-                    f"got {number!r}."
+                    f"{name} ({about.symbol}) must be {wanted} from {_plain(about.low)} "
+                    f"to {_plain(about.high)}; got {number!r}."
                 )
     return problems
 

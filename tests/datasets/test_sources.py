@@ -1,0 +1,81 @@
+"""The contract of every data set: being registered is being tested."""
+
+from dataclasses import FrozenInstanceError, fields
+
+import numpy as np
+import pytest
+
+from smfh.datasets import DATASETS
+from smfh.types import InputError, Split
+
+each_source = pytest.mark.parametrize("name", DATASETS)
+
+
+@pytest.fixture
+def ready(name):
+    source = DATASETS[name]()
+    if missing := source.missing():
+        pytest.skip(f"{name} is not here: {' '.join(missing)}")
+    return source
+
+
+@each_source
+def test_it_describes_itself(name):
+    source = DATASETS[name]()
+    assert source.name == name == name.lower()
+    for text in (
+        source.card.title,
+        source.card.about,
+        source.card.size,
+        source.card.terms,
+        source.card.origin,
+    ):
+        assert text
+    assert hash(source) == hash(DATASETS[name]())
+    for field in fields(source):
+        with pytest.raises(FrozenInstanceError):
+            setattr(source, field.name, None)
+
+
+@each_source
+def test_without_its_files_it_says_what_to_do(name, monkeypatch):
+    monkeypatch.delenv("SMFH_DATA", raising=False)
+    source = DATASETS[name]()
+    if source.card.files:
+        assert "SMFH_DATA" in source.missing()[0]
+        with pytest.raises(InputError, match="SMFH_DATA"):
+            source.load()
+
+
+@each_source
+def test_it_loads_whole_and_splits(name, ready):
+    data, split = ready.load()
+    assert data.name == name
+    assert len(data.modalities) >= 2
+    assert len(np.intersect1d(split.train, split.queries)) == 0
+    assert max(split.train.max(), split.queries.max()) < len(data)
+    assert data.labels[split.train].any(axis=0).sum() >= 2
+    for X in data.modalities.values():
+        assert X.dtype == np.float32
+
+
+@each_source
+def test_a_given_split_is_kept(name, ready):
+    _, split = ready.load()
+    given = Split(train=split.queries, queries=split.train[:50])
+    _, kept = ready.load(given)
+    assert np.array_equal(kept.train, given.train)
+    assert np.array_equal(kept.queries, given.queries)
+
+
+@each_source
+def test_a_random_split_follows_its_seed(name, ready):
+    first, again, other = (ready.load("random", seed=seed)[1] for seed in (1, 1, 2))
+    assert np.array_equal(first.train, again.train)
+    assert not np.array_equal(first.train, other.train)
+
+
+@each_source
+def test_an_unknown_split_lists_the_known_ones(name, ready):
+    with pytest.raises(InputError, match="default, official, random"):
+        ready.load("yesterday")

@@ -1,0 +1,188 @@
+"""The contract of every method: being registered is being tested."""
+
+from dataclasses import FrozenInstanceError, fields, replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from smfh.evaluation import evaluate
+from smfh.hamming import unpack
+from smfh.hashing import METHODS, load_hasher, make_method, save_hasher
+from smfh.types import InputError, MultimodalDataset, parameters
+
+each_method = pytest.mark.parametrize("name", METHODS)
+
+
+class StopError(Exception):
+    pass
+
+
+@each_method
+def test_it_is_a_frozen_value_that_describes_itself(name):
+    method = make_method(name)
+    assert method == make_method(name)
+    assert hash(method) == hash(make_method(name))
+    assert method != replace(method, bits=8)
+    with pytest.raises(FrozenInstanceError):
+        method.bits = 8
+    described = parameters(method)
+    assert [field.name for field in fields(method)] == list(described)
+    for about in described.values():
+        assert about.low < about.high
+        assert about.help.endswith(".")
+    for values in method.presets.values():
+        make_method(name, **values)
+
+
+@each_method
+def test_it_finds_what_was_planted(name, planted):
+    data, split = planted
+    hasher = make_method(name, bits=32).fit(data.take(split.train))
+    for source, target in hasher.directions:
+        for protocol in ("training", "unseen"):
+            scores = evaluate(hasher, data, split, source, target, protocol).scores
+            assert scores.mean_average_precision > scores.chance + 0.2
+
+
+@each_method
+def test_codes_have_the_shape_that_was_asked_for(name, planted):
+    data, split = planted
+    train = data.take(split.train)
+    hasher = make_method(name, bits=70).fit(train)
+    for modality in data.modalities:
+        assert hasher.database_codes[modality].shape == (len(train), 2)
+        codes = hasher.functions[modality].encode(data.modalities[modality][split.queries])
+        assert codes.shape == (len(split.queries), 2)
+        assert unpack(codes, 70).any()
+
+
+@each_method
+def test_the_same_seed_gives_the_same_codes(name, planted):
+    train = planted[0].take(planted[1].train)
+    first, second = (make_method(name, bits=16, seed=3).fit(train) for _ in range(2))
+    for modality in train.modalities:
+        assert np.array_equal(first.database_codes[modality], second.database_codes[modality])
+        X = train.modalities[modality]
+        assert np.array_equal(first.functions[modality].margins(X), second.functions[modality].margins(X))
+
+
+@each_method
+def test_it_leaves_its_arguments_alone(name, planted):
+    train = planted[0].take(planted[1].train)
+    copy = train.take(np.arange(len(train)))
+    hasher = make_method(name, bits=16).fit(train)
+    assert copy.fingerprint == train.take(np.arange(len(train))).fingerprint == hasher.trained_on
+
+
+@each_method
+def test_every_step_is_reported_with_its_terms(name, planted):
+    steps = []
+    hasher = make_method(name, bits=16).fit(planted[0].take(planted[1].train), steps.append)
+    assert tuple(steps) == hasher.trace
+    assert [step.iteration for step in steps] == list(range(1, len(steps) + 1))
+    for step in steps:
+        assert step.terms
+        assert np.isfinite(list(step.terms.values())).all()
+        assert step.objective == pytest.approx(sum(step.terms.values()))
+    assert all(a.seconds <= b.seconds for a, b in pairwise(steps))
+
+
+@each_method
+def test_an_exception_in_on_step_stops_it_at_once(name, planted):
+    seen = []
+
+    def stop(step):
+        seen.append(step)
+        raise StopError
+
+    with pytest.raises(StopError):
+        make_method(name, bits=16).fit(planted[0].take(planted[1].train), stop)
+    assert len(seen) == 1
+
+
+@each_method
+def test_saved_and_loaded_it_is_the_same(name, planted, tmp_path):
+    data, split = planted
+    hasher = make_method(name, bits=16, seed=5).fit(data.take(split.train))
+    save_hasher(hasher, tmp_path / "model.npz")
+    again = load_hasher(tmp_path / "model.npz")
+    assert again.method == hasher.method
+    assert again.trace == hasher.trace
+    assert again.trained_on == hasher.trained_on
+    assert again.modalities == hasher.modalities
+    for modality, X in data.modalities.items():
+        assert np.array_equal(again.database_codes[modality], hasher.database_codes[modality])
+        assert np.array_equal(again.functions[modality].encode(X), hasher.functions[modality].encode(X))
+    assert list(tmp_path.iterdir()) == [tmp_path / "model.npz"]
+
+
+@each_method
+def test_three_modalities_work_in_all_six_directions_or_are_refused(name, three_modalities):
+    data, split = three_modalities
+    try:
+        hasher = make_method(name, bits=32).fit(data.take(split.train))
+    except InputError as error:
+        assert "two modalities" in str(error)  # noqa: PT017
+        return
+    assert len(hasher.directions) == 6
+    for source, target in hasher.directions:
+        scores = evaluate(hasher, data, split, source, target).scores
+        assert scores.mean_average_precision > scores.chance + 0.1
+
+
+@each_method
+def test_sparse_features_do_as_well_as_dense_ones(name, planted, three_modalities):
+    sparse, split = three_modalities
+    pair = MultimodalDataset(
+        "pair", {m: sparse.modalities[m] for m in ("image", "text")}, sparse.labels, sparse.class_names
+    )
+    dense = replace(
+        pair, modalities={"image": pair.modalities["image"], "text": pair.modalities["text"].toarray()}
+    )
+    maps = []
+    for data in (pair, dense):
+        hasher = make_method(name, bits=32).fit(data.take(split.train))
+        result = evaluate(hasher, data, split, "text", "image")
+        maps.append(result.scores.mean_average_precision)
+    assert maps[0] == pytest.approx(maps[1], abs=0.05)
+
+
+@each_method
+def test_what_cannot_be_learnt_from_is_refused(name, planted):
+    data, split = planted
+    train = data.take(split.train)
+    one_class = train.take(np.flatnonzero(train.labels[:, 0]))
+    with pytest.raises(InputError, match="at least two"):
+        make_method(name).fit(one_class)
+    alone = replace(train, modalities={"image": train.modalities["image"]})
+    with pytest.raises(InputError, match="two modalities"):
+        make_method(name).fit(alone)
+
+
+@each_method
+def test_features_of_the_wrong_kind_are_refused_by_encode(name, planted):
+    data, split = planted
+    function = make_method(name, bits=8).fit(data.take(split.train)).functions["text"]
+    with pytest.raises(InputError, match="learnt on 40 dimensions; got 39"):
+        function.encode(data.modalities["text"][:, :39])
+    bad = data.modalities["text"][:2].copy()
+    bad[1, 3] = np.nan
+    with pytest.raises(InputError, match="NaN"):
+        function.encode(bad)
+
+
+@each_method
+def test_parameters_out_of_range_are_all_listed(name):
+    with pytest.raises(InputError) as caught:
+        make_method(name, bits=0, seed=-1, nonsense=3)
+    assert len(caught.value.problems) == 3
+    with pytest.raises(InputError, match="from 1 to 1,024; got 1025"):
+        make_method(name, bits=1025)
+    with pytest.raises(InputError, match="whole number"):
+        make_method(name, bits=8.5)
+
+
+def test_an_unknown_method_lists_the_known_ones():
+    with pytest.raises(InputError, match="smfh-plus, smfh"):
+        make_method("md5")

@@ -1,0 +1,215 @@
+"""SMFH+: every step lowers the objective, and is the step that its equations say."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from smfh.datasets.wiki import Wiki
+from smfh.evaluation import evaluate
+from smfh.hashing import SMFHPlus
+from smfh.hashing.kernels import _cubic_root
+from smfh.hashing.smfh_plus import Problem, class_codes, label_codes
+
+
+def random_problem(
+    rng, method: SMFHPlus, modalities: int = 2, sparse_too: bool = False, items: int = 40
+) -> Problem:
+    sizes = (12, 9, 7)[:modalities]
+    X = {f"m{t}": rng.random((items, d)) * (rng.random((items, d)) < 0.6) for t, d in enumerate(sizes)}
+    if sparse_too:
+        X["m1"] = sparse.csr_array(X["m1"])
+    labels = rng.random((items, 5)) < 0.3
+    labels[0] = False
+    labels[1] = [True, False, True, False, False]
+    return Problem(method, X, labels, dict.fromkeys(X, 1 / modalities))
+
+
+def dense(X):
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def graph_of(problem: Problem):
+    """A = D^-½ L_a L_aᵀ D^-½ formed, and the diagonal of its Laplacian."""
+    raw = problem.labels.astype(float) @ problem.labels.T.astype(float)
+    degrees = raw.sum(axis=1)
+    scale = np.where(degrees > 0, 1 / np.sqrt(np.where(degrees > 0, degrees, 1)), 0)
+    return scale[:, None] * raw * scale, np.diag((degrees > 0).astype(float))
+
+
+def objective(problem: Problem, state) -> float:
+    """O as the module's first lines have it, with every matrix formed."""
+    method, Y = problem.method, state.Y
+    A, D = graph_of(problem)
+    N, r = Y.shape
+    T = N / 4 * (np.ones((r, r)) + np.eye(r))
+    total = method.graph_weight * np.trace(Y.T @ (D - A) @ Y)
+    total += method.orthogonality_weight / (N * r) * np.sum((Y.T @ Y - T) ** 2)
+    for t, X in problem.X.items():
+        X, W = dense(X), state.W[t]
+        H = X @ W + state.b[t]
+        total += problem.weights[t] * np.sum((X - Y @ state.U[t].T) ** 2)
+        smooth = np.trace(W.T @ X.T @ (D - A) @ X @ W)
+        fit = np.sum((Y - H) ** 2) + method.smoothness * smooth + method.ridge * np.sum(W**2)
+        total += method.projection_weight * fit
+    return float(total)
+
+
+weights = st.floats(-3, 4).map(lambda power: 10**power)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    seed=st.integers(0, 2**16),
+    beta=weights,
+    alpha=weights,
+    mu=weights,
+    modalities=st.sampled_from([2, 3]),
+    sparse_too=st.booleans(),
+)
+def test_the_objective_never_rises_in_200_iterations(seed, beta, alpha, mu, modalities, sparse_too):
+    rng = np.random.default_rng(seed)
+    method = SMFHPlus(bits=6, graph_weight=alpha, projection_weight=mu, orthogonality_weight=beta, ridge=0.1)
+    problem = random_problem(rng, method, modalities, sparse_too)
+    state = problem.start(rng, np.float64)
+    before = objective(problem, state)
+    for _ in range(200):
+        state = problem.descend(state)
+        now = objective(problem, state)
+        assert now <= before * (1 + 1e-12)
+        before = now
+    assert min(U.min() for U in state.U.values()) >= 0
+    assert 0 <= state.Y.min() <= state.Y.max() <= 1
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**16), beta=weights, alpha=weights, modalities=st.sampled_from([2, 3]))
+def test_each_discrete_sweep_lowers_the_objective_by_what_it_says(seed, beta, alpha, modalities):
+    rng = np.random.default_rng(seed)
+    method = SMFHPlus(bits=6, graph_weight=alpha, orthogonality_weight=beta, ridge=0.1)
+    problem = random_problem(rng, method, modalities)
+    state = problem.binarise(problem.descend(problem.start(rng, np.float64)))
+    for _ in range(4):
+        before = objective(problem, state)
+        flipped = problem.flip_bits(state, state.U)
+        assert set(np.unique(flipped)) <= {0.0, 1.0}
+        after = objective(problem, replace(state, Y=flipped))
+        assert after < before or np.array_equal(flipped, state.Y)
+        assert after <= before
+        state = problem.refine(state)
+        assert objective(problem, state) <= after * (1 + 1e-12)
+
+
+def test_a_sweep_is_the_same_as_trying_every_flip_on_the_whole_objective(rng):
+    problem = random_problem(rng, SMFHPlus(bits=5, ridge=0.1), items=25)
+    state = problem.binarise(problem.descend(problem.start(rng, np.float64)))
+    Y = state.Y.copy()
+    for i, k in np.ndindex(Y.shape):
+        other = Y.copy()
+        other[i, k] = 1 - other[i, k]
+        if objective(problem, replace(state, Y=other)) < objective(problem, replace(state, Y=Y)):
+            Y = other
+    assert not np.array_equal(Y, state.Y)
+    np.testing.assert_array_equal(problem.flip_bits(state, state.U), Y)
+
+
+@pytest.mark.parametrize("modalities", [2, 3])
+@pytest.mark.parametrize("sparse_too", [False, True])
+@pytest.mark.parametrize("beta", [0.0, 200.0, 1e5])
+def test_the_fused_step_of_the_codes_equals_its_equations(rng, modalities, sparse_too, beta):
+    problem = random_problem(rng, SMFHPlus(bits=6, orthogonality_weight=beta), modalities, sparse_too)
+    state = problem.descend(problem.start(rng, np.float64))
+    U, method, Y = problem.update_bases(state), problem.method, state.Y
+    A, D = graph_of(problem)
+    N, r = Y.shape
+    c, T = 2 * beta / (N * r), N / 4 * (np.ones((r, r)) + np.eye(r))
+    mu, alpha, lam = method.projection_weight, method.graph_weight, problem.weights
+    X = {t: dense(x) for t, x in problem.X.items()}
+    B = sum(X[t] @ (lam[t] * U[t] + mu * state.W[t]) + mu * state.b[t] for t in X) + alpha * A @ Y + c * Y @ T
+    h = sum(lam[t] * Y @ U[t].T @ U[t] for t in X) + len(X) * mu * Y + alpha * D @ Y + np.maximum(-B, 0)
+    q = c * Y @ Y.T @ Y
+    expected = np.zeros_like(Y)
+    for cell in np.ndindex(Y.shape):
+        roots = np.roots([q[cell], 0, h[cell], -max(B[cell], 0)])
+        z = max(root.real for root in roots if abs(root.imag) < 1e-7)
+        expected[cell] = min(Y[cell] * max(z, 0), 1)
+    np.testing.assert_allclose(problem.update_codes(state, U), expected, rtol=1e-6, atol=1e-9)
+
+
+@settings(max_examples=300, deadline=None)
+@given(q=st.floats(0, 1e6), h=st.floats(1e-6, 1e6), b=st.floats(1e-6, 1e6))
+def test_newton_finds_the_root_of_the_cubic(q, h, b):
+    z = _cubic_root(q, h, b)
+    assert z > 0
+    assert q * z**3 + h * z == pytest.approx(b, rel=1e-6)
+
+
+@pytest.mark.parametrize("modalities", [2, 3])
+def test_the_reported_terms_add_up_to_the_objective(rng, modalities):
+    problem = random_problem(rng, SMFHPlus(bits=6), modalities, sparse_too=True)
+    state = problem.start(rng, np.float64)
+    for step in (problem.descend, problem.descend, problem.binarise, problem.refine):
+        state = step(state)
+        assert sum(problem.terms(state).values()) == pytest.approx(objective(problem, state), rel=1e-9)
+
+
+def test_the_hash_functions_are_the_best_there_are(rng):
+    problem = random_problem(rng, SMFHPlus(bits=6))
+    state = problem.descend(problem.start(rng, np.float64))
+    best = objective(problem, state)
+    for t in state.W:
+        for _ in range(5):
+            nudge = 1e-3 * rng.standard_normal(state.W[t].shape)
+            assert objective(problem, replace(state, W={**state.W, t: state.W[t] + nudge})) > best
+            nudge = 1e-3 * rng.standard_normal(state.b[t].shape)
+            assert objective(problem, replace(state, b={**state.b, t: state.b[t] + nudge})) > best
+
+
+def test_training_goes_down_and_then_refines_downwards(planted):
+    hasher = SMFHPlus(bits=16).fit(planted[0].take(planted[1].train))
+    for phase, count in (("descent", 30), ("refinement", 3)):
+        values = [step.objective for step in hasher.trace if step.phase == phase]
+        assert len(values) == count
+        assert all(b <= a * (1 + 1e-4) for a, b in pairwise(values))
+
+
+def test_it_stops_when_the_objective_stands_still(planted):
+    method = SMFHPlus(bits=8, iterations=500, tolerance=0.05)
+    trace = method.fit(planted[0].take(planted[1].train)).trace
+    assert sum(step.phase == "descent" for step in trace) < 500
+    assert sum(step.phase == "refinement" for step in trace) == method.rounds
+
+
+@pytest.mark.parametrize("classes", [2, 9, 10, 40])
+@pytest.mark.parametrize("bits", [8, 16, 64])
+def test_class_codes_are_balanced_and_apart(rng, classes, bits):
+    codes = class_codes(np.full(classes, 10), bits, rng)
+    assert np.abs(codes.mean(axis=0) - 0.5).max() <= 0.5 / classes + 1e-9
+    apart = (codes[:, None] != codes[None]).sum(axis=2)[np.triu_indices(classes, 1)]
+    assert apart.min() >= 1
+    assert apart.mean() >= bits / 2
+
+
+def test_items_start_at_the_mean_code_of_their_classes(rng):
+    labels = np.array([[True, False], [True, True], [False, False]])
+    codes = label_codes(labels, 8, rng)
+    assert set(codes[0]) == {0.0, 1.0}
+    assert codes[1].tolist() == codes[2].tolist() == [0.5] * 8
+
+
+@pytest.mark.usefixtures("wiki_folder")
+@pytest.mark.parametrize(
+    ("bits", "protocol", "text_to_image", "image_to_text"),
+    [(8, "training", 0.66, 0.258), (64, "training", 0.69, 0.295), (64, "unseen", 0.33, 0.28)],
+)
+def test_wiki_does_what_the_method_promises(bits, protocol, text_to_image, image_to_text):
+    data, split = Wiki().load()
+    train = data.take(split.train)
+    hashers = [SMFHPlus(bits=bits, seed=seed).fit(train) for seed in range(3)]
+    for source, target, least in (("text", "image", text_to_image), ("image", "text", image_to_text)):
+        scores = [evaluate(hasher, data, split, source, target, protocol).scores for hasher in hashers]
+        assert np.mean([score.mean_average_precision for score in scores]) >= least

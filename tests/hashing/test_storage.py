@@ -1,0 +1,71 @@
+"""Model files that were damaged, forged, or are something else."""
+
+import json
+
+import numpy as np
+import pytest
+
+from smfh.hashing import SMFHPlus, load_hasher, save_hasher
+from smfh.npz import read_npz, write_npz
+from smfh.types import InputError
+
+
+@pytest.fixture(scope="module")
+def saved(planted, tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.npz"
+    data, split = planted
+    save_hasher(SMFHPlus(bits=8, iterations=3, anchors=30).fit(data.take(split.train)), path)
+    return path
+
+
+def forged(saved, tmp_path, change):
+    """The saved model after `change(header, arrays)`."""
+    arrays = read_npz(saved)
+    header = json.loads(arrays["header"].tobytes())
+    change(header, arrays)
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    path = tmp_path / "forged.npz"
+    write_npz(path, arrays)
+    return path
+
+
+def test_an_untouched_copy_loads(saved, tmp_path):
+    assert load_hasher(forged(saved, tmp_path, lambda header, arrays: None)).bits == 8
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda h, a: h.update(format="cat"), "is a cat"),
+        (lambda h, a: h.update(version=99), "version 99"),
+        (lambda h, a: h.update(method="md5"), "Unknown method 'md5'"),
+        (lambda h, a: h["parameters"].update(bits=16), r"projection of 'image' should be .* \(30, 16\)"),
+        (lambda h, a: h["parameters"].update(bits=10**9), "bits"),
+        (lambda h, a: h["parameters"].update(surprise=1), "surprise"),
+        (lambda h, a: h.pop("trace"), "trace"),
+        (lambda h, a: h.update(trace=[{"iteration": 1}]), "not a model"),
+        (lambda h, a: h.update(modalities=[]), "two modalities"),
+        (lambda h, a: h.update(modalities=[1, 2]), "not a model"),
+        (lambda h, a: h["modalities"][0].update(width=0), "no valid width"),
+        (lambda h, a: a.update({"0.codes": a["0.codes"][:-1]}), "same items"),
+        (lambda h, a: a.update({"0.codes": a["0.codes"].astype(np.int64)}), "uint64"),
+        (lambda h, a: a.update({"1.thresholds": a["1.thresholds"] * np.nan}), "NaN"),
+        (lambda h, a: a.update({"1.anchors": a["1.anchors"][:, 1:]}), r"anchors of 'text'"),
+        (lambda h, a: a.pop("1.projection"), "projection"),
+    ],
+)
+def test_forged_models_are_refused_with_the_reason(saved, tmp_path, change, message):
+    with pytest.raises(InputError, match=message):
+        load_hasher(forged(saved, tmp_path, change))
+
+
+def test_foreign_and_missing_files_are_refused(saved, tmp_path):
+    foreign = tmp_path / "foreign.npz"
+    write_npz(foreign, {"x": np.arange(3)})
+    with pytest.raises(InputError, match="not a model"):
+        load_hasher(foreign)
+    with pytest.raises(InputError, match="No such file"):
+        load_hasher(tmp_path / "nothing.npz")
+    (tmp_path / "cut.npz").write_bytes(saved.read_bytes()[:-50])
+    with pytest.raises(InputError, match="cannot be read"):
+        load_hasher(tmp_path / "cut.npz")

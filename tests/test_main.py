@@ -1,0 +1,184 @@
+"""The command line as a person meets it."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from smfh.__main__ import COMMANDS, main
+from smfh.datasets import DATASETS
+
+FAST = ["--bits", "8", "--iterations", "3"]
+
+
+def test_fit_prints_one_json_object(capsys):
+    assert main(["fit", "planted", *FAST, "--seed", "4", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert {key: report[key] for key in ("dataset", "method", "bits", "seed")} == {
+        "dataset": "planted",
+        "method": "smfh-plus",
+        "bits": 8,
+        "seed": 4,
+    }
+    assert report["seconds"] > 0
+    assert report["scores"].keys() == {"text->image", "image->text"}
+    for row in report["scores"].values():
+        assert {"map", "p_at_100", "map_tie_aware", "map_unseen"} <= row.keys()
+        assert 0 <= row["map"] <= 1
+
+
+def test_every_parameter_can_be_given_by_name_and_by_letter(capsys):
+    letters = ["--alpha", "3", "--mu", "4", "-m", "50", "--lambda", "0.7,0.3", "--beta", "0.1"]
+    main(["fit", "planted", "--method", "smfh", *FAST, *letters, "--eta", "0.2", "--gamma", "0.3", "--json"])
+    values = json.loads(capsys.readouterr().out)["parameters"]
+    assert values == {
+        "bits": 8,
+        "graph_weight": 3.0,
+        "projection_weight": 4.0,
+        "graph_sample": 50,
+        "modality_weights": [0.7, 0.3],
+        "orthogonality_weight": 0.1,
+        "smoothness": 0.2,
+        "ridge": 0.3,
+        "iterations": 3,
+        "tolerance": 0.0,
+        "seed": 0,
+    }
+
+
+def test_a_preset_is_a_start_that_options_override(capsys):
+    main(["fit", "planted", "--preset", "linear", "--gamma", "0.5", *FAST, "--json"])
+    values = json.loads(capsys.readouterr().out)["parameters"]
+    assert (values["anchors"], values["ridge"]) == (0, 0.5)
+
+
+def test_three_modalities_by_an_option_of_the_data(capsys):
+    assert main(["fit", "planted", "--option", "modalities=3", "--option", "items=120", *FAST, "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["scores"]) == 6
+
+
+def test_a_saved_model_scores_the_same(capsys, tmp_path):
+    model = str(tmp_path / "model.npz")
+    main(["fit", "planted", *FAST, "--save", model, "--json"])
+    fitted = json.loads(capsys.readouterr().out)
+    assert main(["evaluate", model, "planted", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == fitted
+    assert main(["evaluate", model, "planted", "--split-seed", "1"]) == 2
+    assert "trained on other rows" in capsys.readouterr().err
+    assert main(["evaluate", model, "planted", "--split-seed", "1", "--unseen-only"]) == 0
+    assert "mAP unseen" in capsys.readouterr().out
+
+
+def test_a_split_of_ones_own(capsys, tmp_path):
+    path = tmp_path / "rows.npz"
+    np.savez(path, train=np.arange(300), test=np.arange(300, 330))
+    assert main(["fit", "planted", *FAST, "--split", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["items"] == {"train": 300, "queries": 30}
+    np.savez(path, train=np.arange(300), test=np.arange(300, 9999))
+    assert main(["fit", "planted", "--split", str(path)]) == 2
+    assert "names row 9998, but there are 400 items" in capsys.readouterr().err
+
+
+def test_the_table_for_people_says_what_it_shows(capsys):
+    main(["fit", "planted", *FAST, "--ap", "full"])
+    text = capsys.readouterr().out
+    for word in ("text->image", "chance", "in the whole ranking", "training items", "One split and one seed"):
+        assert word in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "messages"),
+    [
+        (["fit", "atlantis"], [f"Unknown data set 'atlantis'; there are {', '.join(DATASETS)}."]),
+        (["fit", "planted", "--method", "md5"], ["Unknown method 'md5'; there are "]),
+        (
+            ["fit", "planted", "--bits", "0", "--gamma", "x", "-m", "3"],
+            ["bits (r)", "ridge must", "graph_sample"],
+        ),
+        (["fit", "planted", "--bits", "1025"], ["from 1 to 1,024; got 1025"]),
+        (
+            ["fit", "planted", "--method", "smfh", "-m", "0"],
+            ["graph_sample (m) must be a whole number from 1"],
+        ),
+        (["fit", "planted", "--lambda", "0.5,0.6"], ["must sum to 1"]),
+        (["fit", "planted", "--lambda", "a,b"], ["modality_weights (λ) must be a number"]),
+        (["fit", "planted", "--preset", "gold"], ["Unknown preset of smfh-plus 'gold'"]),
+        (["fit", "planted", "--option", "colour=1"], ["no option 'colour'; there are: items"]),
+        (
+            ["fit", "planted", "--option", "items=many"],
+            ["items must be a whole number, such as 400; got 'many'"],
+        ),
+        (["fit", "planted", "--split", "no.npz"], ["no.npz cannot be read"]),
+        (["fit", "planted", "--save", "model.txt"], ["ends in .npz"]),
+        (["fit", "planted", "--data", "no/such/folder"], ["There is no folder no/such/folder"]),
+        (["evaluate", "no.npz", "planted"], ["no.npz cannot be read"]),
+        (["paper", "--methods", "md5"], ["Unknown method 'md5'"]),
+        (["paper", "--seeds", "0"], ["--seeds must be 1 or more"]),
+        (["tune", "--datasets", "atlantis"], ["Unknown data set 'atlantis'"]),
+    ],
+)
+def test_bad_input_is_told_in_full_and_without_a_traceback(capsys, arguments, messages):
+    assert main(arguments) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "Traceback" not in told.err
+    for message in messages:
+        assert message in told.err
+    assert all(line.startswith("error: ") for line in told.err.splitlines())
+
+
+@pytest.mark.usefixtures("wiki_folder")
+def test_paper_as_json_and_csv(capsys):
+    assert main(["paper", "--methods", "smfh", "--seeds", "1", "--csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert len(rows) == 10
+    assert main(["paper", "--methods", "smfh", "--seeds", "1", "--json"]) == 0
+    cells = json.loads(capsys.readouterr().out)
+    assert [cell["mean"] for cell in cells] == [float(row["mean"]) for row in rows]
+
+
+def test_without_the_benchmarks_paper_says_where_they_belong(capsys, monkeypatch):
+    monkeypatch.delenv("SMFH_DATA", raising=False)
+    assert main(["paper"]) == 2
+    assert "SMFH_DATA" in capsys.readouterr().err
+
+
+def test_tune_prints_the_start_and_the_best(capsys):
+    few = ["--lengths", "8", "--folds", "1", "--trials", "2", "--iterations", "2", "--rounds", "0"]
+    assert main(["tune", "--datasets", "planted", *few]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[3:]] == ["start", "1", "2"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_teaches_by_examples(capsys, command):
+    with pytest.raises(SystemExit) as caught:
+        main([command, "--help"])
+    assert caught.value.code == 0
+    assert f"python -m smfh {command}" in capsys.readouterr().out.split("examples:")[1]
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "smfh", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=os.environ)
+
+
+def test_as_a_real_process_it_exits_with_2_on_bad_input():
+    finished = run("fit", "atlantis")
+    assert finished.returncode == 2
+    assert finished.stdout == ""
+    assert finished.stderr.startswith("error: Unknown data set")
+
+
+def test_help_does_not_load_what_is_slow():
+    code = (
+        "import sys, smfh.__main__; "
+        "print([m for m in ('numba', 'optuna', 'streamlit', 'sklearn', 'skimage') if m in sys.modules])"
+    )
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert finished.stdout.strip() == "[]"

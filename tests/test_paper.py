@@ -1,0 +1,46 @@
+"""Table 1: published beside measured."""
+
+import pytest
+
+from smfh.hashing import METHODS
+from smfh.paper import COLUMNS, TABLE_1, TASKS, as_rows, as_text, measure_table, runnable
+
+
+def test_the_published_table_is_complete():
+    for dataset in TABLE_1.values():
+        assert dataset.keys() == TASKS.keys()
+        for rows in dataset.values():
+            assert list(rows) == ["cvh", "pdh", "cmfh", "smh", "smfh"]
+            assert {len(row) for row in rows.values()} == {len(COLUMNS)}
+
+
+def test_what_cannot_be_run_says_what_is_missing(monkeypatch):
+    monkeypatch.delenv("SMFH_DATA", raising=False)
+    for dataset in TABLE_1:
+        assert runnable(dataset)
+
+
+@pytest.mark.usefixtures("wiki_folder")
+def test_wiki_is_measured_beside_published():
+    seen = []
+    cells = measure_table("wiki", ["smfh"], seeds=2, on_run=seen.append)
+    assert len(seen) == 6
+    assert len(cells) == len(TASKS) * len(COLUMNS)
+    for cell in cells:
+        assert (
+            cell.published
+            == TABLE_1["wiki"][cell.direction]["smfh"][COLUMNS.index((cell.measure, cell.bits))]
+        )
+        assert abs(cell.difference) < 0.06
+        assert 0 < cell.std < 0.06
+    text = as_text(cells)
+    assert "0.604" in text
+    assert METHODS["smfh"].title in text
+    assert as_rows(cells)[0]["difference"] == cells[0].difference
+
+
+@pytest.mark.usefixtures("wiki_folder")
+def test_a_method_that_the_paper_does_not_know_has_no_published_cell():
+    cells = measure_table("wiki", ["smfh-plus"], seeds=1)
+    assert {cell.published for cell in cells} == {None}
+    assert "published" not in as_text(cells)
