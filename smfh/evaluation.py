@@ -1,10 +1,8 @@
 """A fitted hasher and queries → a RetrievalResult, by either protocol."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from smfh.hamming import any_common, pack, rank
+from smfh.hamming import pack, scan
 from smfh.hashing import FittedHasher
 from smfh.metrics import (
     AP_DEFINITIONS,
@@ -38,8 +36,6 @@ PROTOCOLS = {
     "nothing of it was trained on. A query's own pair is among them.",
 }
 DEPTH = 1000  # answers kept for curves and galleries
-BLOCK_PAIRS = 1 << 22  # query–item pairs ranked at once
-FULL = AP_DEFINITIONS["full"]
 
 
 def evaluate(
@@ -98,34 +94,15 @@ def search(
     rows: IntArray,
 ) -> Ranking:
     """Rank all items for every query; keep the nearest, the counts by distance and the full AP."""
-    query_words, database_words = pack(query_labels), pack(database_labels)
-    parts = []
-    for block in _blocks(len(queries), len(database)):
-        order, distances = rank(queries[block], database)
-        relevance = np.take_along_axis(any_common(query_words[block], database_words), order, axis=1)
-        parts.append(
-            (
-                rows[order[:, :DEPTH]],
-                distances[:, :DEPTH],
-                relevance[:, :DEPTH],
-                _histogram(distances, np.ones_like(relevance), bits),
-                _histogram(distances, relevance, bits),
-                average_precision(relevance, np.count_nonzero(relevance, axis=1), FULL),
-            )
-        )
-    nearest, distances, relevance, items, relevant, full = map(np.concatenate, zip(*parts, strict=True))
-    return Ranking(nearest, distances, relevance, DistanceCounts(items, relevant), full)
-
-
-def _histogram(distances: IntArray, chosen: BoolArray, bits: int) -> IntArray:
-    """How many chosen items lie at each distance 0 … bits, a row a query."""
-    cells = distances + (bits + 1) * np.arange(len(distances))[:, None]
-    return np.bincount(cells[chosen], minlength=len(distances) * (bits + 1)).reshape(-1, bits + 1)
-
-
-def _blocks(queries: int, items: int) -> Iterator[slice]:
-    step = max(1, BLOCK_PAIRS // max(items, 1))
-    return (slice(start, start + step) for start in range(0, queries, step))
+    found = scan(queries, database, pack(query_labels), pack(database_labels), bits, DEPTH)
+    counts = DistanceCounts(found.items_at, found.relevant_at)
+    return Ranking(
+        indices=rows[found.order],
+        distances=found.distances,
+        relevance=found.relevance,
+        counts=counts,
+        full_average_precision=found.precisions / np.maximum(counts.total_relevant, 1),
+    )
 
 
 def score(ranking: Ranking, definition: APDefinition) -> tuple[Scores, FloatArray]:

@@ -1,4 +1,4 @@
-"""Packed codes, Hamming distances and rankings by them.
+"""Packed codes and what two of them have in common.
 
 A code is a row of ⌈bits/64⌉ words; the last word is padded with zeros, which no distance sees.
 """
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from smfh.types import BoolArray, InputError, IntArray, Words
+from smfh.types import BoolArray, InputError, Words
 
 WORD = 64
 BLOCK_PAIRS = 1 << 22  # pairs compared at once: 32 MB for their XORs, whatever the number of queries
@@ -41,31 +41,12 @@ def unpack(codes: Words, bits: int) -> BoolArray:
 
 def distances(queries: Words, database: Words) -> NDArray[np.uint16]:
     """d(q, i) = Σ_w popcount(q_w ⊕ i_w), as a queries × items matrix."""
-    _check_pair(queries, database)
+    check_pair(queries, database)
     result = np.zeros((len(queries), len(database)), dtype=np.uint16)
-    for block in _blocks(len(queries), len(database)):
+    for block in query_blocks(len(queries), len(database)):
         for q, d in zip(queries[block].T, database.T, strict=True):
             result[block] += np.bitwise_count(q[:, None] ^ d)
     return result
-
-
-def rank(queries: Words, database: Words, top: int | None = None) -> tuple[IntArray, NDArray[np.uint16]]:
-    """The `top` nearest items of every query and their distances, nearest first; None: all items.
-
-    Equal distances keep database order. Both results are (queries, min(top, items)).
-    """
-    if top is not None and top < 1:
-        raise InputError(f"A ranking needs at least one place; got top={top}. Use None for all items.")
-    _check_pair(queries, database)
-    depth = len(database) if top is None else min(top, len(database))
-    order = np.empty((len(queries), depth), dtype=np.int32)
-    nearest = np.empty((len(queries), depth), dtype=np.uint16)
-    for block in _blocks(len(queries), len(database)):
-        d = distances(queries[block], database)
-        # stable: ties keep database order, so runs agree; on 16 bits it is a radix sort
-        order[block] = np.argsort(d, axis=1, kind="stable")[:, :depth]
-        nearest[block] = np.take_along_axis(d, order[block], axis=1)
-    return order, nearest
 
 
 def any_common(queries: Words, database: Words) -> BoolArray:
@@ -73,15 +54,15 @@ def any_common(queries: Words, database: Words) -> BoolArray:
 
     On packed labels this is relevance: two items share a label.
     """
-    _check_pair(queries, database)
+    check_pair(queries, database)
     result = np.zeros((len(queries), len(database)), dtype=np.bool_)
-    for block in _blocks(len(queries), len(database)):
+    for block in query_blocks(len(queries), len(database)):
         for q, d in zip(queries[block].T, database.T, strict=True):
             result[block] |= (q[:, None] & d) != 0
     return result
 
 
-def _blocks(queries: int, items: int) -> Iterator[slice]:
+def query_blocks(queries: int, items: int) -> Iterator[slice]:
     """Slices of queries that meet at most BLOCK_PAIRS items together, or one query at a time."""
     step = max(1, BLOCK_PAIRS // max(items, 1))
     return (slice(start, start + step) for start in range(0, queries, step))
@@ -95,7 +76,7 @@ def _code_problems(what: str, codes: Words) -> list[str]:
     return []
 
 
-def _check_pair(queries: Words, database: Words) -> None:
+def check_pair(queries: Words, database: Words) -> None:
     problems = _code_problems("queries", queries) + _code_problems("database", database)
     if not problems and queries.shape[1] != database.shape[1]:
         problems.append(
@@ -104,3 +85,13 @@ def _check_pair(queries: Words, database: Words) -> None:
         )
     if problems:
         raise InputError(problems)
+
+
+def check_padding(codes: Words, bits: int) -> None:
+    """Refuse codes with a bit set beyond the last: their distances could exceed `bits`."""
+    words = -(-bits // WORD)
+    spare = np.uint64((1 << bits % WORD) - 1 if bits % WORD else (1 << WORD) - 1)
+    if codes.shape[1] != words or np.any(codes[:, -1] & ~spare):
+        raise InputError(
+            f"Codes of {bits} bits have {words} words and nothing behind the last bit; these do not."
+        )

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smfh import hamming
-from smfh.hamming import any_common, distances, pack, rank, unpack
+from smfh.hamming import any_common, codes, distances, pack, unpack
+from smfh.hamming.ranking import rank, rank_plainly
 from smfh.types import InputError
 
 slowly = settings(deadline=None)
@@ -101,8 +101,8 @@ def test_blocks_do_not_show(pairs, monkeypatch):
     rng = np.random.default_rng(0)
     queries, database = pack(rng.random((5, 70)) < 0.1), pack(rng.random((9, 70)) < 0.1)
     whole = *rank(queries, database), distances(queries, database), any_common(queries, database)
-    monkeypatch.setattr(hamming, "BLOCK_PAIRS", pairs)  # 1, 1 and 2 queries at a time
-    blocks = *rank(queries, database), distances(queries, database), any_common(queries, database)
+    monkeypatch.setattr(codes, "BLOCK_PAIRS", pairs)  # 1, 1 and 2 queries at a time
+    blocks = *rank_plainly(queries, database, 9), distances(queries, database), any_common(queries, database)
     for a, b in zip(whole, blocks, strict=True):
         np.testing.assert_array_equal(a, b)
 

@@ -1,0 +1,25 @@
+"""Blocks of rows over threads, for work that releases the GIL."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+def over_rows(work: Callable[[slice], Result], rows: int, block: int) -> list[Result]:
+    """Call `work` on consecutive blocks of rows; the results in order.
+
+    The blocks do not depend on the number of cores, so sums over them agree between machines.
+    """
+    slices = [slice(start, min(start + block, rows)) for start in range(0, rows, block)]
+    if len(slices) < 2:
+        return [work(rows) for rows in slices]
+    return list(_pool().map(work, slices))
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="smfh-rows")
