@@ -24,8 +24,8 @@ ALIASES = {
 }
 
 
-def add_data_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("dataset", help=f"one of {', '.join(DATASETS)}")
+def add_data_arguments(parser: ArgumentParser, optional: bool = False) -> None:
+    parser.add_argument("dataset", nargs="?" if optional else None, help=f"one of {', '.join(DATASETS)}")
     parser.add_argument(
         "--option",
         action="append",

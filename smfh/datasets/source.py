@@ -1,10 +1,11 @@
 """What every data set is: a small configuration that describes itself and can be loaded."""
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from smfh.types import InputError, MultimodalDataset, Split
 
@@ -20,7 +21,8 @@ class DatasetCard:
     size: str
     terms: str  # licence, or terms of use
     origin: str  # where a person gets it
-    files: tuple[str, ...] = ()  # expected below the data folder; none for a built-in set
+    folder: str = ""  # below the data folder; none for a built-in set
+    files: tuple[str, ...] = ()  # expected in it, or patterns such as <category>/<image>.jpg
 
 
 class DatasetSource(Protocol):
@@ -40,21 +42,46 @@ class DatasetSource(Protocol):
         ...
 
 
+@runtime_checkable
+class Fetchable(Protocol):
+    """A data set whose source is a public file."""
+
+    def fetch(self, on_progress: OnProgress | None = None) -> Path:
+        """Download and unpack it into the data folder; the folder it is now in."""
+        ...
+
+
 def data_root() -> Path | None:
     """The folder that holds the benchmark files, named by the person who runs the program."""
     folder = os.environ.get("SMFH_DATA")
     return Path(folder) if folder else None
 
 
-def missing_files(card: DatasetCard, folder: str) -> list[str]:
-    """The card's files that are not below the data folder, or the lack of such a folder."""
+def required_root() -> Path:
+    """The data folder where it is known to be there."""
     root = data_root()
+    if root is None:
+        raise InputError("Point SMFH_DATA (or --data) at the folder with the benchmark files.")
+    return root
+
+
+def found_files(card: DatasetCard) -> list[str]:
+    """Those of the card's files that are there; a pattern counts where anything fits it."""
+    root = data_root()
+    patterns = {file: re.sub(r"<[^>]*>", "*", file) for file in card.files}
+    return [file for file in card.files if root and any((root / card.folder).glob(patterns[file]))]
+
+
+def missing_files(card: DatasetCard) -> list[str]:
+    """What to do about files of the card that are not there, or about the lack of a data folder."""
+    root, folder = data_root(), card.folder
     if root is None:
         return [
             f"{card.title} needs its files: point SMFH_DATA (or --data) at a folder that has {folder}/. "
             f"{card.origin}"
         ]
-    if absent := [file for file in card.files if not (root / folder / file).is_file()]:
+    found = found_files(card)
+    if absent := [file for file in card.files if file not in found]:
         return [f"{card.title} expects {', '.join(absent)} in {folder}/ below the data folder. {card.origin}"]
     return []
 

@@ -1,18 +1,46 @@
 """The Wikipedia benchmark (Rasiwasia et al., 2010) in its own files, with the paper's features."""
 
+import html
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.io import loadmat
+from scipy import sparse
 
-from smfh.datasets.source import DatasetCard, OnProgress, data_root, missing_files, require
+from smfh.datasets.download import download, unpack
+from smfh.datasets.source import DatasetCard, OnProgress, missing_files, require, required_root
 from smfh.datasets.splits import resolve_split
-from smfh.types import BoolArray, InputError, MultimodalDataset, Split
+from smfh.features.pictures import thumbnail
+from smfh.files import Array, read_mat, shortened
+from smfh.types import FloatArray, InputError, MultimodalDataset, Split
 
 FOLDER = "wiki"
 PARTS = ("trainset_txt_img_cat.list", "testset_txt_img_cat.list")
+ARCHIVE = "https://www.svcl.ucsd.edu/projects/crossmodal/wikipedia_dataset.zip"
+CHECKSUMS: Mapping[str, str] = MappingProxyType(
+    {
+        "raw_features.mat": "ca628f765a69575e168ab29eb97f5ade12fadf47b31de1328c7ff631c7f225ae",
+        PARTS[0]: "30c1ba8afbe90da5986de9b12496b6dd2e4680d3876b79ab7aae2e437d5819a3",
+        PARTS[1]: "ec3123ee31cc89dd95fbeb23eb73b2ecfd1d8909bba863723471aad99408c1eb",
+        "categories.list": "4929f3ee00e9de9ffe11f9ab18fc8919b0f6182cc801309409df2f2d05e2b0f5",
+    }
+)
+IDENTIFIER = re.compile(r"[0-9a-zA-Z][0-9a-zA-Z._-]*")  # becomes part of a path, so nothing else may
+TEXT = re.compile(rb"<text>(.*?)</text>", re.DOTALL)
+MAX_TEXT_BYTES = 1 << 20
+SHOWN_CHARACTERS = 300
+
+
+class Pair(NamedTuple):
+    """A line of a .list file."""
+
+    text: str  # identifiers, which are file names
+    image: str
+    label: int  # counted from 0
 
 
 @dataclass(frozen=True)
@@ -27,46 +55,111 @@ class Wiki:
         size="2,866 pairs (2,173 training, 693 queries), 128 + 10 dimensions, 10 classes",
         terms="For research; the source states no licence.",
         origin="It is the archive 'Wikipedia' of the cross-modal retrieval page of the Statistical Visual "
-        "Computing Laboratory, UC San Diego.",
-        files=("raw_features.mat", *PARTS, "categories.list"),
+        "Computing Laboratory, UC San Diego; `python -m smfh data wiki --fetch` gets it. Its folders images/ "
+        "and texts/ are shown where they are there.",
+        folder=FOLDER,
+        files=tuple(CHECKSUMS),
     )
 
     def missing(self) -> list[str]:
-        return missing_files(self.card, FOLDER)
+        return missing_files(self.card)
 
     def load(
         self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress | None = None
     ) -> tuple[MultimodalDataset, Split]:
         """Training rows first, then the official queries; a random split draws 75 % as the paper does."""
         require(self)
-        root = data_root()
-        assert root is not None  # noqa: S101, `require` has seen it
-        folder = root / FOLDER
-        classes = tuple((folder / "categories.list").read_text(encoding="utf-8").split())
-        features = loadmat(folder / "raw_features.mat", variable_names=["I_tr", "I_te", "T_tr", "T_te"])
-        if absent := {"I_tr", "I_te", "T_tr", "T_te"} - features.keys():
-            raise InputError(f"raw_features.mat lacks {', '.join(sorted(absent))}.")
-        image = np.vstack([features["I_tr"], features["I_te"]]).astype(np.float32)
-        text = np.vstack([features["T_tr"], features["T_te"]]).astype(np.float32)
-        labels = [read_labels(folder / part, classes) for part in PARTS]
-        data = MultimodalDataset("wiki", {"image": image, "text": text}, np.vstack(labels), classes)
+        folder = required_root() / FOLDER
+        classes = read_classes(folder)
+        features = read_mat(folder / "raw_features.mat", ["I_tr", "I_te", "T_tr", "T_te"])
+        image, text = (_stack(features, letter) for letter in "IT")
+        parts = [read_pairs(folder / part, len(classes)) for part in PARTS]
+        pairs = [pair for part in parts for pair in part]
+        data = MultimodalDataset(
+            name="wiki",
+            modalities={"image": image, "text": text},
+            labels=np.eye(len(classes), dtype=np.bool_)[[pair.label for pair in pairs]],
+            class_names=classes,
+            captions=read_captions(folder, pairs),
+            thumbnails=find_pictures(folder, pairs, classes),
+        )
         rows = np.arange(len(data))
-        official = Split(train=rows[: len(labels[0])], queries=rows[len(labels[0]) :])
+        official = Split(train=rows[: len(parts[0])], queries=rows[len(parts[0]) :])
         return data, resolve_split(split, seed, len(data), official)
 
+    def fetch(self, on_progress: OnProgress | None = None) -> Path:
+        """Download the public archive and unpack what is used, each known file checked."""
+        folder = required_root() / FOLDER
+        archive = download(ARCHIVE, folder / "wikipedia_dataset.zip", on_progress=on_progress)
+        unpack(archive, folder, CHECKSUMS)
+        classes = read_classes(folder)
+        pairs = [pair for part in PARTS for pair in read_pairs(folder / part, len(classes))]
+        unpack(archive, folder, [f"images/{classes[p.label]}/{p.image}.jpg" for p in pairs], required=False)
+        unpack(archive, folder, [f"texts/{pair.text}.xml" for pair in pairs], required=False)
+        archive.unlink()
+        return folder
 
-def read_labels(path: Path, classes: tuple[str, ...]) -> BoolArray:
-    """The third, tab-separated column: the class of each row, counted from 1."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    problems, numbers = [], []
-    for row, line in enumerate(lines, start=1):
-        column = line.split("\t")[2:3]
-        if column and column[0].strip().isdecimal() and 1 <= int(column[0]) <= len(classes):
-            numbers.append(int(column[0]) - 1)
+
+@dataclass(frozen=True)
+class PictureFiles(Sequence[bytes]):
+    """Thumbnails made from files when they are looked at; 2,866 pictures would take a while at once."""
+
+    paths: tuple[Path, ...]
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return PictureFiles(self.paths[index])
+        return thumbnail(self.paths[index].read_bytes())
+
+
+def find_pictures(folder: Path, pairs: Sequence[Pair], classes: Sequence[str]) -> PictureFiles | None:
+    """The pictures of all rows, or None where the folder does not have them."""
+    paths = tuple(folder / "images" / classes[pair.label] / f"{pair.image}.jpg" for pair in pairs)
+    return PictureFiles(paths) if all(path.is_file() for path in paths) else None
+
+
+def read_captions(folder: Path, pairs: Sequence[Pair]) -> list[str] | None:
+    """The beginning of every row's text, or None where the folder does not have them."""
+    paths = [folder / "texts" / f"{pair.text}.xml" for pair in pairs]
+    return [read_caption(path) for path in paths] if all(path.is_file() for path in paths) else None
+
+
+def read_caption(path: Path) -> str:
+    """The words inside <text>, on one line; the rest of the markup is not looked at."""
+    with path.open("rb") as file:
+        found = TEXT.search(file.read(MAX_TEXT_BYTES))
+    words = " ".join(html.unescape(found[1].decode(errors="replace")).split()) if found else ""
+    return words if len(words) <= SHOWN_CHARACTERS else f"{words[:SHOWN_CHARACTERS].rsplit(' ', 1)[0]} …"
+
+
+def read_classes(folder: Path) -> tuple[str, ...]:
+    names = tuple((folder / "categories.list").read_text(encoding="utf-8").split())
+    if strange := [name for name in names if not IDENTIFIER.fullmatch(name)]:
+        raise InputError(f"categories.list: a class is one plain word; got {', '.join(map(repr, strange))}.")
+    return names
+
+
+def read_pairs(path: Path, classes: int) -> list[Pair]:
+    """Tab-separated: text, image, and the class of the row, counted from 1."""
+    pairs, problems = [], []
+    for row, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        cells = line.strip().split("\t")
+        plain = len(cells) == 3 and all(IDENTIFIER.fullmatch(cell) for cell in cells)
+        if plain and cells[2].isdecimal() and 1 <= int(cells[2]) <= classes:
+            pairs.append(Pair(cells[0], cells[1], int(cells[2]) - 1))
         else:
-            problems.append(
-                f"{path.name}, line {row}: expected text, image and a class from 1 to {len(classes)}."
-            )
+            problems.append(f"{path.name}, line {row}: expected text, image and a class from 1 to {classes}.")
     if problems:
-        raise InputError(problems)
-    return np.eye(len(classes), dtype=np.bool_)[numbers]
+        raise InputError(shortened(problems))
+    return pairs
+
+
+def _stack(features: Mapping[str, Array | sparse.csr_array], letter: str) -> FloatArray:
+    """Training rows above query rows, as the .mat file keeps them apart."""
+    parts = [features[f"{letter}_{part}"] for part in ("tr", "te")]
+    if any(sparse.issparse(part) for part in parts) or len({part.shape[1:] for part in parts}) != 1:
+        raise InputError(f"raw_features.mat: {letter}_tr and {letter}_te must be dense and equally wide.")
+    return np.vstack([np.asarray(part) for part in parts]).astype(np.float32)

@@ -5,35 +5,48 @@ U and W (dimensions, bits), and the paper's equations appear transposed.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
-from threadpoolctl import threadpool_limits
 
+from smfh.hashing.products import (
+    add_times_inplace,
+    blas_threads,
+    cross_product,
+    gram,
+    inner,
+    squared_norm,
+    times,
+    transposed_times,
+)
+from smfh.hashing.steps import without_subnormals
 from smfh.types import EPS, BoolArray, FloatArray, IntArray, Matrix, TrainingStep
+
+_product = cross_product
 
 
 def update_basis(XtY: FloatArray, U: FloatArray, YtY: FloatArray) -> FloatArray:
     """U ← U ∘ (XᵀY) / (U YᵀY)"""
-    updated: FloatArray = U * XtY / np.maximum(U @ YtY, EPS)
-    return updated
+    return without_subnormals(U * XtY / np.maximum(U @ YtY, EPS))
 
 
 def project(X: Mapping[str, Matrix], V: Mapping[str, FloatArray]) -> FloatArray:
     """Σ_t X_t V_t"""
-    products = [X[t] @ V[t] for t in X]
-    total: FloatArray = products[0]
-    for product in products[1:]:
-        total += product
+    total: FloatArray | None = None
+    for t in sorted(X, key=lambda t: sparse.issparse(X[t])):  # dense first: sparse ones add to what is there
+        if total is None:
+            total = times(X[t], V[t])
+        else:
+            add_times_inplace(total, X[t], V[t])
+    assert total is not None  # noqa: S101, there is a modality
     return total
 
 
 def correlate(X: Mapping[str, Matrix], Y: FloatArray) -> dict[str, FloatArray]:
     """X_tᵀY: the one pass over X that the next basis, the hash functions and the objective share."""
-    return {t: X[t].T @ Y for t in X}
+    return {t: transposed_times(X[t], Y) for t in X}
 
 
 def weighted_gram(U: Mapping[str, FloatArray], weights: Mapping[str, float]) -> FloatArray:
@@ -42,34 +55,9 @@ def weighted_gram(U: Mapping[str, FloatArray], weights: Mapping[str, float]) -> 
     return total
 
 
-def squared_norm(X: Matrix) -> float:
-    """‖X‖²"""
-    values = X.data if sparse.issparse(X) else X
-    return float(np.vdot(values, values))
-
-
-def inner(A: FloatArray, B: FloatArray) -> float:
-    """⟨A, B⟩, summed in double precision"""
-    return float(np.sum(A.astype(np.float64) * B))
-
-
 def reconstruction_error(squared: float, U: FloatArray, XtY: FloatArray, YtY: FloatArray) -> float:
     """‖X − YUᵀ‖² = ‖X‖² − 2⟨U, XᵀY⟩ + ⟨UᵀU, YᵀY⟩"""
     return squared - 2 * inner(U, XtY) + inner(U.T @ U, YtY)
-
-
-def gram(X: Matrix) -> FloatArray:
-    """XᵀX in double precision: it will be inverted."""
-    return _product(X, X)
-
-
-def _product(A: Matrix, B: Matrix, rows: int = 32_768) -> FloatArray:
-    """AᵀB in double precision, converting a block of rows at a time."""
-    total = np.zeros((A.shape[1], B.shape[1]))
-    for start in range(0, A.shape[0], rows):
-        part = A[start : start + rows].astype(np.float64).T @ B[start : start + rows].astype(np.float64)
-        total += part.toarray() if sparse.issparse(part) else part
-    return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,21 +81,21 @@ class LabelGraph:
 
     def attract(self, Y: FloatArray) -> FloatArray:
         """A Y = F (FᵀY)"""
-        pull: FloatArray = self.factors @ (self.factors.T @ Y)
-        return pull
+        return times(self.factors, transposed_times(self.factors, Y))
 
-    def energy(self, Y: FloatArray) -> float:
-        """Tr(YᵀLY) = Σ_i D_ii ‖y_i‖² − ‖FᵀY‖²"""
+    def energy(self, Y: FloatArray, FtY: FloatArray | None = None) -> float:
+        """Tr(YᵀLY) = Σ_i D_ii ‖y_i‖² − ‖FᵀY‖², where FᵀY may be at hand"""
         lengths = np.einsum("ij,ij->i", Y, Y)
-        return inner(self.degrees, lengths) - squared_norm(self.factors.T @ Y)
+        FtY = transposed_times(self.factors, Y) if FtY is None else FtY
+        return inner(self.degrees, lengths) - squared_norm(FtY)
 
     def scatter(self, X: Matrix) -> FloatArray:
         """XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ"""
         weighted = (
             X.multiply(self.degrees[:, None]).tocsr() if sparse.issparse(X) else self.degrees[:, None] * X
         )
-        XtF = _product(X, self.factors)
-        spread: FloatArray = _product(X, weighted) - XtF @ XtF.T
+        XtF = cross_product(X, self.factors)
+        spread: FloatArray = cross_product(X, weighted) - XtF @ XtF.T
         return spread
 
 
@@ -123,10 +111,13 @@ class RidgeSolver:
     def __post_init__(self) -> None:
         system = self.gram + self.smoothness * self.scatter
         system[np.diag_indices_from(system)] += self.ridge
-        object.__setattr__(self, "_factor", cho_factor(system, overwrite_a=True, check_finite=False))
+        with blas_threads(len(system)):
+            factor = cho_factor(system, overwrite_a=True, check_finite=False)
+        object.__setattr__(self, "_factor", factor)
 
     def solve(self, XtY: FloatArray) -> FloatArray:
-        W: FloatArray = cho_solve(self._factor, XtY, check_finite=False)  # type: ignore[attr-defined]
+        with blas_threads(len(XtY)):
+            W: FloatArray = cho_solve(self._factor, XtY, check_finite=False)  # type: ignore[attr-defined]
         return W.astype(XtY.dtype)
 
     def error(self, W: FloatArray, XtY: FloatArray, YtY: FloatArray) -> float:
@@ -136,14 +127,6 @@ class RidgeSolver:
     def roughness(self, W: FloatArray) -> float:
         """Tr(WᵀXᵀLXW)"""
         return inner(W, self.scatter @ W)
-
-
-def blas_threads(items: int) -> AbstractContextManager[object]:
-    """One BLAS thread on small data, where handing out the work costs more than the work."""
-    limits: AbstractContextManager[object] = threadpool_limits(
-        limits=1 if items < 20_000 else None, user_api="blas"
-    )
-    return limits
 
 
 def draw_rows(rng: np.random.Generator, items: int, sample: int) -> IntArray:

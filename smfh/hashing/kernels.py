@@ -1,60 +1,95 @@
-"""The element-wise steps, fused into one pass each and compiled on first use."""
+"""The element-wise steps and sparse products, one pass each, compiled on first use.
+
+Each works on a block of rows and releases the GIL, so that blocks run side by side.
+"""
 
 import numpy as np
 from numba import njit
 
+from smfh.hashing.steps import NEWTON_STEPS
 from smfh.types import EPS, FloatArray, IntArray
-
-NEWTON_STEPS = 4
 
 
 @njit(cache=True, nogil=True)
-def ratio_step(Y: FloatArray, P: FloatArray, Q: FloatArray, orthogonality: float) -> FloatArray:
-    """Y ∘ B⁺ / (Q + B⁻) with B = P + 2β Y"""
-    new = np.empty_like(Y)
+def add_sparse_times_inplace(
+    total: FloatArray, data: FloatArray, indices: IntArray, indptr: IntArray, V: FloatArray
+) -> None:
+    """total += X V for the sparse rows X that start at `indptr`"""
+    for i in range(total.shape[0]):
+        row = total[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            value, v = data[e], V[indices[e]]
+            for k in range(row.shape[0]):
+                row[k] += value * v[k]
+
+
+@njit(cache=True, nogil=True)
+def sparse_transposed_times(
+    data: FloatArray, indices: IntArray, indptr: IntArray, Y: FloatArray, dimensions: int
+) -> FloatArray:
+    """XᵀY for the sparse rows X that start at `indptr`"""
+    total = np.zeros((dimensions, Y.shape[1]), dtype=Y.dtype)
+    for i in range(Y.shape[0]):
+        y = Y[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            value, row = data[e], total[indices[e]]
+            for k in range(y.shape[0]):
+                row[k] += value * y[k]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def ratio_step_inplace(
+    new: FloatArray, Y: FloatArray, P: FloatArray, Q: FloatArray, orthogonality: float, tiny: float
+) -> None:
+    """new = Y ∘ B⁺ / (Q + B⁻) with B = P + 2β Y; where B is negative the result is 0."""
     for i in range(Y.shape[0]):
         for k in range(Y.shape[1]):
             b = P[i, k] + 2 * orthogonality * Y[i, k]
-            if b > 0:
-                new[i, k] = Y[i, k] * b / max(Q[i, k], EPS)
-            else:
-                new[i, k] = 0
-    return new
+            y = Y[i, k] * b / max(Q[i, k], EPS)
+            new[i, k] = y if y > tiny else 0
 
 
 @njit(cache=True, nogil=True)
-def cubic_step(
+def cubic_step_inplace(
+    new: FloatArray,
     Y: FloatArray,
     P: FloatArray,
     YG: FloatArray,
     YC: FloatArray,
+    data: FloatArray,
+    indices: IntArray,
+    indptr: IntArray,
+    pull: FloatArray,
     offset: FloatArray,
     diagonal: FloatArray,
     balance: float,
-) -> FloatArray:
-    """min(Y ∘ z, 1) where z > 0 solves q z³ + h z = B⁺
-
-    with B = P + offset + N/4 · c (Y 11ᵀ + Y), h = Y G + diagonal ∘ Y + B⁻, q = c Y (YᵀY).
-    `YC` is q; `balance` is N c / 4; `diagonal` holds n_t μ + α for an item with labels.
-    """
-    new = np.empty_like(Y)
+    tiny: float,
+) -> None:
+    """new = min(Y ∘ z, 1), the terms as in `steps.CubicTerms`; where B is negative the result is 0."""
+    bits = Y.shape[1]
+    B = np.empty(bits, dtype=Y.dtype)
     for i in range(Y.shape[0]):
         total = 0.0
-        for k in range(Y.shape[1]):
+        for k in range(bits):
             total += Y[i, k]
-        for k in range(Y.shape[1]):
-            y = Y[i, k]
-            b = P[i, k] + offset[k] + balance * (total + y)
-            if b <= 0 or y == 0:
+        for k in range(bits):
+            B[k] = P[i, k] + offset[k] + balance * (total + Y[i, k])
+        for e in range(indptr[i], indptr[i + 1]):
+            value, row = data[e], pull[indices[e]]
+            for k in range(bits):
+                B[k] += value * row[k]
+        for k in range(bits):
+            if B[k] > 0 and Y[i, k] > 0:
+                h = max(YG[i, k] + diagonal[i] * Y[i, k], EPS)
+                y = min(Y[i, k] * cubic_root(YC[i, k], h, B[k]), 1)
+                new[i, k] = y if y > tiny else 0
+            else:
                 new[i, k] = 0
-                continue
-            h = max(YG[i, k] + diagonal[i] * y, EPS)
-            new[i, k] = min(y * _cubic_root(YC[i, k], h, b), 1)
-    return new
 
 
 @njit(cache=True, nogil=True)
-def _cubic_root(q: float, h: float, b: float) -> float:
+def cubic_root(q: float, h: float, b: float) -> float:
     """The positive root of q z³ + h z = b, by Newton from the right, where every step stays."""
     z = b / h
     if q * z * z > h:

@@ -22,14 +22,11 @@ from smfh.features.maps import FeatureMap
 from smfh.hashing.factorisation import (
     LabelGraph,
     RidgeSolver,
-    blas_threads,
     correlate,
     draw_rows,
-    gram,
     has_converged,
     project,
     reconstruction_error,
-    squared_norm,
     update_basis,
     weighted_gram,
 )
@@ -42,6 +39,8 @@ from smfh.hashing.hasher import (
     shared_codes,
     training_dtype,
 )
+from smfh.hashing.products import blas_threads, column_means, gram, squared_norm
+from smfh.hashing.steps import ratio_step
 from smfh.types import EPS, FloatArray, IntArray, MultimodalDataset, OnStep, TrainingStep, parameter
 
 
@@ -134,7 +133,7 @@ class SMFH:
             if has_converged(trace, self.tolerance):
                 break
 
-        thresholds = Y.mean(axis=0, dtype=np.float64).astype(dtype)
+        thresholds = column_means(Y).astype(dtype)
         return FittedHasher(
             method=self,
             functions={t: HashFunction(t, X[t].shape[1], FeatureMap(), W[t], thresholds) for t in X},
@@ -159,8 +158,6 @@ class SMFH:
         with B = Σ_t X_t(λ_tU_t + μW_t) + α S Â Ŷ + 2β Y, where Ŷ = SᵀY are the sampled rows. X_tW_t can be
         negative, hence the two parts of B. Reuses `pull`, which is Σ_t X_t(λ_tU_t + μW_t).
         """
-        from smfh.hashing.kernels import ratio_step
-
         alpha, beta = self.graph_weight, self.orthogonality_weight
         M = curvature + modalities * self.projection_weight * np.eye(self.bits) + 2 * beta * YtY
         Q = Y @ M.astype(Y.dtype)

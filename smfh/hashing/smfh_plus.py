@@ -21,13 +21,10 @@ from smfh.features.maps import FeatureMap, fit_rbf
 from smfh.hashing.factorisation import (
     LabelGraph,
     RidgeSolver,
-    blas_threads,
     correlate,
-    gram,
     has_converged,
     project,
     reconstruction_error,
-    squared_norm,
     update_basis,
     weighted_gram,
 )
@@ -40,6 +37,8 @@ from smfh.hashing.hasher import (
     shared_codes,
     training_dtype,
 )
+from smfh.hashing.products import blas_threads, column_means, gram, squared_norm, transposed_times
+from smfh.hashing.steps import CubicTerms, cubic_step
 from smfh.types import BoolArray, FloatArray, Matrix, MultimodalDataset, OnStep, TrainingStep, parameter
 
 SCALING = FeatureMap(power=0.5, unit_rows=True)
@@ -102,7 +101,7 @@ class SMFHPlus:
                 trace.append(TrainingStep(iteration, problem.terms(state), perf_counter() - started, phase))
                 if on_step is not None:
                     on_step(trace[-1])
-        thresholds = state.Y.mean(axis=0, dtype=np.float64).astype(state.Y.dtype)
+        thresholds = state.mean.astype(state.Y.dtype)
         return FittedHasher(
             method=self,
             functions={
@@ -142,6 +141,8 @@ class State:
     b: Mapping[str, FloatArray]  # (bits,)
     XtY: Mapping[str, FloatArray]
     YtY: FloatArray
+    FtY: FloatArray  # (classes, bits)
+    mean: FloatArray  # of the rows of Y, (bits,)
 
 
 class Problem:
@@ -179,10 +180,10 @@ class Problem:
     def with_hash_functions(self, Y: FloatArray, U: Mapping[str, FloatArray]) -> State:
         """W = (X_cᵀX_c + η Xᵀ(I − A)X + γI)⁻¹ X_cᵀY, b = mean of Y − XW, with X_c centred."""
         XtY, YtY = correlate(self.X, Y), Y.T @ Y
-        mean = Y.mean(axis=0, dtype=np.float64)
-        W = {t: self.solvers[t].solve(self.centred(t, XtY, mean)) for t in self.X}
+        mean = column_means(Y)
+        W = {t: self.solvers[t].solve(self.centred(t, XtY, mean)).astype(Y.dtype) for t in self.X}
         b = {t: (mean - self.means[t] @ W[t]).astype(Y.dtype) for t in self.X}
-        return State(Y, U, W, b, XtY, YtY)
+        return State(Y, U, W, b, XtY, YtY, transposed_times(self.graph.factors, Y), mean)
 
     def centred(self, t: str, XtY: Mapping[str, FloatArray], mean: FloatArray) -> FloatArray:
         """X_cᵀY = XᵀY − N x̄ ȳᵀ"""
@@ -207,16 +208,20 @@ class Problem:
         h = Σ_t λ_t Y U_tᵀU_t + (n_t μ + α) Y + B⁻,
         q = c Y (YᵀY): it minimises a bound that touches O at Y, so O cannot rise.
         """
-        from smfh.hashing.kernels import cubic_step
-
         method, Y, c = self.method, state.Y, 2 * self.spread
         alpha, mu = Y.dtype.type(method.graph_weight), method.projection_weight
         P = project(self.X, {t: self.weights[t] * U[t] + Y.dtype.type(mu) * state.W[t] for t in U})
-        P += alpha * self.graph.attract(Y)
-        YG = Y @ weighted_gram(U, self.weights)
-        YC = Y @ (Y.dtype.type(c) * state.YtY)
-        offset = Y.dtype.type(mu) * np.sum(list(state.b.values()), axis=0)
-        return cubic_step(Y, P, YG, YC, offset, self.diagonal(Y), c * self.items / 4)
+        terms = CubicTerms(
+            P=P,
+            YG=Y @ weighted_gram(U, self.weights),
+            YC=Y @ (Y.dtype.type(c) * state.YtY),
+            F=self.graph.factors,
+            pull=alpha * state.FtY,  # A Y = F (FᵀY)
+            offset=Y.dtype.type(mu) * np.sum(list(state.b.values()), axis=0),
+            diagonal=self.diagonal(Y),
+            balance=c * self.items / 4,
+        )
+        return cubic_step(Y, terms)
 
     def diagonal(self, Y: FloatArray) -> FloatArray:
         """n_t μ + α, where an item without labels has no graph term."""
@@ -225,7 +230,7 @@ class Problem:
 
     def binarise(self, state: State) -> State:
         """Y = [Y > mean of its column]; U and W follow."""
-        Y = (state.Y > state.Y.mean(axis=0, dtype=np.float64)).astype(state.Y.dtype)
+        Y = (state.Y > state.mean).astype(state.Y.dtype)
         return self.with_hash_functions(Y, state.U)
 
     def refine(self, state: State) -> State:
@@ -249,7 +254,7 @@ class Problem:
             F.data,
             F.indices,
             F.indptr,
-            (F.T @ Y).astype(np.float64),
+            state.FtY.astype(np.float64),
             state.YtY - self.target,
             method.graph_weight,
             self.spread,
@@ -260,7 +265,7 @@ class Problem:
         """Every part of O, weighted; none needs another pass over X."""
         method, solvers = self.method, self.solvers
         U, W, XtY, YtY = state.U, state.W, state.XtY, state.YtY
-        mu, mean = method.projection_weight, state.Y.mean(axis=0, dtype=np.float64)
+        mu, mean = method.projection_weight, state.mean
         centred_YtY = YtY - self.items * np.outer(mean, mean)
         return {
             **{
@@ -268,7 +273,7 @@ class Problem:
                 * reconstruction_error(self.squared[t], U[t], XtY[t], YtY)
                 for t in U
             },
-            "graph": method.graph_weight * self.graph.energy(state.Y),
+            "graph": method.graph_weight * self.graph.energy(state.Y, state.FtY),
             **{
                 f"projection ({t})": mu * solvers[t].error(W[t], self.centred(t, XtY, mean), centred_YtY)
                 for t in W

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from smfh.features.maps import FeatureMap
+from smfh.files import Array, read_npz, write_npz
 from smfh.hashing.hasher import FittedHasher, HashFunction, HashMethod
 from smfh.hashing.registry import make_method
-from smfh.npz import Array, read_npz, write_npz
 from smfh.types import InputError, TrainingStep
 
 FORMAT, VERSION = "smfh-hasher", 1

@@ -8,12 +8,13 @@ import pytest
 from smfh.datasets import DATASETS
 from smfh.types import InputError, Split
 
+SMALLER = {"synthetic": {"items": 600}}
 each_source = pytest.mark.parametrize("name", DATASETS)
 
 
 @pytest.fixture
 def ready(name):
-    source = DATASETS[name]()
+    source = DATASETS[name](**SMALLER.get(name, {}))
     if missing := source.missing():
         pytest.skip(f"{name} is not here: {' '.join(missing)}")
     return source

@@ -37,11 +37,11 @@ def test_a_file_of_row_numbers(tmp_path):
     assert split.train.tolist() == [4, 2]
     assert split.queries.tolist() == [1]
     np.savez(path, train=np.array([4, 2]), queries=np.array([1]))
-    with pytest.raises(InputError, match=r"lacks test; .* this one has train, queries"):
+    with pytest.raises(InputError, match="lacks test; it has train, queries"):
         read_split(path)
     np.savez(path, train=np.array([0.5]), test=np.array([1]))
     with pytest.raises(InputError, match="whole numbers"):
         read_split(path)
     path.write_bytes(b"PK not really")
-    with pytest.raises(InputError, match=r"rows\.npz cannot be read"):
+    with pytest.raises(InputError, match=r"rows\.npz is "):
         read_split(path)

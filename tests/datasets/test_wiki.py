@@ -1,12 +1,24 @@
 """Wiki in its own files: the real ones where they are, and broken ones that the tests write."""
 
 import shutil
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from smfh.datasets.wiki import Wiki
+from smfh.datasets import wiki
+from smfh.datasets.wiki import CHECKSUMS, PARTS, Wiki, read_caption, read_classes, read_pairs
+from smfh.features.pictures import thumbnail
 from smfh.types import InputError
+
+
+def copy_of(wiki_folder, tmp_path, monkeypatch) -> Path:
+    """A copy that a test may damage, with SMFH_DATA pointing at it."""
+    shutil.copytree(wiki_folder, tmp_path / "wiki", copy_function=shutil.copyfile)
+    (tmp_path / "wiki").chmod(0o755)
+    monkeypatch.setenv("SMFH_DATA", str(tmp_path))
+    return tmp_path / "wiki"
 
 
 @pytest.mark.usefixtures("wiki_folder")
@@ -27,12 +39,9 @@ def test_a_random_split_takes_three_quarters():
 
 
 def test_a_damaged_list_names_its_lines(wiki_folder, tmp_path, monkeypatch):
-    shutil.copytree(wiki_folder, tmp_path / "wiki", copy_function=shutil.copyfile)
-    (tmp_path / "wiki").chmod(0o755)
-    path = tmp_path / "wiki" / "trainset_txt_img_cat.list"
+    path = copy_of(wiki_folder, tmp_path, monkeypatch) / "trainset_txt_img_cat.list"
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], "only\ttwo", "a\tb\t11", *lines[3:]]))
-    monkeypatch.setenv("SMFH_DATA", str(tmp_path))
     with pytest.raises(InputError) as caught:
         Wiki().load()
     assert [problem.split(":")[0] for problem in caught.value.problems] == [
@@ -42,9 +51,64 @@ def test_a_damaged_list_names_its_lines(wiki_folder, tmp_path, monkeypatch):
 
 
 def test_a_missing_file_is_named(wiki_folder, tmp_path, monkeypatch):
-    shutil.copytree(wiki_folder, tmp_path / "wiki", copy_function=shutil.copyfile)
-    (tmp_path / "wiki").chmod(0o755)
-    (tmp_path / "wiki" / "categories.list").unlink()
-    monkeypatch.setenv("SMFH_DATA", str(tmp_path))
+    (copy_of(wiki_folder, tmp_path, monkeypatch) / "categories.list").unlink()
     with pytest.raises(InputError, match=r"expects categories\.list in wiki/"):
         Wiki().load()
+
+
+def test_pictures_and_texts_are_shown_where_the_folder_has_them(wiki_folder, tmp_path, monkeypatch):
+    folder = copy_of(wiki_folder, tmp_path, monkeypatch)
+    classes = read_classes(folder)
+    pairs = [pair for part in PARTS for pair in read_pairs(folder / part, len(classes))]
+    picture = thumbnail(np.full((40, 30, 3), 200, dtype=np.uint8))
+    for name in classes:
+        (folder / "images" / name).mkdir(parents=True)
+    (folder / "texts").mkdir()
+    for pair in pairs:
+        (folder / "images" / classes[pair.label] / f"{pair.image}.jpg").write_bytes(picture)
+        (folder / "texts" / f"{pair.text}.xml").write_text(f"<doc><text>\n{pair.text} &lt;b&gt;</text></doc>")
+    data, split = Wiki().load()
+    assert data.captions[0] == f"{pairs[0].text} <b>"
+    assert data.take(split.queries).thumbnails[0][:2] == b"\xff\xd8"
+    next((folder / "texts").iterdir()).unlink()
+    assert Wiki().load()[0].captions is None
+
+
+def test_a_long_text_is_cut_at_a_word(tmp_path):
+    path = tmp_path / "a.xml"
+    path.write_text(f"<text>{'word ' * 200}</text>")
+    caption = read_caption(path)
+    assert len(caption) <= 302
+    assert caption.endswith("word …")
+    path.write_text("no text in here")
+    assert read_caption(path) == ""
+
+
+@pytest.mark.parametrize("line", ["../../etc/passwd\tb\t1", "a\t/b\t1", "a\t..\t1", "\tb\t1"])
+def test_identifiers_that_are_no_plain_names_are_refused(tmp_path, line):
+    (tmp_path / "x.list").write_text(f"{line}\n")
+    with pytest.raises(InputError, match="line 1"):
+        read_pairs(tmp_path / "x.list", 10)
+
+
+def test_fetching_unpacks_what_is_known_and_checks_it(wiki_folder, tmp_path, monkeypatch):
+    archive = tmp_path / "wikipedia_dataset.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        for name in CHECKSUMS:
+            packed.write(wiki_folder / name, f"wikipedia_dataset/{name}")
+        packed.writestr("wikipedia_dataset/images/art/nobody-asked.jpg", b"")
+    target = tmp_path / "benchmarks"
+    monkeypatch.setenv("SMFH_DATA", str(target))
+    monkeypatch.setattr(wiki, "download", lambda url, path, on_progress: copied(archive, path))
+    assert Wiki().fetch() == target / "wiki"
+    assert sorted(path.name for path in (target / "wiki").iterdir()) == sorted(CHECKSUMS)
+    assert not Wiki().missing()
+    with zipfile.ZipFile(archive, "a") as packed, pytest.warns(UserWarning, match="Duplicate"):
+        packed.writestr("wikipedia_dataset/categories.list", "art\n")
+    with pytest.raises(InputError):
+        Wiki().fetch()
+
+
+def copied(source, target):
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return Path(shutil.copyfile(source, target))

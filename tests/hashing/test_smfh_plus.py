@@ -12,7 +12,7 @@ from scipy import sparse
 from smfh.datasets.wiki import Wiki
 from smfh.evaluation import evaluate
 from smfh.hashing import SMFHPlus
-from smfh.hashing.kernels import _cubic_root
+from smfh.hashing.kernels import cubic_root
 from smfh.hashing.smfh_plus import Problem, class_codes, label_codes
 
 
@@ -143,7 +143,7 @@ def test_the_fused_step_of_the_codes_equals_its_equations(rng, modalities, spars
 @settings(max_examples=300, deadline=None)
 @given(q=st.floats(0, 1e6), h=st.floats(1e-6, 1e6), b=st.floats(1e-6, 1e6))
 def test_newton_finds_the_root_of_the_cubic(q, h, b):
-    z = _cubic_root(q, h, b)
+    z = cubic_root(q, h, b)
     assert z > 0
     assert q * z**3 + h * z == pytest.approx(b, rel=1e-6)
 

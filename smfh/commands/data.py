@@ -1,0 +1,90 @@
+"""data: what data sets there are, what they need, and what is in them."""
+
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from tqdm import tqdm
+
+from smfh.commands.options import add_data_arguments, chosen_split, dataset_source, use_data_folder
+from smfh.datasets import DATASETS, DatasetSource, Fetchable, OnProgress, found_files
+from smfh.types import InputError, MultimodalDataset, Split, together
+
+HELP = "list the data sets, or look into one"
+EPILOG = """examples:
+  python -m smfh data                                    every set: ready, or what it needs
+  python -m smfh data wiki                               its files, its size, its labels
+  python -m smfh data emoji --option labels=subgroup
+  python -m smfh data wiki --fetch --data benchmarks     download it into benchmarks/wiki"""
+WIDEST = 40  # of a bar
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    add_data_arguments(parser, optional=True)
+    parser.add_argument(
+        "--fetch", action="store_true", help="download the set if its source is a public file"
+    )
+
+
+def run(arguments: Namespace) -> None:
+    if arguments.dataset is None:
+        use_data_folder(arguments)
+        for source in (known() for known in DATASETS.values()):
+            print_card(source)
+        return
+    source, rows = together(lambda: dataset_source(arguments), lambda: chosen_split(arguments))
+    if arguments.fetch:
+        fetch(source)
+    print_card(source)
+    if not source.missing():
+        with tqdm(total=1.0, disable=not sys.stderr.isatty(), leave=False) as bar:
+            data, split = source.load(rows, arguments.split_seed, _progress(bar))
+        print_contents(data, split)
+
+
+def fetch(source: DatasetSource) -> None:
+    if not isinstance(source, Fetchable):
+        raise InputError(f"{source.card.title} cannot be fetched by program. {source.card.origin}")
+    with tqdm(total=1.0, disable=not sys.stderr.isatty()) as bar:
+        source.fetch(_progress(bar))
+
+
+def _progress(bar: Any) -> OnProgress:
+    def show(share: float, what: str) -> None:
+        bar.set_description(what)
+        bar.update(share - bar.n)
+
+    return show
+
+
+def print_card(source: DatasetSource) -> None:
+    card, missing = source.card, source.missing()
+    print(f"{card.title} ({source.name}): {'needs something' if missing else 'ready'}")
+    for what, text in (
+        ("what", card.about),
+        ("size", card.size),
+        ("terms", card.terms),
+        ("origin", card.origin),
+    ):
+        print(f"  {what:<8}{text}")
+    if card.files:
+        print(f"  {'files':<8}{card.folder}/: {', '.join(card.files)}")
+        print(f"  {'found':<8}{', '.join(found_files(card)) or 'none'}")
+    for line in missing:
+        print(f"  {'missing':<8}{line}")
+    print()
+
+
+def print_contents(data: MultimodalDataset, split: Split) -> None:
+    print(f"  {len(data):,} items: {len(split.train):,} training, {len(split.queries):,} queries")
+    for name, X in data.modalities.items():
+        kind = f"sparse, {X.nnz / X.shape[0]:.1f} non-zero an item" if hasattr(X, "nnz") else "dense"
+        print(f"  {name}: {X.shape[1]:,} dimensions, {kind}")
+    has = {"captions": data.captions, "pictures": data.thumbnails}
+    print(
+        "  to look at: " + (", ".join(what for what, there in has.items() if there is not None) or "nothing")
+    )
+    print(f"  labels of {data.labels.sum(axis=1).mean():.2f} classes an item:")
+    counts, width = data.labels.sum(axis=0), max(map(len, data.class_names))
+    for count, name in sorted(zip(counts, data.class_names, strict=True), key=lambda pair: -pair[0]):
+        print(f"    {name:<{width}} {count:>7,} {'▇' * round(WIDEST * count / counts.max())}")

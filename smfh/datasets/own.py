@@ -1,0 +1,225 @@
+"""One's own data: pictures with captions, or features from elsewhere; looked at before they are used."""
+
+import io
+import zipfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from smfh.datasets.captioned import captioned_pictures
+from smfh.datasets.own_matrices import MAX_LABELS, parse_matrices
+from smfh.datasets.own_pictures import open_files, parse_pictures
+from smfh.datasets.own_rows import Parsed
+from smfh.datasets.source import DatasetCard, OnProgress, require
+from smfh.datasets.splits import resolve_split
+from smfh.features.image import split_signs
+from smfh.features.pictures import thumbnail
+from smfh.files import Content, shortened
+from smfh.types import BoolArray, InputError, Matrix, MultimodalDataset, Split, unknown
+
+MATRIX_FORMATS = (".npz", ".mat", ".csv")
+MIN_ITEMS, MAX_CLASSES = 4, 2_000
+SHOWN = 6
+
+
+@dataclass(frozen=True)
+class PreviewItem:
+    """A row as a person can look at it: plain text, whatever it looks like."""
+
+    captions: tuple[str, ...]
+    labels: tuple[str, ...]
+    thumbnail: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What is in the file, before it is used; with problems it cannot be."""
+
+    items: int = 0
+    modalities: tuple[tuple[str, str], ...] = ()  # name, what it holds
+    classes: tuple[tuple[str, int], ...] = ()  # name, items; largest first
+    first: tuple[PreviewItem, ...] = ()
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class OwnData:
+    """A file that a person hands in, or a folder that the person who runs the program names."""
+
+    name: ClassVar[str] = "own"
+    card: ClassVar[DatasetCard] = DatasetCard(
+        title="Own data",
+        about="Pictures with captions and labels, whose features are computed here, or features from "
+        "elsewhere: matrices with a row for each item, and labels.",
+        size="Up to 20,000 pictures, or matrices of up to 1 GB",
+        terms="Yours.",
+        origin="A folder or .zip of pictures with a table (file, caption, labels separated by |), or .npz, "
+        ".mat or .csv with a matrix for each modality and labels. There is a template to start from.",
+    )
+
+    content: Content | None = field(default=None, repr=False)
+    file_name: str = ""  # tells the format and is used in messages, never as a path
+
+    def missing(self) -> list[str]:
+        return [] if self.content is not None else [f"Own data needs a file. {self.card.origin}"]
+
+    def preview(self) -> Preview:
+        """What can be seen of the data, and all that is wrong with it; never an error."""
+        try:
+            require(self)
+            parsed = self._parse()
+            first = self._first_items(parsed)
+        except InputError as error:
+            return Preview(problems=tuple(shortened(error.problems)))
+        problems = (*parsed.problems, *set_problems(parsed))
+        pictures = (("image", "pictures"),) if parsed.pictures else ()
+        texts = tuple((name, "captions") for name in parsed.captions) if parsed.pictures else ()
+        matrices = tuple((name, f"{X.shape[1]:,} dimensions") for name, X in parsed.matrices.items())
+        counts = Counter(label for own in parsed.labels for label in own)
+        return Preview(
+            items=len(parsed.labels),
+            modalities=pictures + texts + matrices,
+            classes=tuple(counts.most_common()),
+            first=first,
+            notes=tuple(set_notes(parsed, counts)),
+            problems=tuple(shortened(problems)),
+        )
+
+    def load(
+        self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress | None = None
+    ) -> tuple[MultimodalDataset, Split]:
+        """Features of pictures and captions are fitted on the training rows; matrices are used as they are,
+        but where one has negative values, its positive and negative halves are put side by side."""
+        require(self)
+        assert self.content is not None  # noqa: S101, `require` has seen it
+        parsed = self._parse()
+        if problems := [*parsed.problems, *set_problems(parsed)]:
+            raise InputError(shortened(problems))
+        labels, classes = multi_hot(parsed.labels)
+        rows = resolve_split(split, seed, len(labels))
+        if parsed.pictures:
+            with open_files(self.content, self._label) as files:
+                data = captioned_pictures(
+                    self.name,
+                    parsed.pictures,
+                    files.read,
+                    parsed.captions,
+                    labels,
+                    classes,
+                    rows.train,
+                    seed,
+                    on_progress,
+                )
+            return data, rows
+        captions = next(iter(parsed.captions.values()), None)
+        modalities = {name: non_negative(X) for name, X in parsed.matrices.items()}
+        return MultimodalDataset(self.name, modalities, labels, classes, captions), rows
+
+    @property
+    def _label(self) -> str:
+        return self.file_name or (self.content.name if isinstance(self.content, Path) else "the file")
+
+    def _parse(self) -> Parsed:
+        assert self.content is not None  # noqa: S101, the callers have required it
+        suffix = Path(self._label).suffix.lower()
+        is_folder = isinstance(self.content, Path) and self.content.is_dir()
+        if not is_folder and suffix in MATRIX_FORMATS:
+            return parse_matrices(self.content, self._label)
+        if not is_folder and suffix != ".zip":
+            raise unknown("kind of file", self._label, (".zip", *MATRIX_FORMATS))
+        with open_files(self.content, self._label) as files:
+            return parse_pictures(files)
+
+    def _first_items(self, parsed: Parsed) -> tuple[PreviewItem, ...]:
+        """The first rows, with a picture where it can be decoded."""
+        assert self.content is not None  # noqa: S101, the caller has required it
+        texts = list(parsed.captions.values())
+        shown = range(min(SHOWN, len(parsed.labels)))
+        captions = [tuple(cells[row] for cells in texts if row < len(cells)) for row in shown]
+        thumbnails: list[bytes | None] = [None] * len(shown)
+        if parsed.pictures:
+            with open_files(self.content, self._label) as files:
+                for row in shown:
+                    try:
+                        thumbnails[row] = thumbnail(files.read(parsed.pictures[row]))
+                    except (InputError, KeyError):
+                        continue  # stands among the problems
+        return tuple(PreviewItem(captions[row], parsed.labels[row], thumbnails[row]) for row in shown)
+
+
+def set_problems(parsed: Parsed) -> list[str]:
+    """What is wrong with the rows as a whole."""
+    items = len(parsed.labels)
+    problems = []
+    for name, X in parsed.matrices.items():
+        if items and X.shape[0] != items:
+            problems.append(f"{name} has {X.shape[0]:,} rows; there are labels for {items:,}.")
+    for name, cells in parsed.captions.items():
+        if items and len(cells) != items:
+            problems.append(f"There are {len(cells):,} {name} for {items:,} items.")
+    if len(parsed.offered) < 2:
+        there = ", ".join(parsed.offered) or "none"
+        problems.append(f"Searching across modalities needs two matrices or more; there is {there}.")
+    classes = len({label for own in parsed.labels for label in own})
+    if classes > MAX_CLASSES or classes * items > MAX_LABELS:
+        problems.append(f"There are {classes:,} classes; at most {MAX_CLASSES:,} are told apart.")
+    if 0 < items < MIN_ITEMS:
+        problems.append(f"There are {items} items; at least {MIN_ITEMS} are needed to train and to ask.")
+    return problems
+
+
+def set_notes(parsed: Parsed, counts: Counter[str]) -> list[str]:
+    """What is done to the data, and what may surprise."""
+    notes = [
+        f"{name} has negative values: its positive and negative halves are put side by side "
+        f"({X.shape[1]:,} → {2 * X.shape[1]:,} dimensions)."
+        for name, X in parsed.matrices.items()
+        if X.shape[0] and X.min() < 0
+    ]
+    if single := [label for label, items in counts.items() if items == 1]:
+        notes.append(f"{len(single)} of {len(counts)} classes have one item only: nothing is like it.")
+    return notes
+
+
+def multi_hot(labels: Sequence[tuple[str, ...]]) -> tuple[BoolArray, tuple[str, ...]]:
+    """Which row has which class; numbers stand in their order, words in the alphabet's."""
+    classes = sorted({label for own in labels for label in own}, key=_in_order)
+    place = {label: column for column, label in enumerate(classes)}
+    hot = np.zeros((len(labels), len(classes)), dtype=np.bool_)
+    for row, own in enumerate(labels):
+        hot[row, [place[label] for label in own]] = True
+    return hot, tuple(classes)
+
+
+def non_negative(X: Matrix) -> Matrix:
+    """The matrix itself, or its halves by sign side by side: never clipped."""
+    return split_signs(X) if X.min() < 0 else X
+
+
+def template() -> bytes:
+    """A small .zip to start from, which can be loaded as it is: twelve drawings with a table."""
+    from PIL import Image, ImageDraw
+
+    shapes = {"triangle": 3, "square": 4, "circle": 60}  # sides
+    lines = ["file,caption,labels"]
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for shape, sides in shapes.items():
+            for colour in ("red", "green", "blue", "orange"):
+                image = Image.new("RGB", (96, 96), "white")
+                ImageDraw.Draw(image).regular_polygon((48, 48, 32), sides, fill=colour)
+                picture = io.BytesIO()
+                image.save(picture, "PNG")
+                archive.writestr(f"pictures/{colour}_{shape}.png", picture.getvalue())
+                lines.append(f"pictures/{colour}_{shape}.png,a {colour} {shape} on white,{shape}|{colour}")
+        archive.writestr("items.csv", "\n".join(lines) + "\n")
+    return file.getvalue()
+
+
+def _in_order(label: str) -> tuple[float, str]:
+    return (float(label), label) if label.isdecimal() else (np.inf, label)

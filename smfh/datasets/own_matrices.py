@@ -1,0 +1,121 @@
+"""One's own features: matrices and labels from .npz, .mat or .csv."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from smfh.datasets.own_rows import Parsed, split_labels
+from smfh.files import Content, Table, read_mat, read_npz, read_table
+from smfh.types import InputError, Matrix
+
+Variables = Mapping[str, NDArray[Any] | sparse.csr_array]
+MAX_DIMENSIONS = 1_000_000
+MAX_LABELS = 1 << 27
+RESERVED = ("labels", "class_names", "captions")
+
+
+def parse_matrices(content: Content, name: str) -> Parsed:
+    """Feature matrices with labels from .npz, .mat or .csv."""
+    suffix = Path(name).suffix.lower()
+    if suffix == ".csv":
+        return _parse_feature_table(read_table(content, name))
+    variables: Variables = (read_npz if suffix == ".npz" else read_mat)(content, name=name)
+    problems: list[str] = []
+    matrices: dict[str, Matrix] = {}
+    for key, value in variables.items():
+        if key in RESERVED:
+            continue
+        if value.ndim != 2 or value.dtype.kind not in "fiub" or not 0 < value.shape[1] <= MAX_DIMENSIONS:
+            problems.append(
+                f"{key} in {name} must be a matrix of numbers, a row for each item, of at most "
+                f"{MAX_DIMENSIONS:,} columns; got {value.dtype} of shape {value.shape}."
+            )
+        else:
+            matrices[key], wrong = to_float32(value, f"{key} in {name}")
+            problems += wrong
+    labels, wrong = _read_labels(variables, name)
+    captions = {}
+    if "captions" in variables:
+        captions["captions"] = [str(words) for words in dense(variables["captions"]).ravel()]
+    offered = [key for key in variables if key not in RESERVED]
+    return Parsed(labels, captions, (), matrices, offered, problems + wrong)
+
+
+def to_float32(X: NDArray[Any] | sparse.csr_array, name: str) -> tuple[Matrix, list[str]]:
+    """The matrix as float32, and the rows that have something else than finite numbers."""
+    with np.errstate(over="ignore"):
+        converted = X.astype(np.float32)
+    if isinstance(converted, sparse.csr_array):
+        places = np.flatnonzero(~np.isfinite(converted.data))
+        bad = np.unique(np.searchsorted(converted.indptr, places, side="right")) - 1
+    else:
+        bad = np.flatnonzero(~np.isfinite(converted).all(axis=1))
+    return converted, [f"Row {row + 1} of {name} has NaN or infinite values." for row in bad]
+
+
+def dense(X: NDArray[Any] | sparse.csr_array) -> NDArray[Any]:
+    """A sparse matrix written out, unless its shape alone would fill the memory."""
+    if not isinstance(X, sparse.csr_array):
+        return X
+    if X.shape[0] * X.shape[1] > MAX_LABELS:
+        raise InputError(f"A sparse matrix of labels of shape {X.shape} is too large.")
+    return X.toarray()
+
+
+def _parse_feature_table(table: Table) -> Parsed:
+    """Columns `modality:dimension`, `labels`, and if wanted `caption`."""
+    groups: dict[str, list[str]] = {}
+    for column in table.header:
+        if ":" in column:
+            groups.setdefault(column.split(":", 1)[0].strip(), []).append(column)
+    if "labels" not in table.header or not groups:
+        raise InputError(
+            f"{table.name} must have the column labels, and columns of numbers named modality:dimension, "
+            f"as image:1, image:2, text:1; it has {', '.join(table.header[:10])}."
+        )
+    problems = table.problems()
+    matrices: dict[str, Matrix] = {}
+    for modality, columns in groups.items():
+        try:
+            matrices[modality] = table.numbers(columns)
+        except InputError as error:
+            problems += error.problems
+    labels = [split_labels(cell) for cell in table.column("labels")]
+    for (number, _), given in zip(table.rows(), labels, strict=True):
+        if not given:
+            problems.append(f"Row {number} of {table.name} has no label; write one or more, separated by |.")
+    captions = {"captions": table.column("caption")} if "caption" in table.header else {}
+    return Parsed(labels, captions, (), matrices, list(groups), problems)
+
+
+def _read_labels(variables: Variables, name: str) -> tuple[list[tuple[str, ...]], list[str]]:
+    """From a 0/1 matrix with a column for each class, or from a class for each row."""
+    if "labels" not in variables:
+        has = ", ".join(variables) or "nothing"
+        return [], [f"{name} lacks labels: a class for each row, or a matrix of 0 and 1; it has {has}."]
+    given = dense(variables["labels"])
+    if given.ndim == 2 and min(given.shape) > 1:
+        if given.dtype.kind not in "fiub" or not np.isin(given, (0, 1)).all():
+            return [], [f"labels in {name} is a matrix, so it may hold only 0 and 1."]
+        words = dense(variables.get("class_names", np.arange(1, given.shape[1] + 1)))
+        names = [_as_word(word) for word in words.ravel()]
+        if len(names) != given.shape[1]:
+            return [], [f"{len(names)} class_names for {given.shape[1]} columns of labels in {name}."]
+        labels = [tuple(names[k] for k in np.flatnonzero(row)) for row in given]
+    else:
+        labels = [split_labels(_as_word(value)) for value in given.ravel()]
+    bare = [row + 1 for row, own in enumerate(labels) if not own]
+    return labels, [f"Row {row} of {name} has no label." for row in bare]
+
+
+def _as_word(value: Any) -> str:
+    """A class by its name: 3.0, as MATLAB stores whole numbers, is class 3, and NaN is none."""
+    if not isinstance(value, np.floating):
+        return str(value)
+    if not np.isfinite(value):
+        return ""
+    return str(int(value)) if float(value).is_integer() else str(value)

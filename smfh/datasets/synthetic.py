@@ -1,0 +1,115 @@
+"""Data of the shape of NUS-WIDE at any size, with a planted structure: for benchmarks and for trying out."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from smfh.datasets.source import DatasetCard, OnProgress
+from smfh.datasets.splits import resolve_split
+from smfh.types import BoolArray, InputError, MultimodalDataset, Split, parameter, range_problems
+
+VISUAL_WORDS, TAGS = 500, 1_000
+TAGS_PER_ITEM = 6  # on average
+TRAIN_SHARE = 180_000 / 186_577  # as the paper splits NUS-WIDE
+SHARES = np.array([0.40, 0.30, 0.28, 0.19, 0.18, 0.12, 0.10, 0.08, 0.07, 0.06])  # of the items
+TOPICS_PER_CLASS = 3
+WORDS_PER_TOPIC, TAGS_PER_CLASS = 40, 60
+BLOCK = 16_384  # rows made at once, so that memory is the result and little more
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """Classes switch on topics, topics make visual words, classes choose tags; the rest is background."""
+
+    name: ClassVar[str] = "synthetic"
+    card: ClassVar[DatasetCard] = DatasetCard(
+        title="Synthetic NUS-WIDE",
+        about="Made up in the shape of NUS-WIDE: every item has one or more of ten classes, which decide "
+        "over its visual words and its tags, up to a share of noise.",
+        size="20,000 items unless asked otherwise, 500 + 1,000 (sparse) dimensions, 10 classes",
+        terms="Made on the spot.",
+        origin="It comes with the program.",
+    )
+
+    items: int = parameter(20_000, "N", 100, 1_000_000, "Number of items; NUS-WIDE has 186,577.", "log")
+    noise: float = parameter(0.5, "σ", 0.0, 1.0, "Share of words and tags that no class decides.")
+    data_seed: int = parameter(0, "seed", 0, 2**32 - 1, "Another seed, another set.")
+
+    def __post_init__(self) -> None:
+        if problems := range_problems(self):
+            raise InputError(problems)
+
+    def missing(self) -> list[str]:
+        return []
+
+    def load(
+        self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress | None = None
+    ) -> tuple[MultimodalDataset, Split]:
+        rng = np.random.default_rng(self.data_seed)
+        labels = draw_labels(self.items, rng)
+        text = draw_tags(labels, self.noise, rng)
+        image = draw_visual_words(labels, self.noise, rng, on_progress)
+        names = tuple(f"class {k}" for k in range(len(SHARES)))
+        classes = np.array(names)
+        captions = [", ".join(classes[row]) for row in labels]
+        data = MultimodalDataset(self.name, {"image": image, "text": text}, labels, names, captions)
+        return data, resolve_split(split, seed, self.items, train_share=TRAIN_SHARE)
+
+
+def draw_labels(items: int, rng: np.random.Generator) -> BoolArray:
+    """Each class on its own, by its share; an item left without any gets one."""
+    labels = rng.random((items, len(SHARES))) < SHARES
+    bare = np.flatnonzero(~labels.any(axis=1))
+    labels[bare, rng.choice(len(SHARES), size=len(bare), p=SHARES / SHARES.sum())] = True
+    return labels
+
+
+def draw_visual_words(
+    labels: BoolArray, noise: float, rng: np.random.Generator, on_progress: OnProgress | None = None
+) -> NDArray[np.float32]:
+    """X = (1 − σ) Z B + σ E: topics Z of the item's classes, their words B, exponential background E."""
+    topics = TOPICS_PER_CLASS * labels.shape[1]
+    B = np.zeros((topics, VISUAL_WORDS), dtype=np.float32)
+    for topic in B:
+        words = rng.choice(VISUAL_WORDS, WORDS_PER_TOPIC, replace=False)
+        topic[words] = rng.exponential(size=WORDS_PER_TOPIC)
+    X = np.empty((len(labels), VISUAL_WORDS), dtype=np.float32)
+    for start in range(0, len(labels), BLOCK):
+        rows = slice(start, start + BLOCK)
+        on = np.repeat(labels[rows], TOPICS_PER_CLASS, axis=1)
+        Z = on * rng.random(on.shape, dtype=np.float32)
+        rng.standard_exponential(out=X[rows], dtype=np.float32)
+        X[rows] *= np.float32(noise)
+        X[rows] += np.float32(1 - noise) * (Z @ B)
+        if on_progress:
+            on_progress(min(1.0, (start + BLOCK) / len(labels)), "Drawing visual words")
+    return X
+
+
+def draw_tags(labels: BoolArray, noise: float, rng: np.random.Generator) -> sparse.csr_array:
+    """Tags by Zipf's law: of one of the item's classes, or, by the share of noise, of any kind."""
+    items, classes = labels.shape
+    vocabularies = np.array([rng.permutation(TAGS) for _ in range(classes + 1)])  # the last is the background
+    item = np.repeat(np.arange(items), 1 + rng.poisson(TAGS_PER_ITEM - 1, items))
+    counts = labels.sum(axis=1)
+    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    which = first[item] + (rng.random(len(item)) * counts[item]).astype(np.int64)
+    vocabulary = np.nonzero(labels)[1][which]
+    rank = _zipf(TAGS_PER_CLASS, len(item), rng)
+    background = rng.random(len(item)) < noise
+    vocabulary[background] = classes
+    rank[background] = _zipf(TAGS, int(background.sum()), rng)
+    cells = np.unique(item * TAGS + vocabularies[vocabulary, rank])  # a tag is there or not, never twice
+    starts = np.concatenate([[0], np.cumsum(np.bincount(cells // TAGS, minlength=items))])
+    ones = np.ones(len(cells), dtype=np.float32)
+    parts = (ones, (cells % TAGS).astype(np.int32), starts.astype(np.int32))
+    return sparse.csr_array(parts, shape=(items, TAGS))
+
+
+def _zipf(words: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Ranks with probability ∝ 1 / (rank + 1)"""
+    cumulative = np.cumsum(1 / np.arange(1, words + 1))
+    return np.searchsorted(cumulative / cumulative[-1], rng.random(size))

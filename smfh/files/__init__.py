@@ -1,0 +1,22 @@
+"""Readers that can be handed anything: a bad file ends in an `InputError`, never in a crash."""
+
+from smfh.files.archive import Archive, ArchiveLimits, open_archive
+from smfh.files.arrays import Array, read_npy, read_npz, write_npz
+from smfh.files.content import Content, shortened
+from smfh.files.mat import read_mat
+from smfh.files.table import Table, read_table
+
+__all__ = [
+    "Archive",
+    "ArchiveLimits",
+    "Array",
+    "Content",
+    "Table",
+    "open_archive",
+    "read_mat",
+    "read_npy",
+    "read_npz",
+    "read_table",
+    "shortened",
+    "write_npz",
+]

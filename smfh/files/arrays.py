@@ -1,0 +1,101 @@
+""".npy and .npz: the header is checked before memory is asked for, and nothing is unpickled."""
+
+import io
+import math
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smfh.files.archive import ArchiveLimits, open_archive
+from smfh.files.content import Content, megabytes, name_of, opened
+from smfh.types import InputError
+
+MAX_ARRAY_BYTES = 1 << 30
+MAX_HEADER = 10_000
+KINDS = "fiubU"  # numbers and words
+# a matrix of few distinct counts compresses as a bomb does, so only its size is limited
+NPZ_LIMITS = ArchiveLimits(members=1000, expanded=MAX_ARRAY_BYTES, ratio=1100)
+
+Array = NDArray[Any]
+
+
+def read_npy(content: Content, name: str = "", max_bytes: int = MAX_ARRAY_BYTES) -> Array:
+    """One array of at most two dimensions, read-only."""
+    name = name_of(content, name)
+    with opened(content, name) as file:
+        size = file.seek(0, io.SEEK_END)
+        file.seek(0)
+        return _read_array(file, size, name, max_bytes)
+
+
+def read_npz(
+    content: Content, names: Sequence[str] | None = None, name: str = "", max_bytes: int = MAX_ARRAY_BYTES
+) -> dict[str, Array]:
+    """The arrays of these names, or all, each of at most two dimensions, read-only."""
+    name = name_of(content, name)
+    arrays: dict[str, Array] = {}
+    problems: list[str] = []
+    with open_archive(content, name, NPZ_LIMITS) as archive:
+        there = {member.removesuffix(".npy"): member for member in archive.members if member.endswith(".npy")}
+        wanted = list(there) if names is None else list(names)
+        if absent := [key for key in wanted if key not in there]:
+            raise InputError(f"{name} lacks {', '.join(absent)}; it has {', '.join(there) or 'no array'}.")
+        left = max_bytes
+        for key in wanted:
+            try:
+                with archive.open(there[key]) as member:
+                    size = archive.members[there[key]].file_size
+                    arrays[key] = _read_array(member, size, f"{key} in {name}", left)
+                    left -= arrays[key].nbytes
+            except InputError as error:
+                problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return arrays
+
+
+def write_npz(path: Path, arrays: Mapping[str, Array]) -> None:
+    """Write beside the file and move into place, so that no reader ever meets a half of it."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _read_array(file: IO[bytes], size: int, name: str, max_bytes: int) -> Array:
+    shape, fortran, dtype, start = _read_header(file, name)
+    if dtype.hasobject:
+        raise InputError(f"{name} holds pickled objects, which are never opened; save numbers or words.")
+    if dtype.kind not in KINDS or dtype.names:
+        raise InputError(f"{name} must hold real numbers or words; got {dtype}.")
+    if len(shape) > 2 or min(shape, default=0) < 0:
+        raise InputError(f"{name} must be a vector or a matrix; got shape {shape}.")
+    items = math.prod(shape)
+    if max(items, items * dtype.itemsize) > max_bytes:
+        asked = megabytes(items * dtype.itemsize)
+        raise InputError(f"{name} asks for {asked} (shape {shape}); at most {megabytes(max_bytes)} are read.")
+    if start + items * dtype.itemsize > size:
+        raise InputError(f"{name} is truncated: its header promises shape {shape}, the file is too short.")
+    file.seek(start)
+    data = np.frombuffer(file.read(items * dtype.itemsize), dtype, count=items)
+    return data.reshape(shape, order="F" if fortran else "C")
+
+
+def _read_header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    head = io.BytesIO(file.read(MAX_HEADER + 16))  # a header that claims to be longer ends here
+    try:
+        version = np.lib.format.read_magic(head)
+        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        shape, fortran, dtype = read[version](head, max_header_size=MAX_HEADER)
+    except Exception as error:  # a crafted header makes the parser of Python literals raise nearly anything
+        raise InputError(f"{name} is not a .npy array, or its header is damaged or truncated.") from error
+    return shape, fortran, dtype, head.tell()

@@ -1,0 +1,46 @@
+"""What is handed in: a file on disk or the bytes of an upload, opened within a size limit."""
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from smfh.types import InputError
+
+Content = Path | bytes
+
+MAX_FILE_BYTES = 1 << 30
+MAX_PROBLEMS = 20
+
+
+def name_of(content: Content, name: str) -> str:
+    """The name that messages use: the one given, else the file's own, never its folder."""
+    return name or (content.name if isinstance(content, Path) else "the file")
+
+
+@contextmanager
+def opened(content: Content, name: str, max_bytes: int = MAX_FILE_BYTES) -> Iterator[BinaryIO]:
+    """The content as a seekable stream, if it is there, not empty and not too large."""
+    try:
+        size = len(content) if isinstance(content, bytes) else content.stat().st_size
+        file = io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
+    except OSError as error:
+        raise InputError(f"{name} cannot be opened: {error.strerror or error}.") from error
+    with file:
+        if size == 0:
+            raise InputError(f"{name} is empty.")
+        if size > max_bytes:
+            raise InputError(f"{name} has {megabytes(size)}; at most {megabytes(max_bytes)} are read.")
+        yield file
+
+
+def megabytes(size: int) -> str:
+    return f"{size / (1 << 20):,.1f} MB"
+
+
+def shortened(problems: Sequence[str]) -> list[str]:
+    """The first problems, and how many more there are: a page cannot show a million of them."""
+    if len(problems) <= MAX_PROBLEMS:
+        return list(problems)
+    return [*problems[:MAX_PROBLEMS], f"… and {len(problems) - MAX_PROBLEMS:,} more problems."]

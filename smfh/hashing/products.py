@@ -1,0 +1,108 @@
+"""The large products over items, dense or sparse, and sums that keep their precision.
+
+Single precision inside a block of rows, double over the blocks: as fast as the one, as good as the other.
+"""
+
+from contextlib import AbstractContextManager
+from functools import cache
+from types import ModuleType
+
+import numpy as np
+from scipy import sparse
+from threadpoolctl import ThreadpoolController
+
+from smfh.parallel import over_rows
+from smfh.types import FloatArray, Matrix
+
+SMALL = 20_000  # items; below, handing the work of a product to threads costs more than the work
+ROWS = 16_384  # a block
+
+
+def blas_threads(items: int) -> AbstractContextManager[object]:
+    """One BLAS thread on small data."""
+    limits: AbstractContextManager[object] = _blas().limit(limits=1 if items < SMALL else None)
+    return limits
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
+
+
+def times(X: Matrix, V: FloatArray) -> FloatArray:
+    """X V"""
+    if isinstance(X, sparse.csr_array):
+        total = np.zeros((X.shape[0], V.shape[1]), dtype=V.dtype)
+        add_times_inplace(total, X, V)
+        return total
+    product: FloatArray = X @ V
+    return product
+
+
+def add_times_inplace(total: FloatArray, X: Matrix, V: FloatArray) -> None:
+    """total ← total + X V"""
+    if not isinstance(X, sparse.csr_array) or (kernels := compiled()) is None:
+        total += X @ V
+        return
+
+    def work(rows: slice) -> None:
+        starts = X.indptr[rows.start : rows.stop + 1]
+        kernels.add_sparse_times_inplace(total[rows], X.data, X.indices, starts, V)
+
+    over_rows(work, X.shape[0], ROWS)
+
+
+def transposed_times(X: Matrix, Y: FloatArray) -> FloatArray:
+    """XᵀY"""
+    if not isinstance(X, sparse.csr_array) or (kernels := compiled()) is None:
+        product: FloatArray = X.T @ Y
+        return product
+
+    def work(rows: slice) -> FloatArray:
+        starts = X.indptr[rows.start : rows.stop + 1]
+        part: FloatArray = kernels.sparse_transposed_times(X.data, X.indices, starts, Y[rows], X.shape[1])
+        return part
+
+    total: FloatArray = np.sum(over_rows(work, X.shape[0], ROWS), axis=0)
+    return total
+
+
+def gram(X: Matrix) -> FloatArray:
+    """XᵀX, summed in double precision: it will be inverted."""
+    return cross_product(X, X)
+
+
+def cross_product(A: Matrix, B: Matrix) -> FloatArray:
+    """AᵀB, summed over blocks of rows in double precision"""
+    total = np.zeros((A.shape[1], B.shape[1]))
+    for start in range(0, A.shape[0], ROWS):
+        part = A[start : start + ROWS].T @ B[start : start + ROWS]
+        total += part.toarray() if sparse.issparse(part) else part
+    return total
+
+
+def squared_norm(X: Matrix) -> float:
+    """‖X‖²"""
+    values = X.data if sparse.issparse(X) else X.reshape(-1)
+    blocks = range(0, len(values), ROWS)
+    return float(sum(float(np.vdot(values[i : i + ROWS], values[i : i + ROWS])) for i in blocks))
+
+
+def column_means(Y: FloatArray) -> FloatArray:
+    """1ᵀY / N"""
+    sums = over_rows(lambda rows: Y[rows].sum(axis=0), len(Y), ROWS)
+    return np.asarray(np.sum(sums, axis=0, dtype=np.float64) / len(Y))
+
+
+def inner(A: FloatArray, B: FloatArray) -> float:
+    """⟨A, B⟩, summed in double precision"""
+    return float(np.sum(A.astype(np.float64) * B))
+
+
+def compiled() -> ModuleType | None:
+    """The Numba kernels, or None where Numba is missing."""
+    try:
+        from smfh.hashing import kernels
+    except ImportError:
+        return None
+    return kernels

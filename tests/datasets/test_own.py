@@ -1,0 +1,339 @@
+"""One's own data: what loads, what the preview says, and every problem at once with its row."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+import scipy.io
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from scipy import sparse
+
+from smfh.datasets import own_pictures
+from smfh.datasets.own import OwnData, multi_hot, template
+from smfh.types import InputError
+
+
+def png(colour="red", size=(20, 16)):
+    file = io.BytesIO()
+    Image.new("RGB", size, colour).save(file, "PNG")
+    return file.getvalue()
+
+
+def zipped(members):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return OwnData(file.getvalue(), "mine.zip")
+
+
+def npz(**arrays):
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return OwnData(file.getvalue(), "mine.npz")
+
+
+def mat(**arrays):
+    file = io.BytesIO()
+    scipy.io.savemat(file, arrays)
+    return OwnData(file.getvalue(), "mine.mat")
+
+
+def unpacked(content, folder):
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+class TestPictures:
+    def test_the_template_loads_as_it_is(self, tmp_path):
+        handed = OwnData(template(), "template.zip")
+        preview = handed.preview()
+        assert preview.problems == ()
+        assert preview.items == 12
+        assert preview.modalities == (("image", "pictures"), ("text", "captions"))
+        assert dict(preview.classes) == {
+            **dict.fromkeys(["triangle", "square", "circle"], 4),
+            **dict.fromkeys(["red", "green", "blue", "orange"], 3),
+        }
+        assert preview.first[0].captions == ("a red triangle on white",)
+        assert preview.first[0].labels == ("triangle", "red")
+        assert preview.first[0].thumbnail is not None
+        data, split = handed.load()
+        assert (len(data), len(split.train), len(split.queries)) == (12, 9, 3)
+        assert data.class_names == ("blue", "circle", "green", "orange", "red", "square", "triangle")
+        assert len(data.thumbnails) == 12
+        from_folder, _ = OwnData(unpacked(template(), tmp_path)).load()
+        assert from_folder.fingerprint == data.fingerprint
+
+    def test_a_folder_around_everything_and_what_a_mac_adds(self):
+        with zipfile.ZipFile(io.BytesIO(template())) as archive:
+            members = {f"my set/{name}": archive.read(name) for name in archive.namelist()}
+        handed = zipped({**members, "__MACOSX/my set/._items.csv": b"\0", "my set/.DS_Store": b"\0"})
+        assert handed.preview().problems == ()
+
+    def test_captions_in_more_languages_are_more_modalities(self):
+        table = "file,caption,caption (ja),labels\n" + "\n".join(
+            f"{i}.png,{word},{kana},{word}"
+            for i, (word, kana) in enumerate([("cat", "猫"), ("dog", "犬"), ("cat", "猫"), ("dog", "犬")])
+        )
+        pictures = {f"{i}.png": png_with_dot(i) for i in range(4)}
+        data, _ = zipped({"t.csv": table, **pictures}).load()
+        assert list(data.modalities) == ["image", "text", "text (ja)"]
+        assert data.captions[0] == "cat · 猫"
+
+    def test_every_problem_is_listed_with_its_row(self):
+        table = (
+            "file,caption,labels\n"
+            "good.png,fine,a|b\n"
+            "absent.png,words,a\n"
+            "../../etc/passwd,words,a\n"
+            "cut.png,words,a\n"
+            "bomb.png,,\n"
+            "good.png,words\n"
+            "good.png,words,a,b\n"
+            "note.txt,words,a\n"
+        )
+        bomb = png()[:16] + (60_000).to_bytes(4, "big") * 2 + png()[24:]
+        files = {"good.png": png(), "cut.png": png()[:45], "bomb.png": bomb, "note.txt": "no picture"}
+        preview = zipped({"items.csv": table, **files}).preview()
+        assert [problem.split(":")[0].split(" of items.csv")[0] for problem in preview.problems] == [
+            "Row 7",
+            "Row 8",
+            "Row 3",
+            "Row 4",
+            "Row 6",
+            "Row 6",
+            "Row 7",
+            "Row 5",
+            "Row 6",
+            "Row 9",
+        ]
+        said = "\n".join(preview.problems)
+        for words in (
+            "Row 7 of items.csv has 2 cells; the header has 3",
+            "there is no picture 'absent.png'",
+            "there is no picture '../../etc/passwd'",
+            "cut.png is truncated",
+            "bomb.png",
+            "has no text for text",
+            "has no label",
+            "note.txt is not a picture",
+        ):
+            assert words in said
+        assert preview.items == 8
+        assert preview.first[0].thumbnail is not None
+        assert preview.first[1].thumbnail is None
+        with pytest.raises(InputError) as caught:
+            zipped({"items.csv": table, **files}).load()
+        assert caught.value.problems == preview.problems
+
+    def test_so_many_pixels_that_they_would_take_hours_are_refused(self, monkeypatch):
+        monkeypatch.setattr(own_pictures, "MAX_TOTAL_PIXELS", 3 * 320)
+        table = "File;Caption;Labels\n" + "a.png;words;a\n" * 5
+        (said,) = zipped({"t.csv": table, "a.png": png()}).preview().problems
+        assert said.startswith("Row 5 of t.csv: up to here the pictures have more than")
+
+    def test_links_out_of_a_folder_are_not_followed(self, tmp_path):
+        secret = tmp_path / "secret.png"
+        secret.write_bytes(png())
+        folder = tmp_path / "mine"
+        folder.mkdir()
+        try:
+            (folder / "link.png").symlink_to(secret)
+        except OSError:
+            pytest.skip("this system makes no links")
+        (folder / "t.csv").write_text("file,caption,labels\nlink.png,words,a\n../secret.png,words,a\n")
+        said = "\n".join(OwnData(folder).preview().problems)
+        assert "no picture 'link.png'" in said
+        assert "no picture '../secret.png'" in said
+
+    def test_formulas_and_markup_stay_plain_text(self):
+        evil = "=HYPERLINK(1)<script>alert(1)</script>**bold**"
+        rows = [f'{i}.png,"{evil}",<b>{i % 2}</b>' for i in range(4)]
+        pictures = {f"{i}.png": png_with_dot(i) for i in range(4)}
+        handed = zipped({"t.csv": "\n".join(["file,caption,labels", *rows]), **pictures})
+        assert handed.preview().first[0].captions == (evil,)
+        data, _ = handed.load()
+        assert data.captions[0] == evil
+        assert data.class_names == ("<b>0</b>", "<b>1</b>")
+
+    @pytest.mark.parametrize(
+        ("members", "said"),
+        [
+            ({}, "there is none"),
+            ({"a.png": png()}, "there is none"),
+            ({"a.csv": "x", "b.csv": "y"}, "there are a.csv, b.csv"),
+            ({"a.csv": "file,labels\n"}, "lacks the column caption; it has file, labels"),
+            ({"a.csv": "file,caption,labels\n"}, "no rows"),
+            ({"a.csv": "file,caption,labels\na.png,cat,a\n", "a.png": png()}, "at least 4"),
+        ],
+    )
+    def test_what_is_no_set_of_pictures(self, members, said):
+        assert said in "\n".join(zipped(members).preview().problems)
+
+
+def png_with_dot(place):
+    image = Image.new("RGB", (32, 32), "white")
+    image.paste("black", (place * 4, 4, place * 4 + 8, 16))
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
+RNG = np.random.default_rng(0)
+IMAGE, TEXT = RNG.random((8, 5)), RNG.integers(0, 3, (8, 4))
+CLASSES = np.array([1, 2, 10, 1, 2, 10, 1, 2])
+
+
+class TestMatrices:
+    @pytest.mark.parametrize("make", [npz, mat])
+    def test_a_class_for_each_row(self, make):
+        data, split = make(image=IMAGE, text=TEXT, labels=CLASSES).load()
+        assert list(data.modalities) == ["image", "text"]
+        np.testing.assert_array_equal(data.modalities["image"], IMAGE.astype(np.float32))
+        assert data.modalities["text"].dtype == np.float32
+        assert data.class_names == ("1", "2", "10")
+        np.testing.assert_array_equal(data.labels.argmax(axis=1), [0, 1, 2, 0, 1, 2, 0, 1])
+        assert len(split.train) == 6
+
+    def test_words_many_labels_names_and_captions(self):
+        words = np.array(["cat|pet", "dog|pet"] * 4)
+        captions = np.array([f"item {i}" for i in range(8)])
+        data, _ = npz(image=IMAGE, text=TEXT, labels=words, captions=captions).load()
+        assert data.class_names == ("cat", "dog", "pet")
+        assert data.labels[:, 2].all()
+        assert data.captions[3] == "item 3"
+        hot = np.array([[1, 0], [0, 1], [1, 1], [1, 0]] * 2)
+        data, _ = npz(image=IMAGE, text=TEXT, labels=hot, class_names=np.array(["b", "a"])).load()
+        assert data.class_names == ("a", "b")
+        np.testing.assert_array_equal(data.labels, hot[:, ::-1] == 1)
+
+    def test_sparse_matrices_stay_sparse(self):
+        tags = sparse.random_array((8, 30), density=0.2, rng=0)
+        data, _ = mat(image=IMAGE, tags=tags.tocsc(), labels=CLASSES).load()
+        assert isinstance(data.modalities["tags"], sparse.csr_array)
+        np.testing.assert_allclose(data.modalities["tags"].toarray(), tags.toarray(), rtol=1e-6)
+
+    @pytest.mark.parametrize("make", [npz, mat])
+    def test_negative_values_become_two_halves(self, make):
+        signed = IMAGE - 0.5
+        handed = make(image=signed, text=TEXT, labels=CLASSES)
+        assert "positive and negative halves" in handed.preview().notes[0]
+        assert "(5 → 10 dimensions)" in handed.preview().notes[0]
+        halves = handed.load()[0].modalities["image"]
+        np.testing.assert_allclose(halves[:, :5] - halves[:, 5:], signed, atol=1e-6)
+        assert halves.min() == 0
+
+    def test_a_table_of_features(self):
+        lines = ["image:red,image:blue,text:cat,labels,caption"]
+        lines += [f"{i},{i / 2},{i % 2},{'a|b' if i % 2 else 'a'},number {i}" for i in range(6)]
+        handed = OwnData("\n".join(lines).encode(), "mine.csv")
+        assert handed.preview().modalities == (("image", "2 dimensions"), ("text", "1 dimensions"))
+        data, _ = handed.load()
+        np.testing.assert_array_equal(data.modalities["image"][:, 1], np.arange(6) / 2)
+        assert data.class_names == ("a", "b")
+        assert data.captions[5] == "number 5"
+
+    def test_every_problem_of_a_table_is_listed(self):
+        table = b"image:1,text:1,labels\n1,2,a\nx,nan,a\n1,2,\n1,2\n"
+        problems = OwnData(table, "bad.csv").preview().problems
+        assert len(problems) == 5
+        said = "\n".join(problems)
+        for words in (
+            "Row 5 of bad.csv has 2 cells",
+            "Row 3 of bad.csv, column 'image:1'",
+            "got 'nan'",
+            "Row 4",
+            "Row 5",
+        ):
+            assert words in said
+
+    def test_every_problem_of_matrices_is_listed(self):
+        broken = IMAGE.copy()
+        broken[[2, 5], 0] = np.nan, np.inf
+        handed = npz(image=broken, text=TEXT[:5], sound=np.zeros(8), labels=np.array(["a", ""] * 4))
+        said = "\n".join(handed.preview().problems)
+        for words in (
+            "Row 3 of image in mine.npz has NaN",
+            "Row 6 of image",
+            "sound in mine.npz must be a matrix",
+            "Row 2 of mine.npz has no label",
+            "text has 5 rows; there are labels for 8",
+        ):
+            assert words in said
+
+    @pytest.mark.parametrize(
+        ("arrays", "said"),
+        [
+            ({"image": IMAGE, "text": TEXT}, "lacks labels"),
+            ({"image": IMAGE, "labels": CLASSES}, "needs two matrices or more; there is image"),
+            ({"image": IMAGE, "text": TEXT, "labels": TEXT}, "only 0 and 1"),
+            (
+                {"image": IMAGE, "text": TEXT, "labels": CLASSES[:6]},
+                "image has 8 rows; there are labels for 6",
+            ),
+            ({"image": IMAGE[:2], "text": TEXT[:2], "labels": CLASSES[:2]}, "at least 4"),
+            ({"image": IMAGE, "text": TEXT, "labels": np.full(8, np.nan)}, "Row 8 of mine.npz has no label"),
+            ({"image": IMAGE * 1e300, "text": TEXT, "labels": CLASSES}, "infinite"),
+            (
+                {"image": IMAGE, "text": TEXT, "labels": np.eye(8, 3), "class_names": np.array(["a"])},
+                "1 class_names for 3 columns",
+            ),
+        ],
+    )
+    def test_what_is_no_set_of_features(self, arrays, said):
+        preview = npz(**arrays).preview()
+        assert said in "\n".join(preview.problems)
+        with pytest.raises(InputError):
+            npz(**arrays).load()
+
+    def test_a_class_for_every_row_of_many_is_refused_without_filling_the_memory(self):
+        rows = 60_000
+        handed = npz(image=np.ones((rows, 1)), text=np.ones((rows, 1)), labels=np.arange(rows))
+        assert "60,000 classes; at most 2,000" in "\n".join(handed.preview().problems)
+
+    def test_huge_sparse_shapes_are_refused(self):
+        wide = sparse.csc_array(([1.0], ([0], [0])), shape=(8, 5_000_000))
+        tall = sparse.csc_array(([1.0], ([0], [0])), shape=(100_000, 100_000))
+        assert "at most 1,000,000 columns" in "\n".join(
+            mat(a=wide, b=IMAGE, labels=CLASSES).preview().problems
+        )
+        assert "too large" in "\n".join(mat(a=IMAGE, b=IMAGE, labels=tall).preview().problems)
+
+
+class TestAnything:
+    @pytest.mark.parametrize(
+        ("content", "name", "said"),
+        [
+            (None, "", "needs a file"),
+            (b"", "a.zip", "empty"),
+            (b"hello", "a.zip", "not a .zip"),
+            (b"hello", "a.npz", "not a .zip"),
+            (b"hello", "a.mat", "damaged"),
+            (b"hello", "a.csv", "column labels"),
+            (b"hello", "a.exe", "Unknown kind of file 'a.exe'; there are .zip, .npz, .mat, .csv"),
+            (b"hello", "", "Unknown kind of file"),
+        ],
+    )
+    def test_a_preview_never_fails(self, content, name, said):
+        assert said in OwnData(content, name).preview().problems[0]
+        with pytest.raises(InputError):
+            OwnData(content, name).load()
+
+    def test_a_missing_path_is_told_without_its_folder(self, tmp_path):
+        (said,) = OwnData(tmp_path / "absent.npz").preview().problems
+        assert said.startswith("absent.npz cannot be opened")
+
+    @settings(max_examples=60, deadline=None)
+    @given(content=st.binary(max_size=300), name=st.sampled_from(["a.zip", "a.npz", "a.csv"]))
+    def test_any_bytes_end_in_words(self, content, name):
+        assert OwnData(content, name).preview().problems
+
+    @given(st.lists(st.lists(st.sampled_from("abc123"), min_size=1, unique=True), min_size=1))
+    def test_labels_become_columns_and_back(self, labels):
+        hot, classes = multi_hot([tuple(own) for own in labels])
+        assert [set(np.array(classes)[row]) for row in hot] == [set(own) for own in labels]

@@ -1,0 +1,203 @@
+"""PASCAL-Sentence on miniature folders in both public layouts, and with the real sentences."""
+
+import io
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy import sparse
+
+from smfh.datasets.pascal import PascalSentence, read_pairs
+from smfh.features.text import fit_bag_of_words
+from smfh.types import InputError, Split
+
+COLOURS = {"aeroplane": "skyblue", "bus": "red", "cat": "grey", "sheep": "white"}
+EACH = 5
+REAL = Path(os.environ.get("SMFH_DATA", "absent"), "pascal_sentence", "pascal_sentences.json")
+
+
+def picture(category, number):
+    image = Image.new("RGB", (64, 48), COLOURS[category])
+    image.paste("black", (8 + number, 10, 30, 20 + 3 * number))
+    file = io.BytesIO()
+    image.save(file, "JPEG")
+    return file.getvalue()
+
+
+def sentences(category, number):
+    return [f"A {category} seen in picture {number}.", f"This is the {category}!"]
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """Pictures alone, as both layouts have them."""
+    monkeypatch.setenv("SMFH_DATA", str(tmp_path))
+    for category in COLOURS:
+        folder = tmp_path / "pascal_sentence/dataset" / category
+        folder.mkdir(parents=True)
+        for number in range(EACH):
+            (folder / f"2008_00{number}.jpg").write_bytes(picture(category, number))
+    return tmp_path / "pascal_sentence"
+
+
+@pytest.fixture
+def folders(root):
+    """sentence/<category>/<image>.txt, one caption a line."""
+    for category in COLOURS:
+        (root / "sentence" / category).mkdir(parents=True)
+        for number in range(EACH):
+            text = "\n".join(sentences(category, number)) + "\n"
+            (root / "sentence" / category / f"2008_00{number}.txt").write_text(text)
+    return root
+
+
+def captions_json(root, categories=COLOURS):
+    """{image name: {category, captions}}; image names are unique there, so each has its category in it."""
+    entries = {}
+    for category in categories:
+        for number in range(EACH):
+            name = f"{category}_{number}.jpg"
+            (root / "dataset" / category / f"2008_00{number}.jpg").rename(root / "dataset" / category / name)
+            entries[name] = {"category": category, "captions": sentences(category, number)}
+    (root / "pascal_sentences.json").write_text(json.dumps(entries))
+
+
+def check(data, split):
+    assert len(data) == EACH * len(COLOURS)
+    assert data.class_names == tuple(COLOURS)
+    np.testing.assert_array_equal(data.labels.sum(axis=0), EACH)
+    assert len(split.train) == 16
+    assert isinstance(data.modalities["text"], sparse.csr_array)
+    assert data.modalities["image"].dtype == np.float32
+    assert data.captions[0] == "A aeroplane seen in picture 0.\nThis is the aeroplane!"
+    for thumb, row in zip(data.thumbnails, data.labels, strict=True):
+        with Image.open(io.BytesIO(thumb)) as shown:
+            corner = np.array(shown.getpixel((60, 44)))
+            wanted = Image.new("RGB", (1, 1), COLOURS[data.class_names[row.argmax()]]).getpixel((0, 0))
+            assert np.abs(corner - wanted).max() < 12
+
+
+def test_folders_of_sentences(folders):
+    assert PascalSentence().missing() == []
+    check(*PascalSentence().load())
+
+
+def test_one_json_file(root):
+    captions_json(root)
+    assert PascalSentence().missing() == []
+    check(*PascalSentence().load())
+
+
+def test_features_are_fitted_on_training_rows_alone(folders):
+    text = folders / "sentence/bus/2008_003.txt"
+    text.write_text("Only here stands zygomorphic.\n")
+    row = [(pair.category, pair.image) for pair in read_pairs(folders)].index(("bus", "2008_003.jpg"))
+    others = np.delete(np.arange(20), row)
+    for split in (
+        Split(np.append(others[4:], row), others[:4]),
+        Split(others[4:], np.append(others[:4], row)),
+    ):
+        data, _ = PascalSentence().load(split)
+        assert data.encoders["text"].vocabulary.knows("zygomorphic") == (row in split.train)
+
+
+def test_encoders_take_new_things(folders):
+    data, _ = PascalSentence().load()
+    sentence = data.encoders["text"].encode(["a bus, a bus and a sheep"])
+    assert sentence.shape[1] == data.modalities["text"].shape[1]
+    seen = data.encoders["image"].encode([picture("cat", 1)])
+    row = [(pair.category, pair.image) for pair in read_pairs(folders)].index(("cat", "2008_001.jpg"))
+    np.testing.assert_allclose(seen[0], data.modalities["image"][row], atol=1e-6)
+
+
+def test_progress_counts_pictures(folders):
+    seen = []
+    PascalSentence().load(on_progress=lambda share, words: seen.append(share))
+    assert seen == [pytest.approx(done / 20) for done in range(1, 21)]
+
+
+def test_missing_pictures_are_told(folders):
+    (folders / "dataset/cat/2008_002.jpg").unlink()
+    (said,) = PascalSentence().missing()
+    assert "1 of 20 pictures are missing, as dataset/cat/2008_002.jpg" in said
+    with pytest.raises(InputError, match="1 of 20 pictures"):
+        PascalSentence().load()
+
+
+def test_missing_everything_is_told(tmp_path, monkeypatch):
+    monkeypatch.setenv("SMFH_DATA", str(tmp_path))
+    assert "sentence/<category>/<image>.txt" in PascalSentence().missing()[0]
+    monkeypatch.delenv("SMFH_DATA")
+    assert "SMFH_DATA" in PascalSentence().missing()[0]
+
+
+def test_broken_pictures_are_all_named(folders):
+    for name in ("dataset/cat/2008_001.jpg", "dataset/sheep/2008_004.jpg"):
+        (folders / name).write_bytes((folders / name).read_bytes()[:200])
+    with pytest.raises(InputError) as caught:
+        PascalSentence().load()
+    first, second = caught.value.problems
+    assert first.startswith("cat/2008_001.jpg is truncated")
+    assert second.startswith("sheep/2008_004.jpg is truncated")
+
+
+def test_a_picture_without_sentences_is_told(folders):
+    (folders / "sentence/bus/2008_001.txt").write_text("\n \n")
+    assert PascalSentence().missing() == ["bus/2008_001.jpg has no sentence."]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"a.jpg": {"category": "cat", "capt', "truncated"),
+        ("[" * 100_000, "not JSON"),
+        ("[1, 2]", "must map"),
+        ('{"a.jpg": 3, "b.jpg": {"category": "cat"}}', "'a.jpg' must be.*\n.*'b.jpg' must be"),
+        ('{"../../a.jpg": {"category": "cat", "captions": ["x"]}}', "file name"),
+        ('{"a.jpg": {"category": "../cat", "captions": ["x"]}}', "file name"),
+        ('{"a.jpg": {"category": "cat", "captions": [1]}}', "list of captions"),
+    ],
+)
+def test_bad_json_is_refused(root, text, said):
+    (root / "pascal_sentences.json").write_text(text)
+    with pytest.raises(InputError, match=said):
+        read_pairs(root)
+
+
+@pytest.mark.skipif(not REAL.is_file(), reason="SMFH_DATA has no pascal_sentence/pascal_sentences.json")
+class TestRealSentences:
+    def test_all_are_read_and_what_is_missing_is_said(self):
+        pairs = read_pairs(REAL.parent)
+        assert len(pairs) == 1_000
+        assert len({pair.category for pair in pairs}) == 20
+        assert {len(pair.sentences) for pair in pairs} == {4, 5, 6}
+
+    def test_their_words_tell_the_categories(self):
+        """The nearest category mean of 800 training texts is right for most of 200 others."""
+        pairs = read_pairs(REAL.parent)
+        texts = ["\n".join(pair.sentences) for pair in pairs]
+        category = np.unique([pair.category for pair in pairs], return_inverse=True)[1]
+        order = np.random.default_rng(0).permutation(len(pairs))
+        train, queries = order[:800], order[800:]
+        encoder = fit_bag_of_words([texts[row] for row in train])
+        X = np.log1p(encoder.encode(texts).toarray())
+        assert 2_000 < X.shape[1] < 4_000
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+        means = np.array([X[train][category[train] == k].mean(axis=0) for k in range(20)])
+        guess = (X[queries] @ (means - means.mean(axis=0)).T).argmax(axis=1)
+        assert (guess == category[queries]).mean() > 0.6
+
+    def test_they_load_once_there_are_pictures(self, tmp_path, monkeypatch):
+        entries = dict(list(json.loads(REAL.read_text()).items())[::20])
+        folder = tmp_path / "pascal_sentence"
+        for number, (name, entry) in enumerate(entries.items()):
+            (folder / "dataset" / entry["category"]).mkdir(parents=True, exist_ok=True)
+            (folder / "dataset" / entry["category"] / name).write_bytes(picture("bus", number % EACH))
+        (folder / "pascal_sentences.json").write_text(json.dumps(entries))
+        monkeypatch.setenv("SMFH_DATA", str(tmp_path))
+        data, split = PascalSentence().load()
+        assert (len(data), len(split.train), len(data.class_names)) == (50, 40, 20)
+        assert data.modalities["text"].sum(axis=1).min() > 5
