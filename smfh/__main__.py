@@ -4,10 +4,10 @@ import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 
-from smfh.commands import data, evaluate, fit, paper, tune
+from smfh.commands import bench, data, evaluate, fit, paper, tune
 from smfh.types import InputError
 
-COMMANDS = {"data": data, "fit": fit, "evaluate": evaluate, "paper": paper, "tune": tune}
+COMMANDS = {"data": data, "fit": fit, "evaluate": evaluate, "paper": paper, "tune": tune, "bench": bench}
 DESCRIPTION = """Supervised Matrix Factorization for Cross-Modality Hashing (SMFH, IJCAI-16): pictures
 and texts become short binary codes, so that words find pictures and pictures find words by
 counting bits."""

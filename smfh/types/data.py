@@ -118,6 +118,8 @@ def _matrix_problems(name: str, X: Matrix, rows: int | None = None) -> list[str]
     if rows is not None and X.shape[0] != rows:
         problems.append(f"Modality {name!r} has {X.shape[0]} rows, the labels have {rows}.")
     values = X.data if sparse.issparse(X) else X
+    if values.size == 0 or (values.min() >= 0 and np.isfinite(values.max())):  # NaN is not >= 0
+        return problems
     for what, bad in (("NaN or infinite", ~np.isfinite(values)), ("negative", values < 0)):
         if bad.any():
             problems.append(

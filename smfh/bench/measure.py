@@ -1,0 +1,46 @@
+"""Seconds and bytes: the least of several repeats, taken in turns so that noise hits all sides alike."""
+
+import gc
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+
+
+@dataclass
+class Report:
+    """What a benchmark found: ratios by name, the raw seconds behind them, and what was compared."""
+
+    ratios: dict[str, float] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+
+    def compare(self, name: str, above: float, below: float, note: str) -> None:
+        self.ratios[name], self.notes[name] = above / below, note
+
+
+def least_seconds(sides: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """The least time of each side over the repeats; the first call of each is not counted."""
+    for work in sides.values():
+        work()
+    best = dict.fromkeys(sides, float("inf"))
+    for _ in range(repeats):
+        for name, work in sides.items():
+            gc.collect()
+            started = perf_counter()
+            work()
+            best[name] = min(best[name], perf_counter() - started)
+    return best
+
+
+def peak_bytes(work: Callable[[], object]) -> int:
+    """The highest resident memory of this process while `work` runs (Linux)."""
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    work()
+    return resident_bytes("VmHWM")
+
+
+def resident_bytes(field: str = "VmRSS") -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(field))

@@ -1,0 +1,60 @@
+"""bench: how fast, as ratios against named rivals, measured side by side."""
+
+import json
+import os
+import platform
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from smfh.bench.measure import Report
+
+HELP = "measure speed as ratios against named rivals"
+EPILOG = """Ratios above 1 mean that the first of the two took longer. faiss is compared with where it is
+installed: python -m pip install --group bench
+
+examples:
+  python -m smfh bench --quick           a first look in under a minute
+  python -m smfh bench --json            all of it, for programs
+  python -m smfh bench --only ranking"""
+PARTS = ("training", "ranking", "methods")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--quick", action="store_true", help="small sizes, in under a minute")
+    parser.add_argument("--only", choices=PARTS, help="one part alone")
+    parser.add_argument("--repeats", type=int, default=3, help="the least of so many is taken (default 3)")
+    parser.add_argument(
+        "--json", action="store_true", help="print one object: ratios, seconds, notes, machine"
+    )
+
+
+def run(arguments: Namespace) -> None:
+    from smfh.bench.ranking import bench_ranking
+    from smfh.bench.training import bench_methods, bench_training
+
+    report = Report()
+    repeats = 1 if arguments.quick else arguments.repeats
+    if arguments.only in (None, "training"):
+        bench_training(report, arguments.quick, repeats)
+    if arguments.only in (None, "ranking"):
+        bench_ranking(report, arguments.quick, repeats)
+    if arguments.only == "methods" or (arguments.only is None and not arguments.quick):
+        bench_methods(report, arguments.quick)
+    if arguments.json:
+        print(json.dumps({"machine": machine(), **vars(report)}, indent=2))
+        return
+    print(f"{machine()}\n")
+    for name, ratio in report.ratios.items():
+        print(f"{name:<34}{ratio:>9.2f}   {report.notes[name]}")
+    print()
+    for name, seconds in report.seconds.items():
+        print(f"{name:<34}{seconds:>9.3f}{'' if name.endswith('GB') else ' s'}")
+
+
+def machine() -> str:
+    """What the figures were measured on."""
+    model = platform.processor() or platform.machine()
+    about = Path("/proc/cpuinfo")
+    lines = about.read_text(encoding="utf-8").splitlines() if about.exists() else []
+    model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
+    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"
