@@ -1,24 +1,22 @@
-"""Explore: for now, what is coming and what already runs."""
+"""Explore: choose, train, watch it converge, first scores, first answers."""
 
 import streamlit as st
 
-from smfh import DATASETS, METHODS
+from smfh.ui.answers import draw_curves, draw_pin, draw_try
+from smfh.ui.page import begin_page, describe, draw_train
+from smfh.ui.scores import draw_scores
+from smfh.ui.training import draw_run
 
-st.set_page_config(page_title="SMFH Explorer", layout="wide")
-st.title("SMFH Explorer")
-st.write("Words find pictures, and pictures find words, by counting bits.")
-st.info(
-    "The page where you train and search is on its way. The methods and data sets below already run from "
-    "the command line: `python -m smfh fit planted`."
-)
-left, right = st.columns(2)
-left.subheader("Methods")
-for method in METHODS.values():
-    left.markdown(f"**{method.title}** · `{method.name}`")
-right.subheader("Data sets")
-for name, source in DATASETS.items():
-    missing = source().missing()
-    right.markdown(f"**{source.card.title}** · `{name}` · {'needs its files' if missing else 'ready'}")
-    right.caption(f"{source.card.about} {source.card.size}.")
-    for line in missing:
-        right.caption(line)
+settings, loaded = begin_page("Explore", "Words find pictures, and pictures find words, by counting bits.")
+job = draw_train(settings, loaded)
+pinned = st.session_state.get("pinned")
+left, right = st.columns(2, gap="large")
+with left:
+    draw_run(job, pinned)
+if job.state == "finished":
+    with right:
+        describe(job)
+        draw_scores(job.result, *job_data(job, loaded), pinned.result if pinned else None)
+    draw_try(job.result, *loaded)
+    draw_curves(job, pinned)
+    draw_pin(job, pinned, *loaded)

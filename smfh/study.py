@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from smfh.datasets import DatasetSource, carve_validation, validation_as_queries
-from smfh.evaluation import evaluate
+from smfh.evaluation import PROTOCOLS, evaluate
 from smfh.hashing import FittedHasher, HashMethod
 from smfh.metrics import AP_DEFINITIONS, APDefinition
-from smfh.types import MultimodalDataset, Split, parameters
+from smfh.types import MultimodalDataset, OnStep, RetrievalResult, Split, parameters
 
 VALIDATION_SHARE = 0.25
 TUNED = ("graph_weight", "projection_weight", "orthogonality_weight", "ridge")
@@ -42,6 +42,25 @@ def direction_scores(
             }
         table[f"{source}->{target}"] = row
     return table
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A model and every search that its pages show, so that looking computes nothing."""
+
+    hasher: FittedHasher
+    results: Mapping[tuple[str, str, str], RetrievalResult]  # by source, target and protocol
+
+
+def train_and_search(method: HashMethod, data: MultimodalDataset, split: Split, on_step: OnStep) -> Trained:
+    """Fit on the training rows, then search in every direction by both protocols."""
+    hasher = method.fit(data.take(split.train), on_step)
+    results = {
+        (source, target, protocol): evaluate(hasher, data, split, source, target, protocol)
+        for source, target in hasher.directions
+        for protocol in PROTOCOLS
+    }
+    return Trained(hasher, results)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,12 @@ from smfh.datasets.planted import Planted
 from smfh.types import MultimodalDataset, Split
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(pytestconfig: pytest.Config) -> None:
+    """Keep what is drawn once out of the user's own cache, and for the next run."""
+    os.environ["SMFH_CACHE"] = str(pytestconfig.cache.mkdir("smfh"))
+
+
 @pytest.fixture(scope="session")
 def planted() -> tuple[MultimodalDataset, Split]:
     return Planted(items=240).load()

@@ -91,4 +91,4 @@ def _scatter(X: Any, L: FloatArray) -> FloatArray:
 
 
 def _dense(X: Any) -> FloatArray:
-    return np.asarray(X.toarray() if isinstance(X, sparse.sparray) else X)
+    return np.asarray(X.toarray() if isinstance(X, sparse.csr_array | sparse.csc_array) else X)

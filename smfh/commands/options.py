@@ -3,7 +3,7 @@
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from smfh.datasets import DATASETS, DatasetSource, read_split
 from smfh.hashing import METHODS, HashMethod, make_method, preset
 from smfh.metrics import AP_DEFINITIONS
-from smfh.types import InputError, Split, parameters, together, unknown
+from smfh.types import InputError, Split, parameters, read_value, together, unknown
 
 ALIASES = {
     "graph_weight": "--alpha",
@@ -80,27 +80,6 @@ def dataset_source(arguments: Namespace) -> DatasetSource:
             raise InputError(f"{arguments.dataset} has no option {name!r}; there are: {known}.")
         options[name] = read_value(name, value, defaults[name])
     return source(**options)
-
-
-def read_value(name: str, text: str, like: Any) -> Any:
-    """Text as a value of the kind that the default has."""
-    try:
-        if isinstance(like, bool):
-            return {"true": True, "false": False}[text.lower()]
-        if isinstance(like, tuple):
-            parts = [part.strip() for part in text.split(",") if part.strip()]
-            return tuple(parts) if like and isinstance(like[0], str) else tuple(map(_number_or_text, parts))
-        return text if like is None or like is MISSING else type(like)(text)
-    except (ValueError, KeyError) as error:
-        kind = {bool: "true or false", int: "a whole number", float: "a number"}[type(like)]
-        raise InputError(f"{name} must be {kind}, such as {like}; got {text!r}.") from error
-
-
-def _number_or_text(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def add_method_arguments(parser: ArgumentParser, default: str) -> None:

@@ -1,5 +1,6 @@
 """The data sets, one loader a file, and DATASETS, where each is entered once."""
 
+from smfh.datasets.emoji import Emoji
 from smfh.datasets.nus_wide import NusWide
 from smfh.datasets.pascal import PascalSentence
 from smfh.datasets.planted import Planted
@@ -9,13 +10,14 @@ from smfh.datasets.synthetic import Synthetic
 from smfh.datasets.wiki import Wiki
 
 DATASETS: dict[str, type[DatasetSource]] = {
-    source.name: source for source in (Wiki, PascalSentence, NusWide, Synthetic, Planted)
+    source.name: source for source in (Emoji, Wiki, PascalSentence, NusWide, Synthetic, Planted)
 }
 
 __all__ = [
     "DATASETS",
     "DatasetCard",
     "DatasetSource",
+    "Emoji",
     "Fetchable",
     "NusWide",
     "OnProgress",

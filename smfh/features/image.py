@@ -41,7 +41,8 @@ class Measurements:
 
 def measure(pictures: Iterable[Picture]) -> Measurements:
     """Measure each picture; files that cannot be read are named by their number, all at once."""
-    gradients, colours, problems = [], [], []
+    gradients, colours = [], []
+    problems: list[str] = []
     for number, picture in enumerate(pictures, start=1):
         try:
             pixels = square(picture, f"Picture {number}")
@@ -99,7 +100,7 @@ def hog_features(measured: Measurements) -> FloatArray:
     """
     places = measured.gradients[:, ::2, ::2].sum(axis=(3, 4), dtype=np.float32)
     mirrored = places[:, :, ::-1, ::-1]
-    half = (places + mirrored)[:, :, : places.shape[2] // 2]
+    half: FloatArray = (places + mirrored)[:, :, : places.shape[2] // 2]
     return half.reshape(len(measured), -1)
 
 
@@ -136,6 +137,7 @@ class VisualWords:
 def fit_visual_words(measured: Measurements, words: int = 300, seed: int = 0) -> VisualWords:
     """k-means over a draw of the patches."""
     from sklearn.cluster import MiniBatchKMeans
+    from threadpoolctl import threadpool_limits
 
     P, _ = patches(measured)
     if len(P) == 0:
@@ -143,7 +145,9 @@ def fit_visual_words(measured: Measurements, words: int = 300, seed: int = 0) ->
     rng = np.random.default_rng(seed)
     drawn = P[rng.choice(len(P), size=min(PATCHES, len(P)), replace=False)]
     clusters = min(words, len(np.unique(drawn, axis=0)))
-    k_means = MiniBatchKMeans(clusters, n_init=1, batch_size=2048, random_state=seed).fit(drawn)
+    k_means = MiniBatchKMeans(clusters, n_init=1, batch_size=2048, random_state=seed)
+    with threadpool_limits(1, user_api="openmp"):  # on small batches threads wait more than they work
+        k_means.fit(drawn)
     return VisualWords(k_means.cluster_centers_.astype(np.float32))
 
 

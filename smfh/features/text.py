@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from smfh.features.maps import row_norms, scale_rows
 from smfh.types import EPS, FloatArray, InputError, Matrix
 
 if TYPE_CHECKING:
@@ -136,10 +137,9 @@ class TfIdf(TextEncoder):
 
     weights: FloatArray  # ω
 
-    def encode(self, items: Sequence[str]) -> sparse.csr_array:
+    def encode(self, items: Sequence[str]) -> Matrix:
         weighted = sparse.csr_array(self.vocabulary.count(items).multiply(self.weights[None, :]))
-        norms = np.sqrt(weighted.multiply(weighted).sum(axis=1))
-        return sparse.csr_array(weighted.multiply(1.0 / np.maximum(norms, EPS)[:, None]), dtype=np.float32)
+        return scale_rows(weighted, 1.0 / np.maximum(row_norms(weighted), EPS))
 
 
 @dataclass(frozen=True, eq=False)

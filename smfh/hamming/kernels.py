@@ -1,7 +1,7 @@
 """Distances, counts and places of a few queries at a time, compiled on first use.
 
 Codes and labels come word by word, (words, items), and in blocks of items that stay in the cache while every
-query meets them. A query is ranked by counting, not by sorting: a distance is at most the number of bits.
+query meets them. Items are placed by counting, not by sorting: a distance is at most the number of bits.
 """
 
 from typing import Any
@@ -12,6 +12,7 @@ from numba.extending import intrinsic
 
 from smfh.types import BoolArray, FloatArray, IntArray, Words
 
+compiled = njit(cache=True, nogil=True, error_model="numpy")
 BLOCK = 4096  # items; their codes and distances fit into the nearest cache
 HALF = 32
 LOW = (1 << HALF) - 1
@@ -26,19 +27,19 @@ def _popcount(context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _first_word_inplace(word: int, codes: Words, distances: IntArray) -> None:
     for i in range(codes.shape[0]):
         distances[i] = _popcount(word ^ codes[i])  # type: ignore[call-arg]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _next_word_inplace(word: int, codes: Words, distances: IntArray) -> None:
     for i in range(codes.shape[0]):
         distances[i] += _popcount(word ^ codes[i])  # type: ignore[call-arg]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _distances_inplace(query: Words, database: Words, start: int, distances: IntArray) -> None:
     """d_i = Σ_w popcount(q_w ⊕ i_w) from item `start` on; a word at a time, which vectorises"""
     stop = start + distances.shape[0]
@@ -47,7 +48,7 @@ def _distances_inplace(query: Words, database: Words, start: int, distances: Int
         _next_word_inplace(query[w], database[w, start:stop], distances)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _starts_inplace(counts: IntArray) -> None:
     """Counts by distance become the place of the first item at each distance."""
     place = 0
@@ -57,15 +58,36 @@ def _starts_inplace(counts: IntArray) -> None:
         place += here
 
 
-@njit(cache=True, nogil=True)
-def _any_within(distances: IntArray, last: int) -> bool:
-    found = 0
+@compiled
+def _count_within(distances: IntArray, last: IntArray) -> int:
+    """How many distances are at most the one in `last`, which has their type, so that this vectorises."""
+    bound, count = last[0], 0
     for i in range(distances.shape[0]):
-        found |= distances[i] <= last
-    return found != 0
+        count += distances[i] <= bound
+    return count
 
 
-@njit(cache=True, nogil=True)
+@compiled
+def _enough_inplace(distances: IntArray, top: int, bits: int, last: IntArray) -> None:
+    """Set `last` to a distance within which at least `top` items lie, and hardly more if all goes well.
+
+    The first items tell where that may be, since any part of the database has much the same distances.
+    """
+    sample = distances[:BLOCK]
+    counts = np.zeros(bits + 1, dtype=np.int64)
+    for i in range(sample.shape[0]):
+        counts[sample[i]] += 1
+    wanted = top * sample.shape[0] / distances.shape[0]
+    guess, within = 0, counts[0]
+    while within < wanted:
+        guess += 1
+        within += counts[guess]
+    last[0] = guess
+    while _count_within(distances, last) < top:
+        last[0] += 1
+
+
+@compiled
 def rank_inplace(
     queries: Words, database: Words, order: IntArray, nearest: IntArray, distances: IntArray, bits: int
 ) -> None:
@@ -74,33 +96,34 @@ def rank_inplace(
     `distances` (queries, items) is room to work in, of 8 bits where the distances allow it.
     """
     items, top = database.shape[1], order.shape[1]
-    counts = np.zeros((queries.shape[0], bits + 1), dtype=np.int64)
     for start in range(0, items, BLOCK):
         for q in range(queries.shape[0]):
-            here, count = distances[q, start : start + BLOCK], counts[q]
-            _distances_inplace(queries[q], database, start, here)
-            for i in range(here.shape[0]):
-                count[here[i]] += 1
+            _distances_inplace(queries[q], database, start, distances[q, start : start + BLOCK])
+    last = np.zeros(1, dtype=distances.dtype)
+    kept = np.empty(items, dtype=np.int32)
     for q in range(queries.shape[0]):
-        far, place = distances[q], counts[q]
-        within, last = 0, 0  # the distance that fills the last place
-        while within + place[last] < top:
-            within += place[last]
-            last += 1
-        _starts_inplace(place)
+        far = distances[q]
+        _enough_inplace(far, top, bits, last)
+        places, count = np.zeros(bits + 1, dtype=np.int64), 0
         for start in range(0, items, STRIDE):
-            if _any_within(far[start : start + STRIDE], last):
-                for i in range(start, min(start + STRIDE, items)):
-                    distance = far[i]
-                    if distance <= last:
-                        at = place[distance]
-                        place[distance] = at + 1
-                        if at < top:
-                            order[q, at] = i
-                            nearest[q, at] = distance
+            part = far[start : start + STRIDE]
+            if _count_within(part, last):
+                for i in range(part.shape[0]):
+                    if part[i] <= last[0]:
+                        kept[count] = start + i
+                        count += 1
+                        places[part[i]] += 1
+        _starts_inplace(places)
+        for k in range(count):
+            distance = far[kept[k]]
+            place = places[distance]
+            places[distance] = place + 1
+            if place < top:
+                order[q, place] = kept[k]
+                nearest[q, place] = distance
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _relevant_inplace(query: Words, labels: Words, start: int, relevant: BoolArray) -> None:
     """True where ⋁_w (q_w ∧ i_w ≠ 0), from item `start` on"""
     relevant[:] = False
@@ -110,7 +133,7 @@ def _relevant_inplace(query: Words, labels: Words, start: int, relevant: BoolArr
             relevant[i] |= (word & here[i]) != 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scan_inplace(
     queries: Words,
     database: Words,

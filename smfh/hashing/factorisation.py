@@ -90,12 +90,12 @@ class LabelGraph:
         return inner(self.degrees, lengths) - squared_norm(FtY)
 
     def scatter(self, X: Matrix) -> FloatArray:
-        """XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ"""
+        """XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ; it enters with a small weight, so single precision will do"""
         weighted = (
             X.multiply(self.degrees[:, None]).tocsr() if sparse.issparse(X) else self.degrees[:, None] * X
         )
-        XtF = cross_product(X, self.factors)
-        spread: FloatArray = cross_product(X, weighted) - XtF @ XtF.T
+        XtF = cross_product(X, self.factors, double=False)
+        spread: FloatArray = cross_product(X, weighted, double=False) - XtF @ XtF.T
         return spread
 
 

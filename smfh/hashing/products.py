@@ -68,15 +68,16 @@ def transposed_times(X: Matrix, Y: FloatArray) -> FloatArray:
 
 
 def gram(X: Matrix) -> FloatArray:
-    """XᵀX, summed in double precision: it will be inverted."""
+    """XᵀX in double precision: it will be centred and inverted."""
     return cross_product(X, X)
 
 
-def cross_product(A: Matrix, B: Matrix) -> FloatArray:
-    """AᵀB, summed over blocks of rows in double precision"""
+def cross_product(A: Matrix, B: Matrix, double: bool = True) -> FloatArray:
+    """AᵀB, a block of rows at a time; without `double` only the sum over blocks is in double precision."""
     total = np.zeros((A.shape[1], B.shape[1]))
     for start in range(0, A.shape[0], ROWS):
-        part = A[start : start + ROWS].T @ B[start : start + ROWS]
+        a, b = A[start : start + ROWS], B[start : start + ROWS]
+        part = a.astype(np.float64).T @ b.astype(np.float64) if double else a.T @ b
         total += part.toarray() if sparse.issparse(part) else part
     return total
 

@@ -7,11 +7,24 @@ from smfh.types.arrays import EPS, BoolArray, FloatArray, IntArray, Matrix, Word
 from smfh.types.data import Encoder, MultimodalDataset, Rows, Split, check_features
 from smfh.types.errors import InputError, together, unknown
 from smfh.types.retrieval import DistanceCounts, Ranking, RetrievalResult, Scores
-from smfh.types.training import OnStep, Parameter, TrainingStep, parameter, parameters, range_problems
+from smfh.types.training import (
+    Choice,
+    OnStep,
+    Parameter,
+    TrainingStep,
+    choice,
+    choice_problems,
+    choices,
+    parameter,
+    parameters,
+    range_problems,
+    read_value,
+)
 
 __all__ = [
     "EPS",
     "BoolArray",
+    "Choice",
     "DistanceCounts",
     "Encoder",
     "FloatArray",
@@ -29,9 +42,13 @@ __all__ = [
     "TrainingStep",
     "Words",
     "check_features",
+    "choice",
+    "choice_problems",
+    "choices",
     "parameter",
     "parameters",
     "range_problems",
+    "read_value",
     "together",
     "unknown",
 ]

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from smfh.types.errors import InputError, unknown
+
 
 @dataclass(frozen=True)
 class TrainingStep:
@@ -69,3 +71,52 @@ def range_problems(configuration: Any) -> list[str]:
 
 def _plain(number: float) -> str:
     return f"{number:,}" if isinstance(number, int) else f"{number:g}"
+
+
+def read_value(name: str, text: str, like: Any) -> Any:
+    """Text as a value of the kind that the default `like` has."""
+    try:
+        if isinstance(like, bool):
+            return {"true": True, "false": False}[text.lower()]
+        if isinstance(like, tuple):
+            return tuple(_number_or_text(part.strip()) for part in text.split(",") if part.strip())
+        return type(like)(text)
+    except (ValueError, KeyError) as error:
+        kind = {bool: "true or false", int: "a whole number", float: "a number"}[type(like)]
+        raise InputError(f"{name} must be {kind}, such as {like}; got {text!r}.") from error
+
+
+def _number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a control needs to know of a field that takes one of some words, or several of them."""
+
+    options: tuple[str, ...]
+    help: str
+
+
+def choice(default: Any, options: tuple[str, ...], help: str) -> Any:
+    """A dataclass field of words that describes itself; a tuple as default takes several."""
+    return field(default=default, metadata={"choice": Choice(options, help)})
+
+
+def choices(configuration: Any) -> dict[str, Choice]:
+    """The described fields of words of a dataclass or of its class, by name."""
+    return {f.name: f.metadata["choice"] for f in fields(configuration) if "choice" in f.metadata}
+
+
+def choice_problems(configuration: Any) -> list[str]:
+    """All fields of words that hold another word than they declare."""
+    problems: list[str] = []
+    for name, about in choices(configuration).items():
+        value = getattr(configuration, name)
+        for word in value if isinstance(value, tuple) else (value,):
+            if word not in about.options:
+                problems += unknown(name, word, about.options).problems
+    return problems

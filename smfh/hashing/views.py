@@ -1,0 +1,109 @@
+"""A modality as CVH, PDH, CMFH and SMH see it: unit rows or RBF features, less their mean.
+
+The mean is taken off by corrections of rank one, so that sparse data stay sparse.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from smfh.features.maps import FeatureMap, fit_rbf
+from smfh.hashing.hasher import HashFunction, HashMethod, check_trainable
+from smfh.hashing.products import ROWS, times, transposed_times
+from smfh.types import EPS, FloatArray, InputError, Matrix, MultimodalDataset, together
+
+UNIT_ROWS = FeatureMap(unit_rows=True)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """X_c = X − 1mᵀ, where X = φ(x)."""
+
+    modality: str
+    dimensions: int  # of x
+    feature_map: FeatureMap  # φ
+    features: Matrix  # X, (items, dimensions of φ)
+    mean: FloatArray  # m, (dimensions of φ,)
+
+    def __len__(self) -> int:
+        return int(self.features.shape[0])
+
+    def uncentred(self) -> "View":
+        """The same features with m = 0."""
+        return replace(self, mean=np.zeros_like(self.mean))
+
+    @cached_property
+    def gram(self) -> FloatArray:
+        """X_cᵀX_c = XᵀX − N m mᵀ"""
+        return cross_covariance(self, self)
+
+    @property
+    def rounding(self) -> float:
+        """A share of the trace of the Gram matrix which, on its diagonal, outweighs what rounding takes away."""
+        return EPS * float(np.trace(self.gram))
+
+    def project(self, W: FloatArray) -> FloatArray:
+        """X_cW = XW − 1(mW)"""
+        projected = times(self.features, W.astype(self.features.dtype))
+        projected -= (self.mean @ W).astype(projected.dtype)
+        return projected
+
+    def correlate(self, Y: FloatArray) -> FloatArray:
+        """X_cᵀY = XᵀY − m(1ᵀY)"""
+        XtY = transposed_times(self.features, Y.astype(self.features.dtype, copy=False))
+        return XtY - np.outer(self.mean, Y.sum(axis=0, dtype=np.float64))
+
+    def hash_function(self, W: FloatArray, thresholds: FloatArray | float = 0.0) -> HashFunction:
+        """Bit k is on where (φ(x) − m)·w_k > threshold_k, that is φ(x)·w_k > threshold_k + m·w_k."""
+        dtype = self.features.dtype
+        return HashFunction(
+            self.modality,
+            self.dimensions,
+            self.feature_map,
+            W.astype(dtype),
+            (thresholds + self.mean @ W).astype(dtype),
+        )
+
+
+def view_modalities(train: MultimodalDataset, anchors: int, rng: np.random.Generator) -> list[View]:
+    """Every modality, centred, in the order of the data set; without anchors the features are linear."""
+    views = []
+    for modality, x in train.modalities.items():
+        feature_map = fit_rbf(x, UNIT_ROWS, anchors, rng) if anchors else UNIT_ROWS
+        X = feature_map(x)
+        mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+        views.append(View(modality, x.shape[1], feature_map, X, mean))
+    return views
+
+
+def cross_covariance(x: View, y: View) -> FloatArray:
+    """X_cᵀY_c = XᵀY − N m_x m_yᵀ; both views centred, or neither."""
+    return double_product(x.features, y.features) - len(x) * np.outer(x.mean, y.mean)
+
+
+def double_product(A: Matrix, B: Matrix) -> FloatArray:
+    """AᵀB in double precision, a block of rows at a time.
+
+    Single precision would not do: ε may be a millionth of what is on the diagonal, and less.
+    """
+    total = np.zeros((A.shape[1], B.shape[1]))
+    for start in range(0, A.shape[0], ROWS):
+        a, b = (X[start : start + ROWS].astype(np.float64) for X in (A, B))
+        part = a.T @ b
+        total += part.toarray() if sparse.issparse(part) else part
+    return total
+
+
+def check_pair(method: HashMethod, train: MultimodalDataset) -> None:
+    """Refuse, listing all reasons, what a method for exactly two modalities cannot learn from."""
+    together(lambda: check_trainable(method, train), lambda: _refuse_more_than_two(method, train))
+
+
+def _refuse_more_than_two(method: HashMethod, train: MultimodalDataset) -> None:
+    if len(train.modalities) > 2:
+        raise InputError(
+            f"{method.title} pairs exactly two modalities; {train.name!r} has {len(train.modalities)} "
+            f"({', '.join(train.modalities)}). Keep two of them, or choose a method that takes any number."
+        )

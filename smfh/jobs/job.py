@@ -1,0 +1,256 @@
+"""One piece of work in the background, to be read and steered from any thread."""
+
+import logging
+import traceback
+from collections.abc import Callable, Hashable
+from time import perf_counter
+from typing import Any, Generic, Literal, TypeVar
+
+from smfh.jobs.places import Places
+from smfh.types import InputError, OnStep, TrainingStep
+
+State = Literal["queued", "running", "paused", "finished", "cancelled", "failed"]
+OVER: tuple[State, ...] = ("finished", "cancelled", "failed")
+T = TypeVar("T")
+Work = Callable[[OnStep], T]
+
+log = logging.getLogger(__name__)
+
+
+class Cancelled(BaseException):
+    """Raised by on_step to end a run; no Exception, so that no work catches it by mistake."""
+
+
+class Job(Generic[T]):
+    """What became of the work of one key; the queue makes it."""
+
+    def __init__(
+        self, key: Hashable, work: Work[T], places: Places, on_end: Callable[["Job[Any]"], None]
+    ) -> None:
+        self.key = key
+        self._work: Work[T] | None = work
+        self._places, self._changed = places, places.changed
+        self._on_end = on_end  # told when it finished, failed, or is wanted no more
+        self._state: State = "queued"
+        self._begun = False
+        self._unwanted = False
+        self._allowed: int | None = None  # steps until the next pause; None: no pause
+        self._watchers: set[str] = set()
+        self._steps: list[TrainingStep] = []
+        self._result: T | None = None
+        self._error: BaseException | None = None
+        self._spent = 0.0  # seconds of work before the last halt
+        self._since: float | None = None  # when the work went on; None: it does not run
+        self._last_step = 0.0  # seconds of work at the last step
+
+    @property
+    def state(self) -> State:
+        return self._state
+
+    @property
+    def over(self) -> bool:
+        return self._state in OVER
+
+    @property
+    def steps(self) -> tuple[TrainingStep, ...]:
+        """Every step so far."""
+        with self._changed:
+            return tuple(self._steps)
+
+    @property
+    def position(self) -> int:
+        """Its place in the line, from 1; 0 where it does not wait."""
+        with self._changed:
+            line = self._places.line
+            return line.index(self) + 1 if self in line else 0
+
+    @property
+    def watchers(self) -> frozenset[str]:
+        """Who waits for it; nobody once it is over."""
+        with self._changed:
+            return frozenset(self._watchers)
+
+    @property
+    def result(self) -> T:
+        """What the work returned; only a finished job has it."""
+        if self._state != "finished":
+            raise RuntimeError(f"A job that is {self._state} has no result; wait until it has finished.")
+        return self._result  # type: ignore[return-value]
+
+    @property
+    def error(self) -> BaseException | None:
+        """What a failed job failed with."""
+        return self._error
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The error in sentences for a person; none where nothing failed."""
+        if isinstance(self._error, InputError):
+            return self._error.problems
+        return () if self._error is None else (f"{type(self._error).__name__}: {self._error}",)
+
+    @property
+    def seconds(self) -> float:
+        """Time at work so far, without the time in line and in pauses."""
+        with self._changed:
+            return self._spent + (0.0 if self._since is None else perf_counter() - self._since)
+
+    def time_left(self, total_steps: int) -> float | None:
+        """Seconds of work still to do, at the mean pace so far; None before the first step."""
+        with self._changed:
+            done = len(self._steps)
+            if self.over or done == 0:
+                return 0.0 if self.over else None
+            left = self._last_step / done * (total_steps - done)
+            return max(0.0, left - (self.seconds - self._last_step))
+
+    def wait(self, *states: State, timeout: float | None = None) -> bool:
+        """Block until the job is in one of these states, or over; False where the time ran out first."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._state in states or self.over, timeout)
+
+    def watch(self, visitor: str) -> None:
+        """One more who waits for it; with two of them nobody may hold it up any longer."""
+        with self._changed:
+            if self.over:
+                return
+            self._watchers.add(visitor)
+            if len(self._watchers) > 1:
+                self.resume()
+
+    def leave(self, visitor: str) -> None:
+        """This visitor waits for it no more; the run goes on."""
+        with self._changed:
+            self._watchers.discard(visitor)
+
+    def pause(self, visitor: str = "") -> bool:
+        """Halt after the iteration under way; False where it is over or others watch, and it goes on."""
+        with self._changed:
+            return self._hold(visitor, 0 if self._state == "paused" else 1)
+
+    def step(self, visitor: str = "") -> bool:
+        """Run one more iteration, then halt; False where it is over or others watch, and it goes on."""
+        with self._changed:
+            return self._hold(visitor, (self._allowed or 0) + 1)
+
+    def resume(self) -> None:
+        """Go on without a halt."""
+        with self._changed:
+            self._allowed = None
+            self._go_on()
+
+    def cancel(self, visitor: str = "") -> bool:
+        """Leave, and end the run: at once where it waits or is paused, else at its next step.
+
+        False where others watch, and it goes on. A run that is over stays as it is.
+        """
+        with self._changed:
+            self._watchers.discard(visitor)
+            if self._watchers:
+                return False
+            self.end()
+            return True
+
+    def end(self) -> None:
+        """Cancel, whoever watches."""
+        with self._changed:
+            if self.over:
+                return
+            self._unwanted = True
+            self._on_end(self)  # who asks from now on gets a new run
+            if self._state != "running":
+                self._close("cancelled")
+
+    def begin(self) -> None:
+        """Take a place at work, for the first time or after a pause; the line calls this."""
+        self._state, self._since = "running", perf_counter()
+        if not self._begun:
+            self._begun = True
+            self._places.start_thread(self._run)
+        self._changed.notify_all()
+
+    # What follows expects the lock to be held, save what is said to run in the thread at work.
+
+    def _hold(self, visitor: str, allowed: int) -> bool:
+        if self.over or self._watchers - {visitor}:
+            return False
+        self._allowed = allowed
+        if allowed:
+            self._go_on()
+        return True
+
+    def _go_on(self) -> None:
+        """From a pause back into the line, at its head: this run has had its turn of waiting."""
+        if self._state == "paused":
+            self._state = "queued"
+            self._places.join_line(self, first=True)
+
+    def _halt(self, state: State) -> None:
+        """Stop the clock; give the place at work, or in the line, to the next."""
+        had_a_place = self._state == "running"
+        self._spent, self._since = self.seconds, None
+        self._state = state
+        if had_a_place:
+            self._places.give_back()
+        else:
+            self._places.leave_line(self)
+        self._changed.notify_all()
+
+    def _close(self, state: State) -> None:
+        """The last change of state; whatever holds data alive is let go."""
+        self._work = None
+        self._watchers.clear()
+        self._halt(state)
+
+    def _run(self) -> None:
+        """In the thread at work: all of it, and what became of it."""
+        state, result, error = self._outcome()
+        if error is not None and not isinstance(error, InputError):
+            log.error("A job failed.\n%s", "".join(traceback.format_exception(error)))
+        _drop_frames(error)
+        with self._changed:
+            if self.over:  # cancelled in a pause
+                return
+            if self._unwanted:
+                self._close("cancelled")
+                return
+            self._result, self._error = result, error
+            self._close(state)
+            self._on_end(self)
+
+    def _outcome(self) -> tuple[State, T | None, BaseException | None]:
+        """In the thread at work; a function of its own, so that its frame is gone when all is told."""
+        try:
+            return "finished", self._work(self._on_step), None  # type: ignore[misc] # only _close drops it
+        except Cancelled:
+            return "cancelled", None, None
+        except BaseException as error:
+            return "failed", None, error
+
+    def _on_step(self, step: TrainingStep) -> None:
+        """In the thread at work, after every iteration."""
+        with self._changed:
+            self._steps.append(step)
+            self._last_step = self.seconds
+            if self._allowed is not None:
+                self._allowed -= 1
+            if self._allowed == 0 and not self._unwanted:
+                self._park()
+            if self._unwanted:
+                raise Cancelled
+
+    def _park(self) -> None:
+        """Halt until someone lets this run go on, or the limit is reached, and a place is free."""
+        self._halt("paused")
+        if not self._changed.wait_for(lambda: self._state != "paused", self._places.pause_limit):
+            self.resume()
+        self._changed.wait_for(lambda: self._state != "queued")
+
+
+def _drop_frames(error: BaseException | None) -> None:
+    """Forget where an error and those behind it came from: their frames hold the training data."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,47 @@
+"""Items to look at, as cards that wrap on a narrow screen. Texts of the data are shown as plain text."""
+
+from collections.abc import Iterable, Sequence
+
+import streamlit as st
+
+from smfh.types import MultimodalDataset
+
+CARD = 124  # pixels
+SHOWN_CHARACTERS = 60
+
+
+def draw_card(data: MultimodalDataset, row: int, notes: Sequence[str] = ()) -> None:
+    """Picture, caption or labels, and notes such as the distance."""
+    caption = caption_of(data, row)
+    with st.container(width=CARD, gap=None):
+        if data.thumbnails is not None:
+            st.image(data.thumbnails[row], width=CARD - 28, alt=caption)
+        st.text(shortened(caption))
+        for note in notes:
+            st.text(note)
+
+
+def draw_gallery(data: MultimodalDataset, rows: Iterable[int], notes: Iterable[Sequence[str]], key: str) -> None:
+    with st.container(horizontal=True, key=f"gallery_{key}"):
+        for row, words in zip(rows, notes, strict=True):
+            draw_card(data, int(row), words)
+
+
+def caption_of(data: MultimodalDataset, row: int) -> str:
+    """What the item says, or what it is labelled."""
+    if data.captions is not None and data.captions[row]:
+        return data.captions[row]
+    return ", ".join(labels_of(data, row)) or f"item {row}"
+
+
+def labels_of(data: MultimodalDataset, row: int) -> list[str]:
+    return [name for name, on in zip(data.class_names, data.labels[row], strict=True) if on]
+
+
+def shortened(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
+
+
+def relevance_words(relevant: bool) -> str:
+    """By shape and word, not by colour."""
+    return "✓ same label" if relevant else "✗ other label"

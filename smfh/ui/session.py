@@ -1,0 +1,93 @@
+"""What outlives a rerun: loaded data, the training queue, and who the visitor is."""
+
+import secrets
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from functools import partial
+
+import streamlit as st
+
+from smfh.datasets import DatasetSource, OnProgress
+from smfh.jobs import Job, JobKey, TrainingQueue, job_key
+from smfh.study import Trained, train_and_search
+from smfh.types import MultimodalDataset, Split
+from smfh.ui.settings import Settings
+
+SHELVES = 6  # data sets kept in memory at once
+Loaded = tuple[MultimodalDataset, Split]
+
+
+@dataclass
+class Shelf:
+    """Loaded data sets, the least recently used one dropped first; each is loaded once."""
+
+    room: int = SHELVES
+    _kept: "OrderedDict[DatasetSource, Loaded]" = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self, source: DatasetSource, on_progress: OnProgress) -> Loaded:
+        with self._lock:
+            if source not in self._kept:
+                self._kept[source] = source.load(on_progress=on_progress)
+            self._kept.move_to_end(source)
+            while len(self._kept) > self.room:
+                self._kept.popitem(last=False)
+            return self._kept[source]
+
+    def __contains__(self, source: DatasetSource) -> bool:
+        return source in self._kept
+
+
+@st.cache_resource
+def shelf() -> Shelf:
+    """Shared by all visitors: public data only."""
+    return Shelf()
+
+
+@st.cache_resource
+def queue() -> TrainingQueue:
+    """One training at a time over all visitors; two would take turns on the same cores."""
+    return TrainingQueue(workers=1)
+
+
+def visitor() -> str:
+    """A name for this browser session that nobody can guess."""
+    name: str = st.session_state.setdefault("visitor", secrets.token_hex(8))
+    return name
+
+
+def load(settings: Settings) -> Loaded:
+    """The data of the settings, with a progress bar where that takes a while; uploads stay private."""
+    if settings.source.name == "own":
+        own: Loaded = st.session_state["own_loaded"]
+        return own
+    if settings.source in shelf():
+        return shelf().get(settings.source, lambda share, what: None)
+    bar = st.progress(0.0, f"Loading {settings.source.card.title} …")
+
+    def show(share: float, what: str) -> None:
+        bar.progress(min(share, 1.0), what)
+
+    loaded = shelf().get(settings.source, show)
+    bar.empty()
+    return loaded
+
+
+def key_of(settings: Settings, loaded: Loaded) -> JobKey:
+    owner = visitor() if settings.source.name == "own" else ""
+    return job_key(loaded[0], settings.method, owner, loaded[1])
+
+
+def start(settings: Settings, loaded: Loaded) -> Job[Trained]:
+    """Train with these settings, or join whoever does, or find it done."""
+    work = partial(train_and_search, settings.method, *loaded)
+    job = queue().submit(key_of(settings, loaded), work, visitor())
+    st.session_state["shown"] = job
+    return job
+
+
+def shown() -> Job[Trained] | None:
+    """The run that this visitor looks at."""
+    job: Job[Trained] | None = st.session_state.get("shown")
+    return job

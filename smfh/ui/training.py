@@ -1,0 +1,76 @@
+"""The run that is shown: its controls, how far it is, and its convergence while it trains."""
+
+import streamlit as st
+
+from smfh.hashing import HashMethod
+from smfh.jobs import Job
+from smfh.plots import convergence
+from smfh.study import Trained
+from smfh.types import TrainingStep
+from smfh.ui.charts import show_chart
+from smfh.ui.session import visitor
+
+TICK = 0.5  # seconds between two looks at a run
+
+
+def draw_run(job: Job[Trained], pinned: Job[Trained] | None) -> None:
+    """Controls, progress and convergence; drawn again by itself as long as the run goes on."""
+    scale, size = st.columns(2)
+    log = scale.toggle("Log scale", key="convergence_log")
+    relative = size.toggle("Relative to the start", key="convergence_relative")
+    before = pinned.result.hasher.trace if pinned is not None and pinned is not job else None
+    was_over = job.over
+
+    @st.fragment(run_every=None if was_over else TICK)
+    def live() -> None:
+        _draw_controls(job)
+        draw_progress(job)
+        trace = job.result.hasher.trace if job.state == "finished" else job.steps
+        total = total_steps(job_method(job))
+        show_chart(convergence(trace, before, log, relative, total), "convergence", download=job.over)
+        if job.over and not was_over:
+            st.rerun()
+
+    live()
+
+
+def _draw_controls(job: Job[Trained]) -> None:
+    if job.over:
+        return
+    with st.container(horizontal=True, key="run_controls"):
+        if job.state == "paused":
+            st.button("Resume", icon=":material/play_arrow:", on_click=job.resume)
+        else:
+            st.button("Pause", icon=":material/pause:", on_click=job.pause, args=(visitor(),))
+        st.button("Step", icon=":material/skip_next:", on_click=job.step, args=(visitor(),))
+        st.button("Cancel", icon=":material/close:", on_click=job.cancel, args=(visitor(),))
+
+
+def draw_progress(job: Job[Trained]) -> None:
+    """Where the run is, in words and as a bar."""
+    total, steps = total_steps(job_method(job)), job.steps
+    if job.state == "queued":
+        st.progress(0.0, f"Waiting, number {job.position} in line. Others are training; yours starts by itself.")
+    elif job.state in ("running", "paused"):
+        left = job.time_left(total)
+        words = f"Iteration {len(steps)} of {total} · {job.seconds:.1f} s"
+        words += " · paused" if job.state == "paused" else "" if left is None else f" · {left:.1f} s left"
+        st.progress(min(len(steps) / total, 1.0), words)
+    elif job.state == "cancelled":
+        st.info("Cancelled. The settings are kept: press Train to start again.")
+    elif job.state == "failed":
+        st.error("Training stopped:\n\n" + "\n\n".join(job.problems) + "\n\nChange the settings and train again.")
+
+
+def total_steps(method: HashMethod) -> int:
+    """Iterations and rounds of refinement, where the method has them."""
+    return max(1, getattr(method, "iterations", 0) + getattr(method, "rounds", 0))
+
+
+def job_method(job: Job[Trained]) -> HashMethod:
+    method: HashMethod = job.key.method  # type: ignore[attr-defined]
+    return method
+
+
+def last_objective(steps: tuple[TrainingStep, ...]) -> float | None:
+    return steps[-1].objective if steps else None

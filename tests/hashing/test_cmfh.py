@@ -1,0 +1,165 @@
+"""CMFH: the objective never rises, and each step is the best there is."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from smfh.datasets.planted import Planted
+from smfh.datasets.wiki import Wiki
+from smfh.evaluation import evaluate
+from smfh.hamming import unpack
+from smfh.hashing.cmfh import CMFH, Factorisation
+from smfh.hashing.hasher import modality_weights
+from smfh.hashing.views import view_modalities
+from smfh.types import InputError, MultimodalDataset
+
+
+def random_data(seed: int, modalities: int = 2, sparse_too: bool = False) -> MultimodalDataset:
+    rng = np.random.default_rng(seed)
+    X = {f"m{t}": rng.random((40, d)) * (rng.random((40, d)) < 0.6) for t, d in enumerate((12, 9, 7))}
+    X = dict(list(X.items())[:modalities])
+    if sparse_too:
+        X["m1"] = sparse.csr_array(X["m1"])
+    return MultimodalDataset("random", X, np.eye(2, dtype=bool)[rng.integers(2, size=40)], ("a", "b"))
+
+
+def centred(x):
+    x = x.toarray() if sparse.issparse(x) else x
+    x = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
+    return x - x.mean(axis=0)
+
+
+def start(method: CMFH, data: MultimodalDataset, seed: int):
+    rng = np.random.default_rng(seed)
+    weights = modality_weights(method.modality_weights, data)
+    problem = Factorisation(method, view_modalities(data, 0, rng), weights)
+    return problem, problem.start(rng.random((len(data), method.bits)))
+
+
+def objective(problem: Factorisation, data: MultimodalDataset, state) -> float:
+    """O as the module's first lines have it, with every matrix formed."""
+    method, V = problem.method, state.V
+    total = method.ridge * np.sum(V**2)
+    for t, x in data.modalities.items():
+        X, U, W = centred(x), state.U[t], state.W[t]
+        total += problem.weights[t] * np.sum((X - V @ U.T) ** 2)
+        total += method.projection_weight * np.sum((V - X @ W) ** 2)
+        total += method.ridge * (np.sum(U**2) + np.sum(W**2))
+    return float(total)
+
+
+powers = st.floats(-3, 3).map(lambda power: 10**power)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 2**16),
+    mu=powers,
+    gamma=powers,
+    modalities=st.sampled_from([2, 3]),
+    thin=st.booleans(),
+)
+def test_the_objective_never_rises(seed, mu, gamma, modalities, thin):
+    data = random_data(seed, modalities, thin)
+    problem, state = start(CMFH(bits=6, projection_weight=mu, ridge=gamma), data, seed)
+    state = problem.descend(state)
+    before = objective(problem, data, state)
+    for _ in range(30):
+        state = problem.descend(state)
+        now = objective(problem, data, state)
+        assert now <= before * (1 + 1e-9)
+        assert sum(problem.terms(state).values()) == pytest.approx(now, rel=1e-7)
+        before = now
+
+
+@pytest.mark.parametrize("modalities", [2, 3])
+def test_the_trace_of_a_fit_never_rises_in_single_precision(modalities):
+    train, _ = Planted(items=240, modalities=modalities, sparse_text=True).load()
+    trace = CMFH(bits=16).fit(train).trace
+    assert len(trace) == 25
+    assert all(b.objective <= a.objective * (1 + 1e-5) for a, b in pairwise(trace))
+    assert trace[-1].objective < 0.9 * trace[0].objective
+
+
+@pytest.mark.parametrize("part", ["U", "V", "W"])
+def test_every_step_is_a_minimum(part):
+    data = random_data(0, modalities=3, sparse_too=True)
+    problem, state = start(CMFH(bits=5, ridge=0.1, projection_weight=3.0), data, 0)
+    state = problem.descend(problem.descend(state))
+    if part == "U":
+        state = replace(state, U={t: problem.basis(t, state) for t in state.U})
+    if part == "V":
+        state = replace(state, V=problem.codes(state.U, state.W))
+    best, rng = objective(problem, data, state), np.random.default_rng(1)
+    for _ in range(10):
+        if part == "V":
+            moved = replace(state, V=state.V + 1e-3 * rng.standard_normal(state.V.shape))
+        else:
+            factors = getattr(state, part)
+            moved = {t: f + 1e-3 * rng.standard_normal(f.shape) for t, f in factors.items()}
+            moved = replace(state, **{part: moved})
+        assert objective(problem, data, moved) > best
+
+
+def test_a_modality_without_weight_is_not_reconstructed_but_still_asked(planted):
+    train = planted[0].take(planted[1].train)
+    hasher = CMFH(bits=8, modality_weights=(1.0, 0.0)).fit(train)
+    assert hasher.trace[-1].terms["reconstruction (text)"] == 0
+    assert unpack(hasher.functions["text"].encode(train.modalities["text"]), 8).any()
+
+
+def test_an_item_has_one_code_and_its_modalities_come_near_it(planted):
+    train = planted[0].take(planted[1].train)
+    hasher = CMFH(bits=16).fit(train)
+    assert hasher.database_codes["image"] is hasher.database_codes["text"]
+    bits = unpack(hasher.database_codes["image"], 16)
+    for name, x in train.modalities.items():
+        assert np.mean(unpack(hasher.functions[name].encode(x), 16) == bits) > 0.9
+
+
+def test_sparse_features_give_the_same_codes():
+    dense, thin = random_data(3), random_data(3, sparse_too=True)
+    first, second = (CMFH(bits=8).fit(data) for data in (dense, thin))
+    np.testing.assert_array_equal(first.database_codes["m0"], second.database_codes["m0"])
+    for t in dense.modalities:
+        np.testing.assert_allclose(
+            first.functions[t].projection, second.functions[t].projection, rtol=1e-5, atol=1e-8
+        )
+
+
+def test_it_stops_when_the_objective_stands_still(planted):
+    train = planted[0].take(planted[1].train)
+    assert len(CMFH(bits=8, iterations=300).fit(train).trace) == 300
+    assert len(CMFH(bits=8, iterations=300, tolerance=0.01).fit(train).trace) < 300
+
+
+def test_weights_must_sum_to_one_and_be_one_for_each_modality(planted):
+    with pytest.raises(InputError, match="sum to 1"):
+        CMFH(modality_weights=(0.5, 0.2))
+    with pytest.raises(InputError, match=r"3 modality weights .* for 2 modalities"):
+        CMFH(modality_weights=(0.5, 0.25, 0.25)).fit(planted[0])
+
+
+@pytest.mark.usefixtures("wiki_folder")
+@pytest.mark.parametrize(
+    ("preset", "bits", "text_to_image", "image_to_text"),
+    [
+        ("paper", 32, (0.5947, 0.5492), (0.2081, 0.1691)),
+        ("paper", 64, (0.6063, 0.5649), (0.2111, 0.1678)),
+        ("paper", 128, (0.6131, 0.0), (0.2270, 0.0)),
+        ("strong", 64, (0.625, 0.59), (0.26, 0.225)),
+    ],
+)
+def test_wiki_scores_are_at_most_3_points_below(preset, bits, text_to_image, image_to_text):
+    data, split = Wiki().load()
+    train = data.take(split.train)
+    hashers = [CMFH(bits=bits, seed=seed, **CMFH.presets[preset]).fit(train) for seed in range(5)]
+    for source, target, goals in (("text", "image", text_to_image), ("image", "text", image_to_text)):
+        scores = [evaluate(hasher, data, split, source, target).scores for hasher in hashers]
+        assert np.mean([score.mean_average_precision for score in scores]) >= goals[0] - 0.03
+        assert np.mean([score.precision_at_100 for score in scores]) >= goals[1] - 0.03

@@ -1,0 +1,158 @@
+"""CVH is canonical correlation analysis, and its bits are sides of canonical directions."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from smfh.datasets.wiki import Wiki
+from smfh.evaluation import evaluate
+from smfh.hamming import unpack
+from smfh.hashing.cvh import CVH
+from smfh.types import InputError, MultimodalDataset
+
+KNOWN = np.array([0.9, 0.7, 0.5, 0.2])  # canonical correlations
+DIMENSIONS = {"image": 8, "text": 5}
+
+
+def gaussian_pairs(seed: int, items: int = 2000) -> MultimodalDataset:
+    """Two mixed Gaussian views whose k-th hidden coordinates correlate by KNOWN[k], moved to be positive."""
+    rng = np.random.default_rng(seed)
+    shared = rng.standard_normal((items, len(KNOWN)))
+    modalities = {}
+    for name, dimensions in DIMENSIONS.items():
+        hidden = rng.standard_normal((items, dimensions))
+        k = len(KNOWN)
+        hidden[:, :k] = np.sqrt(KNOWN) * shared + np.sqrt(1 - KNOWN) * hidden[:, :k]
+        modalities[name] = hidden @ rng.standard_normal((dimensions, dimensions)) + 30
+    labels = np.stack([shared[:, 0] > 0, shared[:, 0] <= 0], axis=1)
+    return MultimodalDataset("gaussian", modalities, labels, ("up", "down"))
+
+
+def unit_rows(X):
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+def inverse_root(C):
+    values, vectors = np.linalg.eigh(C)
+    return vectors / np.sqrt(values) @ vectors.T
+
+
+def textbook_cca(X, Y):
+    """Directions and correlations from Σ_xx^-½ Σ_xy Σ_yy^-½ = U diag(ρ) Vᵀ."""
+    C = np.cov(np.hstack([X, Y]).T)
+    d = X.shape[1]
+    roots = inverse_root(C[:d, :d]), inverse_root(C[d:, d:])
+    U, rho, Vt = np.linalg.svd(roots[0] @ C[:d, d:] @ roots[1], full_matrices=False)
+    return roots[0] @ U, rho, roots[1] @ Vt.T
+
+
+def correlation(a, b):
+    return np.corrcoef(a, b)[0, 1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_its_directions_are_those_of_the_textbook(seed):
+    data = gaussian_pairs(seed)
+    hasher = CVH(bits=5, ridge=1e-9).fit(data)
+    X, Y = (unit_rows(x) for x in data.modalities.values())
+    A, rho, B = textbook_cca(X, Y)
+    margins = {name: hasher.functions[name].margins(x) for name, x in data.modalities.items()}
+    for k in range(5):
+        assert abs(correlation(margins["image"][:, k], X @ A[:, k])) == pytest.approx(1, abs=1e-4)
+        assert abs(correlation(margins["text"][:, k], Y @ B[:, k])) == pytest.approx(1, abs=1e-4)
+        assert correlation(margins["image"][:, k], margins["text"][:, k]) == pytest.approx(rho[k], abs=1e-5)
+    assert hasher.trace[-1].objective == pytest.approx(rho.sum(), abs=1e-4)
+
+
+def test_known_correlations_are_found():
+    data = gaussian_pairs(0, items=20_000)
+    # beside a large constant the other features of a unit row are what they were, to scale
+    wide = {name: np.hstack([x, np.full((len(x), 1), 3000.0)]) for name, x in data.modalities.items()}
+    data = MultimodalDataset("wide", wide, data.labels, data.class_names)
+    hasher = CVH(bits=3, ridge=1e-9).fit(data)
+    found = [
+        correlation(*(hasher.functions[name].margins(x)[:, k] for name, x in data.modalities.items()))
+        for k in range(3)
+    ]
+    np.testing.assert_allclose(found, KNOWN[:3], atol=0.03)
+
+
+def test_a_bit_is_a_side_of_its_direction_and_the_database_is_what_a_query_would_get():
+    data = gaussian_pairs(1, items=300)
+    hasher = CVH(bits=5).fit(data)
+    for name, x in data.modalities.items():
+        X = unit_rows(x)
+        bits = unpack(hasher.database_codes[name], 5)
+        np.testing.assert_array_equal(bits, hasher.functions[name].margins(x) > 0)
+        np.testing.assert_array_equal(bits, (X - X.mean(axis=0)) @ hasher.functions[name].projection > 0)
+
+
+def test_longer_codes_are_filled_with_directions_that_no_pair_uses():
+    data = gaussian_pairs(2)
+    functions = CVH(bits=40, ridge=1e-9).fit(data).functions
+    margins = {name: functions[name].margins(x) for name, x in data.modalities.items()}
+    np.testing.assert_allclose(np.linalg.norm(margins["image"], axis=0), 1, atol=1e-3)
+    between = np.corrcoef(margins["image"][:, 5:].T, margins["text"].T)[:35, 35:]
+    assert np.abs(between).max() < 1e-3
+
+
+def test_mixed_bits_hold_only_the_pairs_the_stronger_the_more():
+    data = gaussian_pairs(2)
+    plain, mixed = (CVH(bits=400, mixed=mixed, ridge=1e-9).fit(data) for mixed in (False, True))
+    for name, x in data.modalities.items():
+        pairs = plain.functions[name].margins(x)[:, :5]
+        margins = mixed.functions[name].margins(x)
+        shares, left, *_ = np.linalg.lstsq(pairs, margins, rcond=None)
+        assert left.max() < 1e-6 * (margins**2).sum(axis=0).max()
+        spread = shares.std(axis=1)
+        rho = textbook_cca(*(unit_rows(x) for x in data.modalities.values()))[1]
+        np.testing.assert_allclose(spread[:4], rho[:4], rtol=0.15)
+    bits = {name: unpack(codes, 400) for name, codes in mixed.database_codes.items()}
+    noise = {name: unpack(codes, 400) for name, codes in plain.database_codes.items()}
+    assert np.mean(bits["image"] == bits["text"]) > np.mean(noise["image"] == noise["text"]) + 0.1
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_sparse_features_give_the_same_directions(planted, mixed):
+    train = planted[0].take(planted[1].train)
+    modalities = {name: x.astype(np.float64) for name, x in train.modalities.items()}
+    dense = MultimodalDataset("dense", modalities, train.labels, train.class_names)
+    thin = {name: sparse.csr_array(x) for name, x in modalities.items()}
+    hashers = [
+        CVH(bits=8, mixed=mixed).fit(data)
+        for data in (dense, MultimodalDataset("sparse", thin, train.labels, train.class_names))
+    ]
+    for name in modalities:
+        first, second = (hasher.functions[name].projection for hasher in hashers)
+        np.testing.assert_allclose(np.abs(first), np.abs(second), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("value", [2, "yes", None])
+def test_a_switch_is_on_or_off(value):
+    with pytest.raises(InputError, match=r"mixed \(G\)"):
+        CVH(mixed=value)
+
+
+def test_three_modalities_are_refused(three_modalities):
+    with pytest.raises(InputError, match=r"exactly two modalities; 'planted' has 3 \(image, text, sound\)"):
+        CVH().fit(three_modalities[0])
+
+
+@pytest.mark.usefixtures("wiki_folder")
+@pytest.mark.parametrize(
+    ("preset", "bits", "text_to_image", "image_to_text"),
+    [
+        ("paper", 32, (0.2053, 0.1504), (0.1660, 0.1280)),
+        ("paper", 64, (0.1872, 0.1324), (0.1479, 0.1170)),
+        ("paper", 128, (0.2039, 0.0), (0.1572, 0.0)),
+        ("strong", 64, (0.385, 0.31), (0.27, 0.235)),
+    ],
+)
+def test_wiki_scores_are_at_most_3_points_below(preset, bits, text_to_image, image_to_text):
+    data, split = Wiki().load()
+    train = data.take(split.train)
+    hashers = [CVH(bits=bits, seed=seed, **CVH.presets[preset]).fit(train) for seed in range(5)]
+    for source, target, goals in (("text", "image", text_to_image), ("image", "text", image_to_text)):
+        scores = [evaluate(hasher, data, split, source, target).scores for hasher in hashers]
+        assert np.mean([score.mean_average_precision for score in scores]) >= goals[0] - 0.03
+        assert np.mean([score.precision_at_100 for score in scores]) >= goals[1] - 0.03
