@@ -30,9 +30,10 @@ from smfh.types import (
     Matrix,
     MultimodalDataset,
     Split,
+    choice,
+    choice_problems,
     parameter,
     range_problems,
-    unknown,
 )
 
 LABELS = ("group", "subgroup")
@@ -61,18 +62,12 @@ class Emoji:
         origin="Comes with the packages in requirements.txt; drawn once, on first use.",
     )
 
-    labels: str = "group"  # or "subgroup": groups and subgroups together
-    languages: tuple[str, ...] = ()  # such as ("es", "ja")
+    labels: str = choice("group", LABELS, "Nine groups, or groups and subgroups together.")
+    languages: tuple[str, ...] = choice((), LANGUAGES, "Names in these languages are further modalities.")
     country_flags: int = parameter(100, "f", 0, COUNTRY_FLAGS, "Country flags that are kept.")
 
     def __post_init__(self) -> None:
-        problems = range_problems(self)
-        if self.labels not in LABELS:
-            problems += unknown("labels", self.labels, LABELS).problems
-        for language in self.languages:
-            if language not in LANGUAGES:
-                problems += unknown("language", language, LANGUAGES).problems
-        if problems:
+        if problems := range_problems(self) + choice_problems(self):
             raise InputError(problems)
 
     def missing(self) -> list[str]:

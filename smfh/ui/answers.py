@@ -22,7 +22,7 @@ def draw_try(trained: Trained, data: MultimodalDataset, split: Split) -> None:
     """One query of another modality → the nearest pictures; the next query at a click."""
     source, target = usual_direction(trained)
     result = trained.results[source, target, "training"]
-    place = st.session_state.setdefault("try_query", 0) % len(split.queries)
+    place = st.session_state.get("try_query", typical_query(result)) % len(split.queries)
     head, button = st.columns([5, 1], vertical_alignment="center")
     head.markdown(f"#### Try it: {source} → {target}")
 
@@ -49,6 +49,11 @@ def draw_query(data: MultimodalDataset, row: int, result: RetrievalResult, place
     )
 
 
+def typical_query(result: RetrievalResult) -> int:
+    """The query in the middle: half of all do better, half worse."""
+    return int(np.argsort(result.average_precision, kind="stable")[len(result.average_precision) // 2])
+
+
 def usual_direction(trained: Trained) -> tuple[str, str]:
     """Text to image where there are such modalities."""
     directions = trained.hasher.directions
@@ -63,7 +68,9 @@ def draw_curves(job: Job[Trained], pinned: Job[Trained] | None) -> None:
         "Database", ["training", "unseen"], default="training", required=True, key="curve_protocol"
     )
     every = [f"{source} → {target}" for source, target in job.result.hasher.directions]
-    chosen = directions.pills("Direction", every, selection_mode="multi", default=every[:2], key="curve_directions")
+    chosen = directions.pills(
+        "Direction", every, selection_mode="multi", default=every[:2], key="curve_directions"
+    )
     K = depth.slider("K", 1, 1000, 100, key="curve_k")
     log = scale.toggle("Log K", key="curve_log")
     runs = [

@@ -21,7 +21,9 @@ def draw_card(data: MultimodalDataset, row: int, notes: Sequence[str] = ()) -> N
             st.text(note)
 
 
-def draw_gallery(data: MultimodalDataset, rows: Iterable[int], notes: Iterable[Sequence[str]], key: str) -> None:
+def draw_gallery(
+    data: MultimodalDataset, rows: Iterable[int], notes: Iterable[Sequence[str]], key: str
+) -> None:
     with st.container(horizontal=True, key=f"gallery_{key}"):
         for row, words in zip(rows, notes, strict=True):
             draw_card(data, int(row), words)

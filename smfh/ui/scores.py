@@ -36,8 +36,9 @@ def draw_scores(trained: Trained, data: MultimodalDataset, split: Split, pinned:
     )
     first = trained.results[(*directions[0], "training")].scores
     st.caption(
-        f"{first.label}: {first.definition} {len(split.train):,} training items, {first.queries:,} held-out queries, "
-        f"one split, seed {trained.hasher.method.seed}. {PROTOCOLS['training']} Unseen: {PROTOCOLS['unseen']}"
+        f"{first.label}: {first.definition} {len(split.train):,} training items, "
+        f"{first.queries:,} held-out queries, one split, seed {trained.hasher.method.seed}. "
+        f"{PROTOCOLS['training']} Unseen: {PROTOCOLS['unseen']}"
     )
     st.caption(f"Trained in {trained.hasher.seconds:.2f} s. {bits_in_words(trained)}")
     if first.queries_without_relevant:
@@ -57,7 +58,9 @@ def score_row(trained: Trained, dataset: str, source: str, target: str) -> Row:
         f"{scores.label}, unseen items": f"{unseen.mean_average_precision:.3f}",
         "chance, unseen": f"{unseen.chance:.3f}",
     }
-    if (figure := published(dataset, trained.hasher.method.name, trained.hasher.bits, source, target)) is not None:
+    if (
+        figure := published(dataset, trained.hasher.method.name, trained.hasher.bits, source, target)
+    ) is not None:
         row["published"] = f"{figure:.3f}"
     return row
 
@@ -76,7 +79,9 @@ def bits_in_words(trained: Trained) -> str:
     on = codes.mean(axis=0)
     lopsided = int(np.count_nonzero((on < 0.1) | (on > 0.9)))
     counts = [f"{np.count_nonzero(kinds == kind)} {kind}" for kind in np.unique(kinds)]
-    return f"Bits: {', '.join(counts)}; {lopsided} of {hasher.bits} are on for less than 10 % or more than 90 %."
+    return (
+        f"Bits: {', '.join(counts)}; {lopsided} of {hasher.bits} are on for less than 10 % or more than 90 %."
+    )
 
 
 def _pinned_score(pinned: Trained | None, source: str, target: str) -> float | None:

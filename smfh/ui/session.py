@@ -83,11 +83,23 @@ def start(settings: Settings, loaded: Loaded) -> Job[Trained]:
     """Train with these settings, or join whoever does, or find it done."""
     work = partial(train_and_search, settings.method, *loaded)
     job = queue().submit(key_of(settings, loaded), work, visitor())
-    st.session_state["shown"] = job
+    st.session_state["shown"], st.session_state["shown_data"] = job, loaded
     return job
+
+
+def shown_data() -> Loaded:
+    """The data of the run that this visitor looks at, whatever the sidebar says meanwhile."""
+    loaded: Loaded = st.session_state["shown_data"]
+    return loaded
 
 
 def shown() -> Job[Trained] | None:
     """The run that this visitor looks at."""
     job: Job[Trained] | None = st.session_state.get("shown")
+    return job
+
+
+def pinned_run() -> Job[Trained] | None:
+    """The finished run that the visitor keeps for comparison."""
+    job: Job[Trained] | None = st.session_state.get("pinned")
     return job

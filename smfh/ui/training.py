@@ -1,12 +1,13 @@
 """The run that is shown: its controls, how far it is, and its convergence while it trains."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from smfh.hashing import HashMethod
 from smfh.jobs import Job
 from smfh.plots import convergence
 from smfh.study import Trained
-from smfh.types import TrainingStep
 from smfh.ui.charts import show_chart
 from smfh.ui.session import visitor
 
@@ -41,16 +42,24 @@ def _draw_controls(job: Job[Trained]) -> None:
         if job.state == "paused":
             st.button("Resume", icon=":material/play_arrow:", on_click=job.resume)
         else:
-            st.button("Pause", icon=":material/pause:", on_click=job.pause, args=(visitor(),))
-        st.button("Step", icon=":material/skip_next:", on_click=job.step, args=(visitor(),))
-        st.button("Cancel", icon=":material/close:", on_click=job.cancel, args=(visitor(),))
+            st.button("Pause", icon=":material/pause:", on_click=_steer, args=(job.pause,))
+        st.button("Step", icon=":material/skip_next:", on_click=_steer, args=(job.step,))
+        st.button("Cancel", icon=":material/close:", on_click=_steer, args=(job.cancel,))
+
+
+def _steer(order: Callable[[str], bool]) -> None:
+    """Give the order; where others wait for the same run, it goes on, and this is said."""
+    if not order(visitor()):
+        st.toast("Others watch this run too, so it goes on.", icon=":material/group:")
 
 
 def draw_progress(job: Job[Trained]) -> None:
     """Where the run is, in words and as a bar."""
     total, steps = total_steps(job_method(job)), job.steps
     if job.state == "queued":
-        st.progress(0.0, f"Waiting, number {job.position} in line. Others are training; yours starts by itself.")
+        st.progress(
+            0.0, f"Waiting, number {job.position} in line. Others are training; yours starts by itself."
+        )
     elif job.state in ("running", "paused"):
         left = job.time_left(total)
         words = f"Iteration {len(steps)} of {total} · {job.seconds:.1f} s"
@@ -59,7 +68,9 @@ def draw_progress(job: Job[Trained]) -> None:
     elif job.state == "cancelled":
         st.info("Cancelled. The settings are kept: press Train to start again.")
     elif job.state == "failed":
-        st.error("Training stopped:\n\n" + "\n\n".join(job.problems) + "\n\nChange the settings and train again.")
+        st.error(
+            "Training stopped:\n\n" + "\n\n".join(job.problems) + "\n\nChange the settings and train again."
+        )
 
 
 def total_steps(method: HashMethod) -> int:
@@ -70,7 +81,3 @@ def total_steps(method: HashMethod) -> int:
 def job_method(job: Job[Trained]) -> HashMethod:
     method: HashMethod = job.key.method  # type: ignore[attr-defined]
     return method
-
-
-def last_objective(steps: tuple[TrainingStep, ...]) -> float | None:
-    return steps[-1].objective if steps else None

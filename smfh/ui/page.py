@@ -1,0 +1,62 @@
+"""What every page begins with, and how a visitor starts a run."""
+
+import streamlit as st
+
+from smfh.jobs import Job
+from smfh.study import Trained
+from smfh.types import InputError
+from smfh.ui.session import Loaded, key_of, load, shown, start
+from smfh.ui.settings import Settings
+from smfh.ui.sidebar import draw_sidebar
+from smfh.ui.training import job_method
+
+
+def begin_page(title: str, subtitle: str) -> tuple[Settings, Loaded]:
+    """Title, sidebar and data; a page ends here where its data is not there, with what to do about it."""
+    st.set_page_config(
+        page_title=f"{title} · SMFH Explorer", page_icon=":material/image_search:", layout="wide"
+    )
+    settings = draw_sidebar()
+    st.title(title)
+    st.caption(subtitle)
+    if missing := settings.source.missing():
+        st.info("\n\n".join([*missing, "Choose another data set on the left, or see the Data page."]))
+        st.stop()
+    try:
+        return settings, load(settings)
+    except InputError as error:
+        st.error("\n\n".join(error.problems))
+        st.stop()
+
+
+def draw_train(settings: Settings, loaded: Loaded) -> Job[Trained]:
+    """The Train button and the run to show: the visitor's last one, or a first one that starts by itself."""
+    job = shown() or _start(settings, loaded)
+    is_current = job.key == key_of(settings, loaded) and job.state not in ("cancelled", "failed")
+    split = loaded[1]
+    with st.container(horizontal=True, vertical_alignment="center", key="train_row"):
+        if st.button("Train", type="primary", icon=":material/play_arrow:", disabled=is_current, key="train"):
+            job = _start(settings, loaded)
+            st.rerun()
+        method = settings.method
+        st.text(
+            f"{settings.source.card.title} · {len(split.train):,} training items · "
+            f"{len(split.queries):,} queries · {method.title} · {method.bits} bits · seed {method.seed}"
+        )
+        if not is_current:
+            st.badge("Settings changed — press Train", icon=":material/sync_problem:", color="orange")
+    return job
+
+
+def _start(settings: Settings, loaded: Loaded) -> Job[Trained]:
+    try:
+        return start(settings, loaded)
+    except InputError as error:
+        st.error("\n\n".join(error.problems))
+        st.stop()
+
+
+def describe(job: Job[Trained]) -> str:
+    """Which run is on the screen."""
+    method = job_method(job)
+    return f"{method.title} · {method.bits} bits · seed {method.seed}"
