@@ -97,7 +97,7 @@ def search(
     found = scan(queries, database, pack(query_labels), pack(database_labels), bits, DEPTH)
     counts = DistanceCounts(found.items_at, found.relevant_at)
     return Ranking(
-        indices=rows[found.order],
+        indices=rows[found.order].astype(np.int32),
         distances=found.distances,
         relevance=found.relevance,
         counts=counts,

@@ -12,6 +12,7 @@ import pytest
 
 from smfh.__main__ import COMMANDS, main
 from smfh.datasets import DATASETS
+from smfh.features.pictures import decode_image
 
 FAST = ["--bits", "8", "--iterations", "3"]
 
@@ -182,3 +183,25 @@ def test_help_does_not_load_what_is_slow():
     )
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert finished.stdout.strip() == "[]"
+
+
+def test_data_lists_every_set_and_looks_into_one(capsys, tmp_path):
+    assert main(["data"]) == 0
+    listed = capsys.readouterr().out
+    for name in DATASETS:
+        assert f"({name}): " in listed
+    assert main(["data", "planted"]) == 0
+    assert "class 0" in capsys.readouterr().out
+    assert main(["data", "planted", "--sheet", str(tmp_path / "sheet.png")]) == 2
+    assert "needs a set with pictures" in capsys.readouterr().err
+    assert main(["data", "planted", "--fetch"]) == 2
+    assert "cannot be fetched by program" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(bool(DATASETS["emoji"]().missing()), reason="the packages of Emoji are missing")
+def test_a_contact_sheet_of_emoji(capsys, tmp_path):
+    assert main(["data", "emoji", "--sheet", str(tmp_path / "sheet.png")]) == 0
+    assert "People & Body" in capsys.readouterr().out
+    pixels = decode_image((tmp_path / "sheet.png").read_bytes())
+    assert pixels.shape[1] == 12 * 112
+    assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 200

@@ -2,25 +2,31 @@
 
 import sys
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
 from smfh.commands.options import add_data_arguments, chosen_split, dataset_source, use_data_folder
 from smfh.datasets import DATASETS, DatasetSource, Fetchable, OnProgress, found_files
+from smfh.features.pictures import contact_sheet
 from smfh.types import InputError, MultimodalDataset, Split, together
 
 HELP = "list the data sets, or look into one"
 EPILOG = """examples:
   python -m smfh data                                    every set: ready, or what it needs
   python -m smfh data wiki                               its files, its size, its labels
-  python -m smfh data emoji --option labels=subgroup
+  python -m smfh data emoji --option labels=subgroup --sheet emoji.png
   python -m smfh data wiki --fetch --data benchmarks     download it into benchmarks/wiki"""
 WIDEST = 40  # of a bar
+SHEET = 96  # items
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     add_data_arguments(parser, optional=True)
+    parser.add_argument(
+        "--sheet", metavar="FILE.png", help=f"write a picture of the first {SHEET} items there"
+    )
     parser.add_argument(
         "--fetch", action="store_true", help="download the set if its source is a public file"
     )
@@ -40,6 +46,19 @@ def run(arguments: Namespace) -> None:
         with tqdm(total=1.0, disable=not sys.stderr.isatty(), leave=False) as bar:
             data, split = source.load(rows, arguments.split_seed, _progress(bar))
         print_contents(data, split)
+        if arguments.sheet:
+            write_sheet(data, source, Path(arguments.sheet))
+
+
+def write_sheet(data: MultimodalDataset, source: DatasetSource, path: Path) -> None:
+    if data.thumbnails is None or not path.parent.is_dir():
+        raise InputError(
+            f"--sheet needs a set with pictures and a folder that exists; got {data.name}, {path}."
+        )
+    names = data.captions or [""] * len(data)
+    shown = min(SHEET, len(data))
+    footer = f"The first {shown} of {len(data):,} items. {source.card.terms}"
+    path.write_bytes(contact_sheet(data.thumbnails[:shown], names[:shown], footer))
 
 
 def fetch(source: DatasetSource) -> None:

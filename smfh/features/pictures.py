@@ -1,6 +1,8 @@
 """Picture files, which may be anything, → pixels; pixels → a small file to look at."""
 
 import io
+import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,3 +82,24 @@ def _why_unreadable(data: bytes, name: str) -> str:
     if data[:4] == b"RIFF" and int.from_bytes(data[4:8], "little") + 8 > len(data):
         return f"{name} is truncated: its end is missing after {len(data):,} bytes. Fetch it again."
     return f"{name} is not a picture that can be read: expected {', '.join(FORMATS)}."
+
+
+def contact_sheet(pictures: Sequence[bytes], names: Sequence[str], footer: str, columns: int = 12) -> bytes:
+    """A PNG file with the pictures in rows, each above its name, and a line below them all."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    cell, line = 112, 14
+    rows = -(-len(pictures) // columns)
+    sheet = Image.new("RGB", (columns * cell, rows * (cell + line) + 2 * line), "white")
+    pen, font = ImageDraw.Draw(sheet), ImageFont.load_default(11)
+    for place, (picture, name) in enumerate(zip(pictures, names, strict=True)):
+        left, top = place % columns * cell, place // columns * (cell + line)
+        small = Image.fromarray(decode_image(picture, name))
+        small.thumbnail((72, 72))
+        sheet.paste(small, (left + (cell - small.width) // 2, top + 4))
+        words = "\n".join(textwrap.wrap(name, 18)[:2])
+        pen.multiline_text((left + cell // 2, top + 80), words, "black", font, anchor="ma", align="center")
+    pen.text((8, rows * (cell + line) + 4), footer, "#555555", font)
+    file = io.BytesIO()
+    sheet.save(file, "PNG", optimize=True)
+    return file.getvalue()

@@ -37,7 +37,10 @@ class CMFH:
     name: ClassVar[str] = "cmfh"
     title: ClassVar[str] = "CMFH"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {"paper": MappingProxyType({"ridge": 0.01}), "strong": MappingProxyType({"ridge": 0.1})}
+        {
+            "paper": MappingProxyType({"ridge": 0.01, "anchors": 0}),
+            "strong": MappingProxyType({"ridge": 0.3, "anchors": 500}),
+        }
     )
 
     bits: int = parameter(64, "r", 1, 1024, "Length of the code.")

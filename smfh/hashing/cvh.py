@@ -30,7 +30,10 @@ class CVH:
     name: ClassVar[str] = "cvh"
     title: ClassVar[str] = "CVH"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {"paper": MappingProxyType({"mixed": False}), "strong": MappingProxyType({"mixed": True})}
+        {
+            "paper": MappingProxyType({"mixed": False, "ridge": 1e-6, "anchors": 0}),
+            "strong": MappingProxyType({"mixed": True, "ridge": 1.0, "anchors": 500}),
+        }
     )
 
     bits: int = parameter(64, "r", 1, 1024, "Length of the code.")

@@ -87,7 +87,7 @@ class FittedHasher:
     @property
     def directions(self) -> list[tuple[str, str]]:
         """Every (source, target) of different modalities."""
-        return [(s, t) for s in self.modalities for t in self.modalities if s != t]
+        return [(s, t) for t in self.modalities for s in self.modalities if s != t]
 
 
 def check_trainable(method: HashMethod, train: MultimodalDataset, weights: Sequence[float] = ()) -> None:

@@ -42,7 +42,7 @@ class PDH:
                 {"rounds": 3, "margin_weight": 1.0, "centred": False, "ridge": 1e-6, "anchors": 0}
             ),
             "strong": MappingProxyType(
-                {"rounds": 2, "margin_weight": 100.0, "centred": True, "ridge": 1.0, "anchors": 500}
+                {"rounds": 2, "margin_weight": 100.0, "centred": True, "ridge": 10.0, "anchors": 500}
             ),
         }
     )

@@ -37,8 +37,8 @@ class SMH:
     title: ClassVar[str] = "SMH"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
         {
-            "paper": MappingProxyType({"ridge": 1e-6, "anchors": 0}),
-            "strong": MappingProxyType({"ridge": 0.01, "anchors": 500}),
+            "paper": MappingProxyType({"sequential": True, "ridge": 1e-6, "anchors": 0}),
+            "strong": MappingProxyType({"sequential": True, "ridge": 0.01, "anchors": 500}),
         }
     )
 

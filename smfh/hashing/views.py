@@ -41,7 +41,7 @@ class View:
 
     @property
     def rounding(self) -> float:
-        """A share of the trace of the Gram matrix which, on its diagonal, outweighs what rounding takes away."""
+        """A share of the Gram matrix's trace that, on its diagonal, outweighs what rounding takes away."""
         return EPS * float(np.trace(self.gram))
 
     def project(self, W: FloatArray) -> FloatArray:

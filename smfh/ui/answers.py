@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+from smfh.datasets import DATASETS
 from smfh.jobs import Job
 from smfh.plots import Run, precision_at_k, recall_at_k
 from smfh.study import Trained
@@ -47,6 +48,8 @@ def draw_query(data: MultimodalDataset, row: int, result: RetrievalResult, place
         f"{right} of the first {len(rows)} share a label with the query · "
         f"AP {result.average_precision[place]:.3f} · the query was held out"
     )
+    if data.thumbnails is not None and data.name in DATASETS:
+        st.caption(DATASETS[data.name].card.terms)
 
 
 def typical_query(result: RetrievalResult) -> int:

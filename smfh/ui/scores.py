@@ -36,13 +36,20 @@ def draw_scores(trained: Trained, data: MultimodalDataset, split: Split, pinned:
     )
     first = trained.results[(*directions[0], "training")].scores
     st.caption(
-        f"{first.label}: {first.definition} {len(split.train):,} training items, "
-        f"{first.queries:,} held-out queries, one split, seed {trained.hasher.method.seed}. "
-        f"{PROTOCOLS['training']} Unseen: {PROTOCOLS['unseen']}"
+        f"{len(split.train):,} training items, {first.queries:,} held-out queries, one split, "
+        f"seed {trained.hasher.method.seed}. Trained in {trained.hasher.seconds:.2f} s. "
+        f"{bits_in_words(trained)}"
     )
-    st.caption(f"Trained in {trained.hasher.seconds:.2f} s. {bits_in_words(trained)}")
     if first.queries_without_relevant:
         st.caption(f"{first.queries_without_relevant} queries have nothing relevant and count as 0.")
+    with st.expander("What do these figures mean?"):
+        st.markdown(f"**{first.label}**: {first.definition}")
+        st.code(first.formula, language=None)
+        st.markdown(
+            f"**Database.** {PROTOCOLS['training']}\n\n**Unseen items.** {PROTOCOLS['unseen']}\n\n"
+            "**Chance** is the same score for a random order. **Ties**: items at the same distance stand in "
+            "database order; another order among them could give anything in the range shown."
+        )
 
 
 def score_row(trained: Trained, dataset: str, source: str, target: str) -> Row:

@@ -48,7 +48,7 @@ def shelf() -> Shelf:
 @st.cache_resource
 def queue() -> TrainingQueue:
     """One training at a time over all visitors; two would take turns on the same cores."""
-    return TrainingQueue(workers=1)
+    return TrainingQueue(workers=1, kept=16)
 
 
 def visitor() -> str:

@@ -29,7 +29,8 @@ def draw_sidebar() -> Settings:
             with st.expander("More"):
                 settings = _set_parameters(settings, [name for name in names if name not in MAIN])
         _share(settings)
-    st.session_state[KEPT] = settings
+    if settings != st.session_state[KEPT]:
+        st.session_state[KEPT], st.session_state["link_notes"] = settings, []
     if settings.source.name != "own" and dict(st.query_params) != to_query(settings):
         st.query_params.from_dict(to_query(settings))
     return settings
@@ -39,7 +40,7 @@ def kept_settings() -> Settings:
     """What the visitor chose before, or what the link asks for."""
     if KEPT not in st.session_state:
         st.session_state[KEPT], st.session_state["link_notes"] = read_link(dict(st.query_params))
-    for note in st.session_state.get("link_notes", []):
+    for note in st.session_state["link_notes"]:
         st.warning(note, icon=":material/link_off:")
     settings: Settings = st.session_state[KEPT]
     return settings

@@ -64,8 +64,9 @@ def browser() -> Iterator[object]:
         if os.environ.get("CI"):
             pytest.fail("There is no Chromium; .ci/run should have installed it.")
         pytest.skip("there is no Chromium: install it (Debian: chromium) or name it in CHROMIUM")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=30_000)
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield launched

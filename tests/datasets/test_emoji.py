@@ -12,7 +12,9 @@ from smfh.datasets.cache import cache_folder
 from smfh.datasets.emoji import COUNTRY_FLAGS, Emoji, choose_rows
 from smfh.datasets.emoji_catalogue import read_catalogue
 from smfh.datasets.emoji_sheet import PIXELS, draw_sheet, load_sheet, recipe
+from smfh.evaluation import evaluate
 from smfh.features.image import fit_image_encoder
+from smfh.hashing import SMFHPlus
 from smfh.types import InputError, Split
 
 needs_packages = pytest.mark.skipif(bool(Emoji().missing()), reason=" ".join(Emoji().missing()))
@@ -24,18 +26,7 @@ def catalogue():
 
 
 @pytest.fixture(scope="module")
-def drawn(request):
-    """The cache of test runs keeps the pictures, so that only the first run draws them all."""
-    before = os.environ.get("SMFH_CACHE")
-    os.environ["SMFH_CACHE"] = str(request.config.cache.mkdir("smfh"))
-    yield
-    del os.environ["SMFH_CACHE"]
-    if before is not None:
-        os.environ["SMFH_CACHE"] = before
-
-
-@pytest.fixture(scope="module")
-def loaded(drawn):
+def loaded():
     return Emoji(languages=("es", "ja")).load()
 
 
@@ -93,7 +84,7 @@ def test_every_group_asks_in_proportion(loaded) -> None:
 
 
 @needs_packages
-def test_queries_teach_nothing(drawn) -> None:
+def test_queries_teach_nothing() -> None:
     few = np.arange(0, 600, 2)
     taught = [Emoji().load(Split(few, queries))[0] for queries in (np.array([1, 3]), np.arange(601, 700))]
     for modality in ("image", "text"):
@@ -118,7 +109,7 @@ def test_what_a_person_brings_is_encoded_as_the_items_were(loaded) -> None:
 
 
 @needs_packages
-def test_subgroups_come_with_their_groups(drawn) -> None:
+def test_subgroups_come_with_their_groups() -> None:
     data, _ = Emoji(labels="subgroup", country_flags=0).load()
     assert (data.labels.sum(axis=1) == 2).all()
     for row in range(0, len(data), 100):
@@ -254,3 +245,14 @@ def test_options_are_checked_all_at_once() -> None:
     assert "from 0 to 258; got 300" in problems[0]
     assert "there are group, subgroup" in problems[1]
     assert "'tlh'" in problems[2]
+
+
+@needs_packages
+def test_smfh_plus_finds_emoji_by_words_and_words_by_emoji() -> None:
+    data, split = Emoji().load()
+    train = data.take(split.train)
+    hashers = [SMFHPlus(bits=64, seed=seed).fit(train) for seed in range(3)]
+    for protocol, text_to_image, image_to_text in (("training", 0.85, 0.65), ("unseen", 0.66, 0.62)):
+        for source, target, least in (("text", "image", text_to_image), ("image", "text", image_to_text)):
+            scores = [evaluate(hasher, data, split, source, target, protocol).scores for hasher in hashers]
+            assert np.mean([score.mean_average_precision for score in scores]) >= least

@@ -159,6 +159,40 @@ def test_a_running_run_is_cancelled_at_its_next_step(queue, train):
     assert queue.find("a") is again
 
 
+def test_cancelling_twice_spares_the_run_that_came_after(queue, train):
+    begun, opened = threading.Event(), threading.Event()
+
+    def work(on_step):
+        begun.set()
+        assert opened.wait(SOON)
+
+    job = queue.submit("a", work)
+    assert begun.wait(SOON)
+    job.cancel()
+    after = queue.submit("a", partial(METHOD.fit, train))
+    job.cancel()
+    assert queue.find("a") is after
+    opened.set()
+    assert after.wait(timeout=SOON)
+    assert after.state == "finished"
+
+
+def test_work_that_catches_everything_is_cancelled_all_the_same(queue, train):
+    caught = []
+
+    def work(on_step):
+        try:
+            ENDLESS.fit(train, on_step)
+        except Exception as error:
+            caught.append(error)
+
+    job = queue.submit("a", work)
+    job.cancel()
+    assert job.wait(timeout=SOON)
+    assert job.state == "cancelled"
+    assert not caught
+
+
 def test_a_paused_run_is_cancelled_at_once_and_its_thread_ends(queue, train):
     before = set(threading.enumerate())
     job = paused_after_one_step(queue, train, method=ENDLESS)

@@ -18,6 +18,8 @@ def test_the_same_data_and_parameters_are_the_same_key(planted):
 def test_whatever_decides_the_result_changes_the_key(planted):
     data, split = planted
     moved = Split(train=split.train[1:], queries=np.append(split.queries, split.train[0]))
+    rows = np.concatenate([split.train, split.queries])
+    later = Split(train=rows[: len(split.train) + 1], queries=rows[len(split.train) + 1 :])
     fewer = Split(train=split.train[1:], queries=split.queries)
     keys = [
         job_key(data, SMFHPlus(bits=16)),
@@ -27,6 +29,7 @@ def test_whatever_decides_the_result_changes_the_key(planted):
         job_key(data, SMFHPlus(bits=16), owner="ann"),
         job_key(data, SMFHPlus(bits=16), split=split),
         job_key(data, SMFHPlus(bits=16), split=moved),
+        job_key(data, SMFHPlus(bits=16), split=later),
         job_key(data, SMFHPlus(bits=16), split=fewer),
     ]
     assert len(set(keys)) == len(keys)

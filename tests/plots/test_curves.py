@@ -1,5 +1,7 @@
 """Curves of real searches: what the traces hold, and what the titles say."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,7 @@ from smfh.plots import (
     score_curves,
     size_by_radius,
 )
+from smfh.types import DistanceCounts
 
 
 @pytest.fixture(scope="module")
@@ -35,13 +38,8 @@ def runs(planted):
 def test_every_run_has_its_curve_its_colour_and_its_dash(runs):
     chart = precision_at_k(runs)
     drawn = chart.figure().data
-    assert [line.name for line in drawn] == [
-        "SMFH+ image→text",
-        "SMFH+ text→image",
-        "SMFH image→text",
-        "SMFH text→image",
-        "chance",
-    ]
+    assert [line.name for line in drawn] == [*(f"{run.title} {run.direction}" for run in runs), "chance"]
+    assert {run.direction for run in runs} == {"text→image", "image→text"}
     for run, line in zip(runs, drawn, strict=False):
         np.testing.assert_array_equal(line.y, run.result.precision_curve)
         np.testing.assert_array_equal(line.x, np.arange(1, len(line.y) + 1))
@@ -66,6 +64,15 @@ def test_recall_meets_chance_at_the_end_of_the_database(runs):
     assert line.y[-1] == pytest.approx(1)
     assert chance.y[-1] == pytest.approx(1)
     np.testing.assert_allclose(np.diff(chance.y), chance.y[0])
+
+
+def test_a_query_without_anything_relevant_has_no_chance(runs):
+    result = runs[0].result
+    relevant = result.ranking.counts.relevant.copy()
+    relevant[: len(relevant) // 2] = 0  # half of the 60 queries
+    counts = DistanceCounts(result.ranking.counts.items, relevant)
+    halved = replace(result, ranking=replace(result.ranking, counts=counts))
+    assert recall_at_k([Run("smfh", "SMFH", halved)]).lines[-1].y[-1] == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(("marked", "K"), [(50, 50), (10_000, 180)])

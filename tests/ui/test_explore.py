@@ -1,0 +1,103 @@
+"""Explore in AppTest: every data set that is there, each page run twice."""
+
+import time
+from unittest.mock import patch
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from smfh import evaluation
+from smfh.datasets import DATASETS
+
+SECONDS = 90
+SMALL = {"synthetic": {"data.items": "500"}, "planted": {}}
+
+
+def open_page(**query: str) -> AppTest:
+    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
+    for key, value in query.items():
+        page.query_params[key] = value
+    return page.run()
+
+
+def until_scores(page: AppTest) -> AppTest:
+    """Look again as the page does by itself, until the run is over."""
+    end = time.monotonic() + SECONDS
+    while not page.metric and time.monotonic() < end:
+        page.run()
+    assert not page.exception
+    assert page.metric
+    return page
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_every_data_set_trains_at_once_or_says_what_it_needs(name):
+    page = open_page(data=name, bits="16", **SMALL.get(name, {}))
+    if DATASETS[name]().missing():
+        assert DATASETS[name].card.title in page.info[0].value
+        assert not page.run().exception
+        return
+    until_scores(page)
+    again = page.run()
+    assert not again.exception
+    assert again.metric[0].label == "text → image"
+    assert again.get("plotly_chart")
+
+
+def test_a_changed_slider_shows_that_the_scores_are_of_another_setting():
+    page = until_scores(open_page(data="planted", bits="16"))
+    assert page.button(key="train").disabled
+    before = [metric.value for metric in page.metric]
+    page.select_slider(key="control_smfh-plus_bits").set_value(8).run()
+    assert not page.button(key="train").disabled
+    assert [metric.value for metric in page.metric] == before
+    assert "16 bits" in page.subheader[1].value
+    assert page.query_params["bits"] == "8"
+    page.button(key="train").click().run()
+    until_scores(page)
+    assert "8 bits" in page.subheader[1].value
+
+
+def test_what_only_shows_never_trains_or_ranks_again():
+    page = until_scores(open_page(data="planted", bits="16"))
+    with patch.object(evaluation, "scan", side_effect=AssertionError("ranked again")):
+        page.slider(key="curve_k").set_value(7).run()
+        page.toggle(key="curve_log").set_value(True).run()
+        page.toggle(key="convergence_log").set_value(True).run()
+        page.segmented_control(key="curve_protocol").set_value("unseen").run()
+    assert not page.exception
+    assert page.metric
+
+
+def test_a_pinned_run_stays_beside_the_next():
+    page = until_scores(open_page(data="planted", bits="16"))
+    page.button(key="pin_run").click().run()
+    page.select_slider(key="control_smfh-plus_bits").set_value(32).run()
+    page.button(key="train").click().run()
+    until_scores(page)
+    assert all("vs pinned" in metric.delta for metric in page.metric)
+    assert any("r 16 → 32" in text.value for text in page.text)
+
+
+def test_a_wrong_link_is_told_and_falls_back():
+    page = open_page(data="planted", bits="9999", method="md5")
+    told = [warning.value for warning in page.warning]
+    assert any("Unknown method 'md5'" in note for note in told)
+    assert any("9999" in note for note in told)
+    assert not page.exception
+
+
+def test_hidden_controls_are_not_drawn():
+    page = open_page(data="planted", hide="bits,seed,method")
+    assert not page.exception
+    assert "control_method" not in [box.key for box in page.selectbox]
+    assert "control_smfh-plus_bits" not in [slider.key for slider in page.select_slider]
+
+
+def test_a_setting_that_cannot_be_trained_says_why():
+    page = open_page(data="planted", bits="16", modality_weights="0.5,0.25,0.25")
+    end = time.monotonic() + SECONDS
+    while not page.error and time.monotonic() < end:
+        page.run()
+    assert "3 modality weights" in page.error[0].value
+    assert not page.exception
