@@ -3,9 +3,12 @@
 Single precision inside a block of rows, double over the blocks: as fast as the one, as good as the other.
 """
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -17,11 +20,28 @@ from smfh.types import FloatArray, Matrix
 SMALL = 20_000  # items; below, handing the work of a product to threads costs more than the work
 ROWS = 16_384  # a block
 
+_lock = Lock()
+_limits: list[Any] = []  # an entry for each small fit under way
 
-def blas_threads(items: int) -> AbstractContextManager[object]:
-    """One BLAS thread on small data."""
-    limits: AbstractContextManager[object] = _blas().limit(limits=1 if items < SMALL else None)
-    return limits
+
+@contextmanager
+def blas_threads(items: int) -> Iterator[None]:
+    """One BLAS thread on small data.
+
+    The limit is the whole process's, and trainings may take turns: the last one out lifts it.
+    """
+    if items >= SMALL:
+        yield
+        return
+    with _lock:
+        _limits.append(_limits[0] if _limits else _blas().limit(limits=1))
+    try:
+        yield
+    finally:
+        with _lock:
+            limit = _limits.pop()
+            if not _limits:
+                limit.restore_original_limits()
 
 
 @cache
