@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from functools import cache
 from threading import Lock
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -20,28 +19,24 @@ from smfh.types import FloatArray, Matrix
 SMALL = 20_000  # items; below, handing the work of a product to threads costs more than the work
 ROWS = 16_384  # a block
 
-_lock = Lock()
-_limits: list[Any] = []  # an entry for each small fit under way
+_limiting = Lock()
 
 
 @contextmanager
 def blas_threads(items: int) -> Iterator[None]:
     """One BLAS thread on small data.
 
-    The limit is the whole process's, and trainings may take turns: the last one out lifts it.
+    The limit is the whole process's. So one training at a time sets and lifts it; others meanwhile take what
+    they find, which costs time and nothing else.
     """
-    if items >= SMALL:
+    if items >= SMALL or not _limiting.acquire(blocking=False):
         yield
         return
-    with _lock:
-        _limits.append(_limits[0] if _limits else _blas().limit(limits=1))
     try:
-        yield
+        with _blas().limit(limits=1):
+            yield
     finally:
-        with _lock:
-            limit = _limits.pop()
-            if not _limits:
-                limit.restore_original_limits()
+        _limiting.release()
 
 
 @cache

@@ -63,7 +63,7 @@ def blas_thread_counts():
     return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
 
-def test_small_fits_that_take_turns_give_the_threads_back():
+def test_small_fits_that_overlap_give_the_threads_back():
     before = blas_thread_counts()
     inside, leave = threading.Event(), threading.Event()
 
@@ -76,8 +76,9 @@ def test_small_fits_that_take_turns_give_the_threads_back():
     with blas_threads(10):
         thread.start()
         inside.wait(10)
+        with blas_threads(10):
+            assert set(blas_thread_counts()) == {1}
         assert set(blas_thread_counts()) == {1}
-    assert set(blas_thread_counts()) == {1}
     leave.set()
     thread.join()
     assert blas_thread_counts() == before

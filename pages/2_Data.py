@@ -1,0 +1,22 @@
+"""Data: what there is to learn from, to look through, and to bring along."""
+
+import streamlit as st
+
+from smfh.ui.browse import draw_browse
+from smfh.ui.data_cards import choose_wanted, draw_cards
+from smfh.ui.own_data import draw_own_data
+from smfh.ui.sidebar import draw_sidebar
+
+st.set_page_config(page_title="Data · SMFH Explorer", page_icon=":material/image_search:", layout="wide")
+choose_wanted()
+settings = draw_sidebar()
+st.title("Data")
+st.caption("What there is to learn from: choose a set, look through its pairs, or bring your own.")
+sets, pairs, own = st.tabs(["Data sets", "Browse pairs", "Bring your own"], key="data_tab", on_change="rerun")
+with own:
+    draw_own_data(settings)
+with pairs:
+    if pairs.open:
+        draw_browse(settings)
+with sets:
+    draw_cards(settings)

@@ -1,0 +1,153 @@
+"""The items of the chosen data, page by page, by class and by word; and how its labels are spread."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from smfh.plots import label_counts, label_pairs
+from smfh.types import BoolArray, InputError, IntArray, MultimodalDataset, Split
+from smfh.ui.charts import show_chart
+from smfh.ui.gallery import caption_of, labels_of
+from smfh.ui.items import draw_item, pictures_of, top_words
+from smfh.ui.session import load
+from smfh.ui.settings import Settings
+
+A_PAGE = 24
+PARTS = ("all", "training", "queries")
+SHORT, LONG = 60, 300  # characters of a caption that are shown
+NARROW, WIDE = 132, 270  # pixels of a card with short and with long captions
+CLASSES, WORDS, PART, EVERY, LOOK, PAGE = (
+    f"browse_{what}" for what in ("classes", "words", "part", "every", "look", "page")
+)
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which items to show; as it comes, all of them."""
+
+    classes: tuple[str, ...] = ()
+    every_class: bool = False  # all of the classes, not any of them
+    words: str = ""
+    part: str = "all"
+
+
+def matching_rows(data: MultimodalDataset, split: Split, wanted: Filter) -> IntArray:
+    """The rows of the part that have the classes and, in any order, all the words in their caption."""
+    parts = {"all": np.arange(len(data)), "training": split.train, "queries": split.queries}
+    rows: IntArray = np.sort(parts[wanted.part])
+    if wanted.classes:
+        columns = [place for place, name in enumerate(data.class_names) if name in wanted.classes]
+        has: BoolArray = data.labels[np.ix_(rows, columns)]
+        rows = rows[has.all(axis=1) if wanted.every_class else has.any(axis=1)]
+    if words := wanted.words.casefold().split():
+        said = (caption_of(data, int(row)).casefold() for row in rows)
+        rows = rows[[all(word in caption for word in words) for caption in said]]
+    return rows
+
+
+def draw_browse(settings: Settings) -> None:
+    """The chosen data, or what it needs to be there."""
+    title = settings.source.card.title
+    if settings.source.missing():
+        st.info(f"{title} needs its files, see its card. Use another data set, or bring your own.")
+        return
+    try:
+        data, split = load(settings)
+    except InputError as error:
+        st.error(f"{title} cannot be read. Its files may be damaged: fetch them again.")
+        st.text("\n".join(error.problems))
+        return
+    draw_items(title, data, split)
+    draw_labels(data)
+
+
+@st.fragment
+def draw_items(title: str, data: MultimodalDataset, split: Split) -> None:
+    """Filters and a page of what they leave; drawn again alone, without the rest of the page."""
+    rows = matching_rows(data, split, draw_filters(data))
+    count, pages = st.columns([3, 2], vertical_alignment="center")
+    with count:
+        look = draw_look(data)
+    if not len(rows):
+        st.info(f"None of the {len(data):,} items fits. Take away a class or a word.")
+        return
+    last = -(-len(rows) // A_PAGE)
+    if st.session_state.get(PAGE, 1) > last:
+        st.session_state[PAGE] = 1
+    with pages, st.container(horizontal_alignment="right"):
+        number = st.pagination(last, key=PAGE) if last > 1 else 1
+    shown = rows[(number - 1) * A_PAGE : number * A_PAGE]
+    first = (number - 1) * A_PAGE + 1
+    st.caption(f"{title}: {first:,} to {first + len(shown) - 1:,} of {len(rows):,} items")
+    draw_page(data, shown.tolist(), look)
+
+
+def draw_filters(data: MultimodalDataset) -> Filter:
+    """Controls whose values fit this data, whatever was chosen for another."""
+    known = set(data.class_names)
+    st.session_state[CLASSES] = [name for name in st.session_state.get(CLASSES, []) if name in known]
+    by_class, by_word, by_part = st.columns([4, 3, 3], vertical_alignment="bottom")
+    classes = by_class.multiselect(
+        "Classes", data.class_names, key=CLASSES, on_change=_to_first_page, placeholder="Any class"
+    )
+    words = by_word.text_input(
+        "Words",
+        key=WORDS,
+        max_chars=200,
+        on_change=_to_first_page,
+        placeholder="in the caption",
+        icon=":material/search:",
+    )
+    part = by_part.segmented_control(
+        "Part", PARTS, default="all", required=True, key=PART, on_change=_to_first_page
+    )
+    several = bool((data.labels.sum(axis=1) > 1).any())
+    every = len(classes) > 1 and several and st.toggle("Only items with all of these classes", key=EVERY)
+    return Filter(tuple(classes), every, words or "", part or "all")
+
+
+def draw_look(data: MultimodalDataset) -> str | None:
+    """What to see of each item: its picture (None), or what a method sees, the features of a modality."""
+    names = [*(["picture"] if data.thumbnails is not None else []), *data.modalities]
+    if st.session_state.get(LOOK) not in names:
+        st.session_state[LOOK] = names[0]
+    look: str = st.selectbox(
+        "Look at",
+        names,
+        key=LOOK,
+        format_func=lambda name: "the picture" if name == "picture" else f"its {name} features",
+        help="Features as a tile: a cell for each dimension, the darker the larger.",
+    )
+    return None if look == "picture" else look
+
+
+def draw_page(data: MultimodalDataset, rows: list[int], look: str | None) -> None:
+    captions = [caption_of(data, row) for row in rows]
+    if look is not None:
+        words = [", ".join(top_words(data, row, look)) for row in rows]
+        captions = [
+            f"{caption}\n{top}" if top else caption for caption, top in zip(captions, words, strict=True)
+        ]
+    is_long = max(map(len, captions)) > SHORT
+    grid = st.grid(min_column_width=WIDE if is_long else NARROW, border=True, key="browse_items")
+    for row, caption, picture in zip(rows, captions, pictures_of(data, rows, look), strict=True):
+        with grid.cell():
+            draw_item(picture, caption, labels_of(data, row), LONG if is_long else SHORT)
+
+
+def draw_labels(data: MultimodalDataset) -> None:
+    """How many items each class has, and which classes come together."""
+    st.subheader("Labels", anchor=False)
+    left, right = st.columns(2)
+    with left:
+        show_chart(label_counts(data.labels, data.class_names), "label_counts")
+    with right:
+        if (data.labels.sum(axis=1) > 1).any():
+            show_chart(label_pairs(data.labels, data.class_names), "label_pairs")
+        else:
+            st.caption("Every item has one class, so no two classes come together.")
+
+
+def _to_first_page() -> None:
+    st.session_state[PAGE] = 1

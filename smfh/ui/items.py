@@ -1,0 +1,74 @@
+"""An item as a person looks at it: a picture or its features, what it says, its labels; all as plain text."""
+
+import io
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from smfh.types import FloatArray, Matrix, MultimodalDataset
+
+PICTURE = 96  # pixels
+MOST_CELLS = 32 * 32
+INK = np.array([0x44, 0x5C, 0xB0])  # the theme's blue, on white as the pictures are
+SHOWN_LABELS = 80  # characters
+TOP_WORDS = 5
+
+
+def draw_item(picture: bytes | None, caption: str, labels: Sequence[str], most: int) -> None:
+    """Picture, words and labels, below each other; `most` is how many characters of the words are shown."""
+    if picture is not None:
+        st.image(picture, width=PICTURE, alt=caption or "an item without words")
+    if caption:
+        st.text(cut(caption, most))
+    words = ", ".join(labels)
+    if words and words != caption:
+        st.text(f"▪ {cut(words, SHOWN_LABELS)}")
+
+
+def pictures_of(data: MultimodalDataset, rows: Sequence[int], modality: str | None) -> list[bytes]:
+    """Their pictures, or, of sets without and where a modality is asked for, their features as tiles."""
+    if modality is None and data.thumbnails is not None:
+        return [data.thumbnails[row] for row in rows]
+    X = data.modalities[modality or next(iter(data.modalities))]
+    return [feature_tile(features) for features in _dense(X, rows)]
+
+
+def top_words(data: MultimodalDataset, row: int, modality: str) -> list[str]:
+    """The words that weigh most in the item's features; none where no column is a word."""
+    vocabulary = getattr(data.encoders.get(modality), "vocabulary", None)
+    features = _dense(data.modalities[modality], [row])[0]
+    if vocabulary is None or len(vocabulary.tokens) != len(features):
+        return []
+    order = np.argsort(-features, kind="stable")[:TOP_WORDS]
+    return [vocabulary.tokens[column] for column in order if features[column] > 0]
+
+
+def feature_tile(features: FloatArray) -> bytes:
+    """A PNG file: one cell a dimension, row by row, the darker the larger; very many are averaged."""
+    from PIL import Image
+
+    pixels = np.round(255 + (INK - 255) * cells(features)[:, :, None]).astype(np.uint8)
+    image = Image.fromarray(pixels).resize((PICTURE, PICTURE), Image.Resampling.NEAREST)
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
+def cells(features: FloatArray) -> FloatArray:
+    """√(x / max x) in a square, blank behind the last dimension; the root lets small values be seen."""
+    together = -(-len(features) // MOST_CELLS)
+    side = int(np.ceil(np.sqrt(-(-len(features) // together))))
+    padded = np.zeros(side * side * together)
+    padded[: len(features)] = features
+    square: FloatArray = padded.reshape(side, side, together).mean(axis=2)
+    return np.sqrt(square / (square.max() or 1.0))
+
+
+def cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _dense(X: Matrix, rows: Sequence[int]) -> FloatArray:
+    chosen = X[np.asarray(rows, dtype=np.int64)]
+    return chosen if isinstance(chosen, np.ndarray) else chosen.toarray()

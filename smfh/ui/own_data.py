@@ -1,0 +1,174 @@
+"""Bring your own: drop a file, see what is in it and what is wrong with it, use it; private to the visit."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from smfh.datasets.own import OwnData, Preview, template
+from smfh.types import InputError
+from smfh.ui.data_cards import WANTED, choose
+from smfh.ui.items import cut, draw_item
+from smfh.ui.session import visitor
+from smfh.ui.settings import DATA, Settings, default_settings
+
+FORMATS = ("zip", "npz", "mat", "csv")
+MEGABYTES = 200
+LOOKED_AT, PROBLEMS, UPLOADS = "own_looked_at", "own_problems", "own_uploads"
+SHOWN_CLASSES, CLASS_CHARACTERS = 20, 40
+CAPTION_CHARACTERS, PROBLEM_CHARACTERS = 120, 400
+CELL = 150  # pixels
+
+HOW = """
+**Pictures with captions**: a .zip of pictures and one table (.csv) with the columns `file`, `caption` and
+`labels`; an item's labels are separated by `|`. Further columns such as `caption (ja)` become modalities
+of their own. The features are computed here.
+
+**Features from elsewhere**: .npz or .mat with a matrix for each modality (a row for each item) and `labels`,
+if you like also `class_names` and `captions`; or a .csv with columns such as `image:1`, `image:2`, `text:1`
+and `labels`.
+"""
+LIMITS = (
+    f"Up to {MEGABYTES} MB, 20,000 pictures, 25 million pixels a picture, 2,000 classes; at least 4 items."
+)
+PRIVATE = "It stays with this visit: nobody else sees it, no link carries it, and it is gone with the tab."
+
+
+@dataclass(frozen=True)
+class LookedAt:
+    """An upload that has been looked at, so that a rerun need not do it again."""
+
+    upload: str  # Streamlit's name of it
+    source: OwnData
+    preview: Preview
+
+
+def draw_own_data(settings: Settings) -> None:
+    """From a file to data in use."""
+    how, drop = st.columns(2, gap="large")
+    with how:
+        st.markdown(HOW)
+        st.download_button(
+            "Template: 12 drawings with their table",
+            template(),
+            "smfh_template.zip",
+            "application/zip",
+            key="own_template",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+        st.caption(f"{LIMITS} {PRIVATE}")
+    with drop:
+        upload = st.file_uploader(
+            "Drop a file", FORMATS, key=f"own_upload_{_uploads()}", max_upload_size=MEGABYTES
+        )
+        if "own_source" in st.session_state:
+            draw_kept(settings)
+    if upload is None:
+        st.session_state.pop(LOOKED_AT, None)
+        return
+    looked_at = look_at(upload)
+    draw_preview(looked_at.source.file_name, looked_at.preview)
+    if looked_at.preview.problems:
+        return
+    if st.session_state.get("own_source") is not looked_at.source:
+        draw_use(looked_at.source, DATA in settings.hidden)
+
+
+def look_at(upload: Any) -> LookedAt:
+    """What is in the upload, found out once; kept in this visit's state alone."""
+    kept: LookedAt | None = st.session_state.get(LOOKED_AT)
+    if kept is None or kept.upload != upload.file_id:
+        source = OwnData(upload.getvalue(), upload.name)
+        with st.spinner("Looking at every item …", show_time=True):
+            kept = LookedAt(upload.file_id, source, source.preview())
+        st.session_state[LOOKED_AT] = kept
+        st.session_state.pop(PROBLEMS, None)
+    return kept
+
+
+def draw_preview(file_name: str, preview: Preview) -> None:
+    """All that is wrong, or the first items, the classes and what may surprise; as plain text."""
+    st.subheader("Preview", anchor=False)
+    parts = [f"{name}: {what}" for name, what in preview.modalities]
+    st.text(" · ".join([cut(file_name, CLASS_CHARACTERS), f"{preview.items:,} items", *parts]))
+    if preview.problems:
+        draw_problems(preview.problems)
+    grid = st.grid(min_column_width=CELL, border=True, key="own_first")
+    for item in preview.first:
+        with grid.cell():
+            draw_item(item.thumbnail, "\n".join(item.captions), item.labels, CAPTION_CHARACTERS)
+    if preview.classes:
+        named = [f"{cut(name, CLASS_CHARACTERS)} ({items:,})" for name, items in preview.classes]
+        more = f" … and {len(named) - SHOWN_CLASSES:,} more" if len(named) > SHOWN_CLASSES else ""
+        st.text(f"{len(named):,} classes: {', '.join(named[:SHOWN_CLASSES])}{more}")
+    for note in preview.notes:
+        st.text(f"Note: {note}")
+
+
+def draw_problems(problems: tuple[str, ...]) -> None:
+    """Every one of them at once, each with what was expected."""
+    many = "One thing has" if len(problems) == 1 else f"{len(problems)} things have"
+    st.error(f"{many} to be put right; nothing of it is used. Then drop the file again.")
+    for problem in problems:
+        st.text(f"✗ {cut(problem, PROBLEM_CHARACTERS)}")
+
+
+def draw_use(source: OwnData, is_fixed: bool) -> None:
+    """The button, and the progress of what follows it."""
+    if is_fixed:
+        st.info("The link that brought you here fixes the data. Open the app without it to use your own.")
+        return
+    if problems := st.session_state.get(PROBLEMS):
+        draw_problems(problems)
+    if not st.button("Use this data", type="primary", icon=":material/check:", key="own_use"):
+        return
+    bar = st.progress(0.0, "Computing features …")
+
+    def show(share: float, what: str) -> None:
+        bar.progress(min(share, 1.0), f"{what} …")
+
+    try:
+        loaded = source.load(on_progress=show)
+    except InputError as error:
+        st.session_state[PROBLEMS] = error.problems
+        st.rerun()
+    st.session_state["own_source"], st.session_state["own_loaded"] = source, loaded
+    st.session_state[WANTED] = source
+    st.rerun()
+
+
+def draw_kept(settings: Settings) -> None:
+    """The data that this visit has brought, and the ways on."""
+    source: OwnData = st.session_state["own_source"]
+    data, split = st.session_state["own_loaded"]
+    with st.container(border=True, key="own_kept"):
+        st.markdown("**Your data**")
+        st.text(
+            f"{cut(source.file_name, CLASS_CHARACTERS)} · {len(data):,} items: {len(split.train):,} to train, "
+            f"{len(split.queries):,} to ask · {len(data.class_names):,} classes"
+        )
+        if settings.source.name == "own":
+            st.badge("In use", icon=":material/check:", color="green")
+            st.page_link("streamlit_app.py", label="Train on it", icon=":material/play_arrow:")
+        elif DATA not in settings.hidden:
+            st.button("Use it again", on_click=choose, args=(source,), key="own_again")
+        st.button("Forget it", icon=":material/delete:", type="tertiary", on_click=forget, key="own_forget")
+
+
+def forget() -> None:
+    """Drop the file, the data made of it, and the runs on it that are on the screen."""
+    for key in ("own_source", "own_loaded", LOOKED_AT, PROBLEMS):
+        st.session_state.pop(key, None)
+    for key, with_it in (("shown", ("shown", "shown_data")), ("pinned", ("pinned",))):
+        if getattr(getattr(st.session_state.get(key), "key", None), "owner", "") == visitor():
+            for name in with_it:
+                st.session_state.pop(name, None)
+    st.session_state[UPLOADS] = _uploads() + 1
+    choose(default_settings().source)
+
+
+def _uploads() -> int:
+    """A new number is a new, empty place to drop files."""
+    number: int = st.session_state.get(UPLOADS, 0)
+    return number
