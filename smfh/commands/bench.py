@@ -16,7 +16,7 @@ examples:
   python -m smfh bench --quick           a first look in under a minute
   python -m smfh bench --json            all of it, for programs
   python -m smfh bench --only ranking"""
-PARTS = ("training", "ranking", "methods")
+PARTS = ("training", "ranking", "methods", "page")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -40,6 +40,10 @@ def run(arguments: Namespace) -> None:
         bench_ranking(report, arguments.quick, repeats)
     if arguments.only == "methods" or (arguments.only is None and not arguments.quick):
         bench_methods(report, arguments.quick)
+    if arguments.only in (None, "page"):
+        from smfh.ui.timing import bench_page
+
+        bench_page(report, repeats)
     if arguments.json:
         print(json.dumps({"machine": machine(), **vars(report)}, indent=2))
         return

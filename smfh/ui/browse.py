@@ -37,8 +37,8 @@ def matching_rows(data: MultimodalDataset, split: Split, wanted: Filter) -> IntA
     parts = {"all": np.arange(len(data)), "training": split.train, "queries": split.queries}
     rows: IntArray = np.sort(parts[wanted.part])
     if wanted.classes:
-        columns = [place for place, name in enumerate(data.class_names) if name in wanted.classes]
-        has: BoolArray = data.labels[np.ix_(rows, columns)]
+        columns = [name in wanted.classes for name in data.class_names]
+        has: BoolArray = data.labels[rows][:, columns]
         rows = rows[has.all(axis=1) if wanted.every_class else has.any(axis=1)]
     if words := wanted.words.casefold().split():
         said = (caption_of(data, int(row)).casefold() for row in rows)

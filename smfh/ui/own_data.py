@@ -145,8 +145,8 @@ def draw_kept(settings: Settings) -> None:
     with st.container(border=True, key="own_kept"):
         st.markdown("**Your data**")
         st.text(
-            f"{cut(source.file_name, CLASS_CHARACTERS)} · {len(data):,} items: {len(split.train):,} to train, "
-            f"{len(split.queries):,} to ask · {len(data.class_names):,} classes"
+            f"{cut(source.file_name, CLASS_CHARACTERS)} · {len(data):,} items: {len(split.train):,} "
+            f"to train, {len(split.queries):,} to ask · {len(data.class_names):,} classes"
         )
         if settings.source.name == "own":
             st.badge("In use", icon=":material/check:", color="green")

@@ -11,7 +11,7 @@ from smfh.study import Trained
 from smfh.ui.charts import show_chart
 from smfh.ui.session import visitor
 
-TICK = 0.5  # seconds between two looks at a run
+TICK = 0.25  # seconds between two looks at a run
 
 
 def draw_run(job: Job[Trained], pinned: Job[Trained] | None) -> None:

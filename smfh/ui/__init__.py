@@ -1,0 +1,1 @@
+"""The only Streamlit in the package: what pages are put together from."""

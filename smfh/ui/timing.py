@@ -1,0 +1,55 @@
+"""How long a visitor waits, beside what the same work takes without a page."""
+
+from pathlib import Path
+from time import perf_counter, sleep
+
+from streamlit.testing.v1 import AppTest
+
+from smfh.bench.measure import Report
+from smfh.datasets import DATASETS
+from smfh.hashing import make_method
+from smfh.study import train_and_search
+from smfh.ui.training import TICK
+
+APP = Path(__file__).parents[2] / "streamlit_app.py"
+SEED = "control_smfh-plus_seed"
+WAIT = 120  # seconds at the most
+
+
+def bench_page(report: Report, repeats: int) -> None:
+    """From the click on Train to the first scores, and a change of what is shown alone, on Emoji."""
+    data, split = DATASETS["emoji"]().load()
+    page = AppTest.from_file(str(APP), default_timeout=WAIT)
+    page.run()
+    _until_scores(page, seed=0)
+    clicks, direct, again = [], [], []
+    for seed in range(1, repeats + 1):
+        started = perf_counter()
+        train_and_search(make_method("smfh-plus", seed=seed), data, split, lambda step: None)
+        direct.append(perf_counter() - started)
+        page.number_input(key=SEED).set_value(seed).run()
+        started = perf_counter()
+        page.button(key="train").click().run()
+        _until_scores(page, seed)
+        clicks.append(perf_counter() - started)
+        started = perf_counter()
+        page.slider(key="curve_k").set_value(10 + seed).run()
+        again.append(perf_counter() - started)
+    report.seconds |= {"click to scores": min(clicks), "fit and evaluate": min(direct), "display": min(again)}
+    report.compare(
+        "click to scores/python",
+        min(clicks),
+        min(direct),
+        "Emoji, 64 bits: the page beside the same from Python",
+    )
+    report.compare("display/click to scores", min(again), min(clicks), "a change of K beside a new training")
+
+
+def _until_scores(page: AppTest, seed: int) -> None:
+    """Look again as often as the page does by itself."""
+    end = perf_counter() + WAIT
+    while not (page.metric and f"seed {seed}" in page.subheader[1].value):
+        if perf_counter() > end:
+            raise TimeoutError("The page showed no scores.")
+        sleep(TICK)
+        page.run()
