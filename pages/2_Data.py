@@ -3,7 +3,7 @@
 import streamlit as st
 
 from smfh.ui.browse import draw_browse
-from smfh.ui.data_cards import choose_wanted, draw_cards
+from smfh.ui.data_cards import TAB, TABS, choose_wanted, draw_cards
 from smfh.ui.own_data import draw_own_data
 from smfh.ui.sidebar import draw_sidebar
 
@@ -12,7 +12,7 @@ choose_wanted()
 settings = draw_sidebar()
 st.title("Data")
 st.caption("What there is to learn from: choose a set, look through its pairs, or bring your own.")
-sets, pairs, own = st.tabs(["Data sets", "Browse pairs", "Bring your own"], key="data_tab", on_change="rerun")
+sets, pairs, own = st.tabs(TABS, key=TAB, on_change="rerun")
 with own:
     draw_own_data(settings)
 with pairs:

@@ -25,8 +25,8 @@ from smfh.hashing.hasher import (
     shared_codes,
     training_dtype,
 )
-from smfh.hashing.products import blas_threads, squared_norm
-from smfh.hashing.views import View, double_product, view_modalities
+from smfh.hashing.products import blas_threads, gram, squared_norm
+from smfh.hashing.views import View, view_modalities
 from smfh.types import FloatArray, MultimodalDataset, OnStep, TrainingStep, parameter
 
 
@@ -139,7 +139,7 @@ class Factorisation:
         """W = (XᵀX + γ/μ I)⁻¹XᵀV"""
         XtV = {t: view.correlate(V) for t, view in self.views.items()}
         W = {t: self.solvers[t].solve(XtV[t]) for t in self.views}
-        return State(V, U, W, XtV, double_product(V, V))
+        return State(V, U, W, XtV, gram(V))
 
     def terms(self, state: State) -> dict[str, float]:
         """Every part of O, weighted; none needs another pass over X."""

@@ -15,7 +15,6 @@ from smfh.hashing.products import (
     add_times_inplace,
     blas_threads,
     cross_product,
-    gram,
     inner,
     squared_norm,
     times,
@@ -23,8 +22,6 @@ from smfh.hashing.products import (
 )
 from smfh.hashing.steps import without_subnormals
 from smfh.types import EPS, BoolArray, FloatArray, IntArray, Matrix, TrainingStep
-
-_product = cross_product
 
 
 def update_basis(XtY: FloatArray, U: FloatArray, YtY: FloatArray) -> FloatArray:

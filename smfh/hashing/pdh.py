@@ -127,9 +127,8 @@ class MaxMargin:
             targets = hinge_targets(self.view.project(ahead), signs)
             updated = cho_solve(self.factor, self.view.correlate(targets), check_finite=False)
             step = updated - W
-            speed[np.sum((ahead - updated) * step, axis=0) > 0] = (
-                1.0  # momentum that leads uphill starts anew
-            )
+            uphill = np.sum((ahead - updated) * step, axis=0) > 0
+            speed[uphill] = 1.0  # momentum that leads the wrong way starts anew
             faster = (1 + np.sqrt(1 + 4 * speed**2)) / 2
             ahead, W, speed = updated + (speed - 1) / faster * step, updated, faster
             if np.all(self.lengths(step) <= TOLERANCE * self.lengths(W)):

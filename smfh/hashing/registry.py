@@ -3,12 +3,18 @@
 from collections.abc import Iterable
 from functools import partial
 
+from smfh.hashing.cmfh import CMFH
+from smfh.hashing.cvh import CVH
 from smfh.hashing.hasher import HashMethod
+from smfh.hashing.pdh import PDH
 from smfh.hashing.smfh import SMFH
 from smfh.hashing.smfh_plus import SMFHPlus
+from smfh.hashing.smh import SMH
 from smfh.types import InputError, parameters, together, unknown
 
-METHODS: dict[str, type[HashMethod]] = {method.name: method for method in (SMFHPlus, SMFH)}
+METHODS: dict[str, type[HashMethod]] = {
+    method.name: method for method in (SMFHPlus, SMFH, CMFH, SMH, CVH, PDH)
+}
 
 
 def make_method(name: str, **fields: object) -> HashMethod:

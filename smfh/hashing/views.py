@@ -1,17 +1,18 @@
 """A modality as CVH, PDH, CMFH and SMH see it: unit rows or RBF features, less their mean.
 
-The mean is taken off by corrections of rank one, so that sparse data stay sparse.
+The mean is taken off by corrections of rank one, so that sparse data stay sparse. The presets "paper" use
+linear features, the presets "strong" as many RBF anchors as SMFH+, with weights chosen on validation parts of
+training data.
 """
 
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
 from smfh.features.maps import FeatureMap, fit_rbf
 from smfh.hashing.hasher import HashFunction, HashMethod, check_trainable
-from smfh.hashing.products import ROWS, times, transposed_times
+from smfh.hashing.products import cross_product, times, transposed_times
 from smfh.types import EPS, FloatArray, InputError, Matrix, MultimodalDataset, together
 
 UNIT_ROWS = FeatureMap(unit_rows=True)
@@ -80,20 +81,7 @@ def view_modalities(train: MultimodalDataset, anchors: int, rng: np.random.Gener
 
 def cross_covariance(x: View, y: View) -> FloatArray:
     """X_cᵀY_c = XᵀY − N m_x m_yᵀ; both views centred, or neither."""
-    return double_product(x.features, y.features) - len(x) * np.outer(x.mean, y.mean)
-
-
-def double_product(A: Matrix, B: Matrix) -> FloatArray:
-    """AᵀB in double precision, a block of rows at a time.
-
-    Single precision would not do: ε may be a millionth of what is on the diagonal, and less.
-    """
-    total = np.zeros((A.shape[1], B.shape[1]))
-    for start in range(0, A.shape[0], ROWS):
-        a, b = (X[start : start + ROWS].astype(np.float64) for X in (A, B))
-        part = a.T @ b
-        total += part.toarray() if sparse.issparse(part) else part
-    return total
+    return cross_product(x.features, y.features) - len(x) * np.outer(x.mean, y.mean)
 
 
 def check_pair(method: HashMethod, train: MultimodalDataset) -> None:

@@ -57,7 +57,10 @@ def range_problems(configuration: Any) -> list[str]:
         for number in value if isinstance(value, tuple) else (value,):
             wanted = "a whole number" if isinstance(about.low, int) else "a number"
             kinds = (int, np.integer) if isinstance(about.low, int) else (int, float, np.integer, np.floating)
-            if (
+            if isinstance(about.low, bool):  # a switch
+                if not isinstance(number, bool):
+                    problems.append(f"{name} ({about.symbol}) must be True or False; got {number!r}.")
+            elif (
                 isinstance(number, bool)
                 or not isinstance(number, kinds)
                 or not about.low <= number <= about.high

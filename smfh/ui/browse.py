@@ -14,6 +14,7 @@ from smfh.ui.session import load
 from smfh.ui.settings import Settings
 
 A_PAGE = 24
+FEATURES = "Features: "
 PARTS = ("all", "training", "queries")
 SHORT, LONG = 60, 300  # characters of a caption that are shown
 NARROW, WIDE = 132, 270  # pixels of a card with short and with long captions
@@ -65,61 +66,65 @@ def draw_browse(settings: Settings) -> None:
 @st.fragment
 def draw_items(title: str, data: MultimodalDataset, split: Split) -> None:
     """Filters and a page of what they leave; drawn again alone, without the rest of the page."""
-    rows = matching_rows(data, split, draw_filters(data))
-    count, pages = st.columns([3, 2], vertical_alignment="center")
-    with count:
+    by_class, by_word, by_part, to_see = st.columns([4, 3, 3, 3], vertical_alignment="bottom")
+    with by_class:
+        classes, every = draw_classes(data)
+    with by_word:
+        words = st.text_input(
+            "Words", key=WORDS, max_chars=200, on_change=_to_first_page, placeholder="In the caption"
+        )
+    with by_part:
+        part = st.segmented_control(
+            "Part", PARTS, default="all", required=True, key=PART, on_change=_to_first_page
+        )
+    with to_see:
         look = draw_look(data)
-    if not len(rows):
+    rows = matching_rows(data, split, Filter(classes, every, words or "", part or "all"))
+    if len(rows):
+        draw_page(data, turn_page(title, rows), look)
+    else:
         st.info(f"None of the {len(data):,} items fits. Take away a class or a word.")
-        return
-    last = -(-len(rows) // A_PAGE)
-    if st.session_state.get(PAGE, 1) > last:
-        st.session_state[PAGE] = 1
-    with pages, st.container(horizontal_alignment="right"):
-        number = st.pagination(last, key=PAGE) if last > 1 else 1
-    shown = rows[(number - 1) * A_PAGE : number * A_PAGE]
-    first = (number - 1) * A_PAGE + 1
-    st.caption(f"{title}: {first:,} to {first + len(shown) - 1:,} of {len(rows):,} items")
-    draw_page(data, shown.tolist(), look)
 
 
-def draw_filters(data: MultimodalDataset) -> Filter:
-    """Controls whose values fit this data, whatever was chosen for another."""
+def draw_classes(data: MultimodalDataset) -> tuple[tuple[str, ...], bool]:
+    """The chosen classes that this data has, and whether an item must have all of them."""
     known = set(data.class_names)
     st.session_state[CLASSES] = [name for name in st.session_state.get(CLASSES, []) if name in known]
-    by_class, by_word, by_part = st.columns([4, 3, 3], vertical_alignment="bottom")
-    classes = by_class.multiselect(
+    chosen = st.multiselect(
         "Classes", data.class_names, key=CLASSES, on_change=_to_first_page, placeholder="Any class"
     )
-    words = by_word.text_input(
-        "Words",
-        key=WORDS,
-        max_chars=200,
-        on_change=_to_first_page,
-        placeholder="in the caption",
-        icon=":material/search:",
-    )
-    part = by_part.segmented_control(
-        "Part", PARTS, default="all", required=True, key=PART, on_change=_to_first_page
-    )
-    several = bool((data.labels.sum(axis=1) > 1).any())
-    every = len(classes) > 1 and several and st.toggle("Only items with all of these classes", key=EVERY)
-    return Filter(tuple(classes), every, words or "", part or "all")
+    every = len(chosen) > 1 and has_several_labels(data) and st.toggle("All of them together", key=EVERY)
+    return tuple(chosen), every
 
 
 def draw_look(data: MultimodalDataset) -> str | None:
     """What to see of each item: its picture (None), or what a method sees, the features of a modality."""
-    names = [*(["picture"] if data.thumbnails is not None else []), *data.modalities]
+    names = [*(["Pictures"] if data.thumbnails is not None else []), *(FEATURES + m for m in data.modalities)]
     if st.session_state.get(LOOK) not in names:
         st.session_state[LOOK] = names[0]
     look: str = st.selectbox(
         "Look at",
         names,
         key=LOOK,
-        format_func=lambda name: "the picture" if name == "picture" else f"its {name} features",
-        help="Features as a tile: a cell for each dimension, the darker the larger.",
+        help="Features are drawn as a tile: a cell for each dimension, the darker the larger.",
     )
-    return None if look == "picture" else look
+    return look.removeprefix(FEATURES) if look.startswith(FEATURES) else None
+
+
+def turn_page(title: str, rows: IntArray) -> list[int]:
+    """How many there are, which page of them is asked for, and the rows on it."""
+    last = -(-len(rows) // A_PAGE)
+    if st.session_state.get(PAGE, 1) > last:
+        st.session_state[PAGE] = 1
+    first = A_PAGE * (st.session_state.get(PAGE, 1) - 1)
+    shown: list[int] = rows[first : first + A_PAGE].tolist()
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.caption(
+            f"{title}: {first + 1:,} to {first + len(shown):,} of {len(rows):,} items", width="content"
+        )
+        if last > 1:
+            st.pagination(last, key=PAGE)
+    return shown
 
 
 def draw_page(data: MultimodalDataset, rows: list[int], look: str | None) -> None:
@@ -139,14 +144,19 @@ def draw_page(data: MultimodalDataset, rows: list[int], look: str | None) -> Non
 def draw_labels(data: MultimodalDataset) -> None:
     """How many items each class has, and which classes come together."""
     st.subheader("Labels", anchor=False)
+    if not has_several_labels(data):
+        show_chart(label_counts(data.labels, data.class_names), "label_counts")
+        st.caption("Every item has one class, so no two classes come together.")
+        return
     left, right = st.columns(2)
     with left:
         show_chart(label_counts(data.labels, data.class_names), "label_counts")
     with right:
-        if (data.labels.sum(axis=1) > 1).any():
-            show_chart(label_pairs(data.labels, data.class_names), "label_pairs")
-        else:
-            st.caption("Every item has one class, so no two classes come together.")
+        show_chart(label_pairs(data.labels, data.class_names), "label_pairs")
+
+
+def has_several_labels(data: MultimodalDataset) -> bool:
+    return bool((data.labels.sum(axis=1) > 1).any())
 
 
 def _to_first_page() -> None:

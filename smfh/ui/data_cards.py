@@ -7,14 +7,16 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from smfh.datasets import DATASETS, DatasetSource, data_root, found_files
-from smfh.types import InputError
+from smfh.types import InputError, MultimodalDataset, Split
 from smfh.ui.gallery import caption_of
 from smfh.ui.items import pictures_of
 from smfh.ui.session import Loaded, load, shelf
 from smfh.ui.settings import DATA, Settings
 from smfh.ui.sidebar import KEPT
 
-CARD, STRIP, STRIP_PICTURE = 320, 6, 44  # pixels, pictures, pixels
+CARD, STRIP, STRIP_PICTURE = 320, 6, 48  # pixels, pictures, pixels
+TABS = SETS, PAIRS, OWN = ("Data sets", "Browse pairs", "Bring your own")
+TAB = "data_tab"
 CONTROL, WANTED = "control_data", "wanted_data"  # the sidebar's key, and a choice it has not yet taken
 
 
@@ -30,63 +32,102 @@ def choose_wanted() -> None:
         choose(st.session_state.pop(WANTED))
 
 
+def open_tab(tab: str) -> None:
+    st.session_state[TAB] = tab
+
+
 def draw_cards(settings: Settings) -> None:
-    """All cards at once; the pictures of the set in use follow, as they may have to be made."""
+    """All cards at once; what the set in use holds follows, as it may have to be made first."""
     grid = st.grid(min_column_width=CARD, border=True, key="data_cards")
-    strip: DeltaGenerator | None = None
+    bodies: dict[str, DeltaGenerator] = {}
     for source in known_sources(settings):
-        in_use = source.name == settings.source.name
         with grid.cell():
-            place = draw_card(source, in_use, DATA in settings.hidden)
-        strip = place if in_use else strip
-    if strip is not None and not settings.source.missing():
-        with strip.container():
-            try:
-                loaded = load(settings)
-            except InputError as error:
-                st.text("\n".join(error.problems))
-                return
-        with strip.container():
-            draw_strip(loaded)
+            bodies[source.name] = draw_card(source, settings)
+    source, body = settings.source, bodies[settings.source.name]
+    if source.missing():
+        return
+    with body.container():
+        draw_body(source, None)
+        try:
+            loaded = load(settings)
+        except InputError as error:
+            st.text("\n".join(error.problems))
+            return
+    with body.container():
+        draw_body(source, loaded)
 
 
 def known_sources(settings: Settings) -> list[DatasetSource]:
-    """The visitor's own data first, then every set, the one in use with its options."""
+    """The visitor's own data, then what is ready, then the rest; the one in use with its options."""
     own = [st.session_state["own_source"]] if "own_source" in st.session_state else []
-    every = [source() for source in DATASETS.values()]
+    every = sorted((source() for source in DATASETS.values()), key=lambda source: bool(source.missing()))
     return [settings.source if source.name == settings.source.name else source for source in [*own, *every]]
 
 
-def draw_card(source: DatasetSource, in_use: bool, is_fixed: bool) -> DeltaGenerator:
-    """What a person wants to know before using it; returns the place for its pictures."""
-    card, missing = source.card, source.missing()
+def draw_card(source: DatasetSource, settings: Settings) -> DeltaGenerator:
+    """What a person wants to know before using it; returns the place of its body."""
+    missing, in_use = source.missing(), source.name == settings.source.name
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"#### {card.title}", width="stretch")
-        if in_use:
-            st.badge("In use", icon=":material/check:", color="green")
-        elif missing:
+        st.markdown(f"#### {source.card.title}", width="stretch")
+        if missing:
             st.badge("Needs its files", icon=":material/folder_off:", color="orange")
+        elif in_use:
+            st.badge("In use", icon=":material/check:", color="green")
         else:
             st.badge("Ready", color="blue")
-    strip = st.empty()
-    if source in shelf() and not in_use:
-        with strip.container():
-            draw_strip(shelf().get(source, lambda share, what: None))
-    st.caption(card.about)
-    st.markdown(f"**Size** · {card.size}")
+    body = st.empty()
+    if not in_use:
+        with body.container():
+            draw_body(source, if_loaded(source))
     if missing:
         draw_needs(source, missing)
-    with st.expander("Terms and where it comes from"):
-        st.caption(f"**Terms.** {card.terms}\n\n**Where to get it.** {card.origin}")
-    st.button(
-        "In use" if in_use else "Use",
-        key=f"use_{source.name}",
-        on_click=choose,
-        args=(source,),
-        disabled=in_use or bool(missing) or is_fixed,
-        help="The link that brought you here fixes the data." if is_fixed else None,
+    with st.expander("Terms, and where to get it"):
+        st.caption(f"**Terms.** {source.card.terms}\n\n**Where to get it.** {source.card.origin}")
+    if not missing:
+        draw_button(source, in_use, DATA in settings.hidden)
+    return body
+
+
+def if_loaded(source: DatasetSource) -> Loaded | None:
+    """The data where it is in memory; nothing is loaded for a card."""
+    if source.name == "own":
+        own: Loaded = st.session_state["own_loaded"]
+        return own
+    return shelf().get(source, _silent) if source in shelf() else None
+
+
+def draw_button(source: DatasetSource, in_use: bool, is_fixed: bool) -> None:
+    if in_use:
+        st.button("Browse its pairs", on_click=open_tab, args=(PAIRS,), key="browse_chosen")
+        return
+    why_not = "The link that brought you here fixes the data." if is_fixed else None
+    key = f"use_{source.name}"
+    st.button("Use", on_click=choose, args=(source,), disabled=is_fixed, help=why_not, key=key)
+
+
+def draw_body(source: DatasetSource, loaded: Loaded | None) -> None:
+    """Some pictures and true figures where it is loaded, else what is said of it."""
+    with st.container(gap="small"):
+        if loaded is not None:
+            draw_strip(loaded[0])
+        st.caption(source.card.about)
+        st.text(source.card.size if loaded is None else in_figures(*loaded))
+
+
+def draw_strip(data: MultimodalDataset) -> None:
+    """A few items from all over the set."""
+    rows = np.linspace(0, len(data) - 1, min(STRIP, len(data))).astype(int).tolist()
+    said = [caption_of(data, row) for row in rows]
+    st.image(pictures_of(data, rows, None), width=STRIP_PICTURE, alt=said)
+
+
+def in_figures(data: MultimodalDataset, split: Split) -> str:
+    """How many items, modalities and classes."""
+    kinds = [f"{name} ({X.shape[1]:,} dimensions)" for name, X in data.modalities.items()]
+    return (
+        f"{len(data):,} items: {len(split.train):,} to train, {len(split.queries):,} to ask\n"
+        f"{' + '.join(kinds)}\n{len(data.class_names):,} classes"
     )
-    return strip
 
 
 def draw_needs(source: DatasetSource, missing: list[str]) -> None:
@@ -99,13 +140,5 @@ def draw_needs(source: DatasetSource, missing: list[str]) -> None:
         st.text("\n".join([*lines, "", *missing]))
 
 
-def draw_strip(loaded: Loaded) -> None:
-    """Some of its items, and what it consists of as it is loaded."""
-    data, split = loaded
-    rows = np.linspace(0, len(data) - 1, min(STRIP, len(data))).astype(int).tolist()
-    st.image(pictures_of(data, rows, None), width=STRIP_PICTURE, alt=[caption_of(data, row) for row in rows])
-    kinds = [f"{name} ({X.shape[1]:,} dimensions)" for name, X in data.modalities.items()]
-    st.text(
-        f"{len(data):,} items: {len(split.train):,} to train, {len(split.queries):,} to ask · "
-        f"{' + '.join(kinds)} · {len(data.class_names):,} classes"
-    )
+def _silent(share: float, what: str) -> None:
+    """Nothing to show: it is loaded."""

@@ -17,13 +17,14 @@ TOP_WORDS = 5
 
 def draw_item(picture: bytes | None, caption: str, labels: Sequence[str], most: int) -> None:
     """Picture, words and labels, below each other; `most` is how many characters of the words are shown."""
-    if picture is not None:
-        st.image(picture, width=PICTURE, alt=caption or "an item without words")
-    if caption:
-        st.text(cut(caption, most))
-    words = ", ".join(labels)
-    if words and words != caption:
-        st.text(f"▪ {cut(words, SHOWN_LABELS)}")
+    with st.container(gap="xxsmall"):
+        if picture is not None:
+            st.image(picture, width=PICTURE, alt=caption or "an item without words")
+        if caption:
+            st.text(cut(caption, most))
+        words = ", ".join(labels)
+        if words and words != caption:
+            st.text(f"▪ {cut(words, SHOWN_LABELS)}")
 
 
 def pictures_of(data: MultimodalDataset, rows: Sequence[int], modality: str | None) -> list[bytes]:

@@ -6,17 +6,20 @@ from typing import Any
 import streamlit as st
 
 from smfh.datasets.own import OwnData, Preview, template
+from smfh.jobs import Job, JobKey
+from smfh.study import Trained
 from smfh.types import InputError
-from smfh.ui.data_cards import WANTED, choose
+from smfh.ui.data_cards import PAIRS, WANTED, choose, open_tab
 from smfh.ui.items import cut, draw_item
-from smfh.ui.session import visitor
+from smfh.ui.session import pinned_run, shown, visitor
 from smfh.ui.settings import DATA, Settings, default_settings
+from smfh.ui.sidebar import KEPT
 
 FORMATS = ("zip", "npz", "mat", "csv")
 MEGABYTES = 200
 LOOKED_AT, PROBLEMS, UPLOADS = "own_looked_at", "own_problems", "own_uploads"
-SHOWN_CLASSES, CLASS_CHARACTERS = 20, 40
-CAPTION_CHARACTERS, PROBLEM_CHARACTERS = 120, 400
+SHOWN_CLASSES = 20
+NAME, CAPTION, PROBLEM = 40, 120, 400  # characters that are shown
 CELL = 150  # pixels
 
 HOW = """
@@ -45,34 +48,43 @@ class LookedAt:
 
 def draw_own_data(settings: Settings) -> None:
     """From a file to data in use."""
-    how, drop = st.columns(2, gap="large")
-    with how:
-        st.markdown(HOW)
-        st.download_button(
-            "Template: 12 drawings with their table",
-            template(),
-            "smfh_template.zip",
-            "application/zip",
-            key="own_template",
-            icon=":material/download:",
-            on_click="ignore",
-        )
-        st.caption(f"{LIMITS} {PRIVATE}")
-    with drop:
-        upload = st.file_uploader(
-            "Drop a file", FORMATS, key=f"own_upload_{_uploads()}", max_upload_size=MEGABYTES
-        )
+    left, right = st.columns(2, gap="large")
+    with left:
+        key = f"own_upload_{_uploads()}"
+        upload = st.file_uploader("Drop a file", FORMATS, key=key, max_upload_size=MEGABYTES)
+        st.caption(PRIVATE)
         if "own_source" in st.session_state:
             draw_kept(settings)
     if upload is None:
         st.session_state.pop(LOOKED_AT, None)
+        with right:
+            draw_how()
         return
-    looked_at = look_at(upload)
-    draw_preview(looked_at.source.file_name, looked_at.preview)
-    if looked_at.preview.problems:
-        return
-    if st.session_state.get("own_source") is not looked_at.source:
-        draw_use(looked_at.source, DATA in settings.hidden)
+    with right:
+        looked_at = look_at(upload)
+        draw_summary(looked_at)
+        if looked_at.preview.problems:
+            draw_problems(looked_at.preview.problems)
+        elif st.session_state.get("own_source") is not looked_at.source:
+            draw_use(looked_at.source, DATA in settings.hidden)
+    draw_first(looked_at.preview)
+    with st.expander("What can be dropped here"):
+        draw_how()
+
+
+def draw_how() -> None:
+    """What can be dropped, and a file to start from."""
+    st.markdown(HOW)
+    st.caption(LIMITS)
+    st.download_button(
+        "Template: 12 drawings with their table",
+        template(),
+        "smfh_template.zip",
+        "application/zip",
+        key="own_template",
+        icon=":material/download:",
+        on_click="ignore",
+    )
 
 
 def look_at(upload: Any) -> LookedAt:
@@ -87,23 +99,26 @@ def look_at(upload: Any) -> LookedAt:
     return kept
 
 
-def draw_preview(file_name: str, preview: Preview) -> None:
-    """All that is wrong, or the first items, the classes and what may surprise; as plain text."""
-    st.subheader("Preview", anchor=False)
-    parts = [f"{name}: {what}" for name, what in preview.modalities]
-    st.text(" · ".join([cut(file_name, CLASS_CHARACTERS), f"{preview.items:,} items", *parts]))
-    if preview.problems:
-        draw_problems(preview.problems)
+def draw_summary(looked_at: LookedAt) -> None:
+    """How much there is of what; names come from the file and are shown as plain text."""
+    preview = looked_at.preview
+    st.markdown("**Preview**")
+    parts = [f"{cut(name, NAME)}: {what}" for name, what in preview.modalities]
+    lines = [" · ".join([cut(looked_at.source.file_name, NAME), f"{preview.items:,} items", *parts])]
+    if preview.classes:
+        named = [f"{cut(name, NAME)} ({items:,})" for name, items in preview.classes]
+        more = f" … and {len(named) - SHOWN_CLASSES:,} more" if len(named) > SHOWN_CLASSES else ""
+        lines.append(f"{len(named):,} classes: {', '.join(named[:SHOWN_CLASSES])}{more}")
+    for line in [*lines, *(f"Note: {note}" for note in preview.notes)]:
+        st.text(line)
+
+
+def draw_first(preview: Preview) -> None:
+    """The first items."""
     grid = st.grid(min_column_width=CELL, border=True, key="own_first")
     for item in preview.first:
         with grid.cell():
-            draw_item(item.thumbnail, "\n".join(item.captions), item.labels, CAPTION_CHARACTERS)
-    if preview.classes:
-        named = [f"{cut(name, CLASS_CHARACTERS)} ({items:,})" for name, items in preview.classes]
-        more = f" … and {len(named) - SHOWN_CLASSES:,} more" if len(named) > SHOWN_CLASSES else ""
-        st.text(f"{len(named):,} classes: {', '.join(named[:SHOWN_CLASSES])}{more}")
-    for note in preview.notes:
-        st.text(f"Note: {note}")
+            draw_item(item.thumbnail, "\n".join(item.captions), item.labels, CAPTION)
 
 
 def draw_problems(problems: tuple[str, ...]) -> None:
@@ -111,7 +126,7 @@ def draw_problems(problems: tuple[str, ...]) -> None:
     many = "One thing has" if len(problems) == 1 else f"{len(problems)} things have"
     st.error(f"{many} to be put right; nothing of it is used. Then drop the file again.")
     for problem in problems:
-        st.text(f"✗ {cut(problem, PROBLEM_CHARACTERS)}")
+        st.text(f"✗ {cut(problem, PROBLEM)}")
 
 
 def draw_use(source: OwnData, is_fixed: bool) -> None:
@@ -145,27 +160,34 @@ def draw_kept(settings: Settings) -> None:
     with st.container(border=True, key="own_kept"):
         st.markdown("**Your data**")
         st.text(
-            f"{cut(source.file_name, CLASS_CHARACTERS)} · {len(data):,} items: {len(split.train):,} "
+            f"{cut(source.file_name, NAME)} · {len(data):,} items: {len(split.train):,} "
             f"to train, {len(split.queries):,} to ask · {len(data.class_names):,} classes"
         )
-        if settings.source.name == "own":
-            st.badge("In use", icon=":material/check:", color="green")
-            st.page_link("streamlit_app.py", label="Train on it", icon=":material/play_arrow:")
-        elif DATA not in settings.hidden:
-            st.button("Use it again", on_click=choose, args=(source,), key="own_again")
-        st.button("Forget it", icon=":material/delete:", type="tertiary", on_click=forget, key="own_forget")
+        with st.container(horizontal=True):
+            if settings.source.name == OwnData.name:
+                if st.button("Train on it", type="primary", icon=":material/play_arrow:", key="own_train"):
+                    st.switch_page("streamlit_app.py")
+                st.button("Browse it", on_click=open_tab, args=(PAIRS,), key="own_browse")
+            elif DATA not in settings.hidden:
+                st.button("Use it again", on_click=choose, args=(source,), key="own_again")
+            st.button("Forget it", icon=":material/delete:", on_click=forget, key="own_forget")
 
 
 def forget() -> None:
     """Drop the file, the data made of it, and the runs on it that are on the screen."""
-    for key in ("own_source", "own_loaded", LOOKED_AT, PROBLEMS):
+    if st.session_state[KEPT].source.name == OwnData.name:
+        choose(default_settings().source)
+    gone = ["own_source", "own_loaded", LOOKED_AT, PROBLEMS]
+    gone += ["shown", "shown_data"] if _is_private(shown()) else []
+    gone += ["pinned"] if _is_private(pinned_run()) else []
+    for key in gone:
         st.session_state.pop(key, None)
-    for key, with_it in (("shown", ("shown", "shown_data")), ("pinned", ("pinned",))):
-        if getattr(getattr(st.session_state.get(key), "key", None), "owner", "") == visitor():
-            for name in with_it:
-                st.session_state.pop(name, None)
     st.session_state[UPLOADS] = _uploads() + 1
-    choose(default_settings().source)
+
+
+def _is_private(job: Job[Trained] | None) -> bool:
+    """Whether a run is on data of this visitor alone."""
+    return job is not None and isinstance(job.key, JobKey) and job.key.owner == visitor()
 
 
 def _uploads() -> int:

@@ -128,6 +128,9 @@ def _slide(name: str, about: Parameter, value: Any, owner: str) -> Any:
     key, label = _key(name, owner), f"{_words(name)} · {about.symbol}"
     if isinstance(value, tuple):
         return _shares(label, about, value, key)
+    if isinstance(value, bool):
+        st.session_state.setdefault(key, value)
+        return st.toggle(label, key=key, help=about.help)
     if name in ("seed", "data_seed"):
         st.session_state.setdefault(key, value)
         return int(st.number_input(label, int(about.low), int(about.high), key=key, help=about.help))

@@ -152,7 +152,7 @@ def test_weights_must_sum_to_one_and_be_one_for_each_modality(planted):
         ("paper", 32, (0.5947, 0.5492), (0.2081, 0.1691)),
         ("paper", 64, (0.6063, 0.5649), (0.2111, 0.1678)),
         ("paper", 128, (0.6131, 0.0), (0.2270, 0.0)),
-        ("strong", 64, (0.625, 0.59), (0.26, 0.225)),
+        ("strong", 64, (0.625, 0.59), (0.265, 0.235)),
     ],
 )
 def test_wiki_scores_are_at_most_3_points_below(preset, bits, text_to_image, image_to_text):

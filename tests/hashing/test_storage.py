@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from smfh.hashing import SMFHPlus, load_hasher, save_hasher
 from smfh.files import read_npz, write_npz
+from smfh.hashing import SMFHPlus, load_hasher, save_hasher
 from smfh.types import InputError
 
 

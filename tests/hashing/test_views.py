@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from smfh.hashing.cvh import CVH
-from smfh.hashing.views import check_pair, cross_covariance, double_product, view_modalities
+from smfh.hashing.products import cross_product
+from smfh.hashing.views import check_pair, cross_covariance, view_modalities
 from smfh.hashing.whitening import Whitening
 from smfh.types import InputError, MultimodalDataset
 
@@ -80,7 +81,7 @@ def test_copies_of_items_cannot_make_it_indefinite(rng):
 
 def test_single_precision_data_are_summed_in_double(rng):
     X = rng.random((50_000, 3), dtype=np.float32)
-    np.testing.assert_allclose(double_product(X, X), X.astype(np.float64).T @ X, rtol=1e-12)
+    np.testing.assert_allclose(cross_product(X, X), X.astype(np.float64).T @ X, rtol=1e-12)
 
 
 def test_three_modalities_and_one_class_are_refused_together():

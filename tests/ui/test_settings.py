@@ -19,8 +19,11 @@ def methods(draw):
     for name, about in parameters(method).items():
         value = getattr(method, name)
         if draw(st.booleans()) and not isinstance(value, tuple):
-            numbers = st.integers if isinstance(value, int) else st.floats
-            method = replace(method, **{name: draw(numbers(about.low, about.high))})
+            if isinstance(value, bool):
+                values = st.booleans()
+            else:
+                values = (st.integers if isinstance(value, int) else st.floats)(about.low, about.high)
+            method = replace(method, **{name: draw(values)})
     return method
 
 
