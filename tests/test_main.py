@@ -137,7 +137,7 @@ def test_bad_input_is_told_in_full_and_without_a_traceback(capsys, arguments, me
 def test_paper_as_json_and_csv(capsys):
     assert main(["paper", "--methods", "smfh", "--seeds", "1", "--csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert len(rows) == 10
+    assert len(rows) == 12
     assert main(["paper", "--methods", "smfh", "--seeds", "1", "--json"]) == 0
     cells = json.loads(capsys.readouterr().out)
     assert [cell["mean"] for cell in cells] == [float(row["mean"]) for row in rows]

@@ -44,3 +44,19 @@ def test_a_method_that_the_paper_does_not_know_has_no_published_cell():
     cells = measure_table("wiki", ["smfh-plus"], seeds=1)
     assert {cell.published for cell in cells} == {None}
     assert "published" not in as_text(cells)
+
+
+@pytest.mark.usefixtures("wiki_folder")
+def test_the_order_of_the_table_and_each_rival_near_its_row():
+    methods = ["smfh-plus", "smfh", "cmfh", "smh", "cvh", "pdh"]
+    cells = {
+        (cell.direction, cell.method, cell.measure, cell.bits): cell
+        for cell in measure_table("wiki", methods, seeds=3)
+        if cell.measure != "seconds"
+    }
+    at_64 = [cells["text->image", method, "map", 64].mean for method in methods]
+    assert at_64[:4] == sorted(at_64[:4], reverse=True)
+    assert at_64[3] > max(at_64[4:])
+    for cell in cells.values():
+        if cell.method in ("cmfh", "smh", "cvh"):
+            assert cell.difference > -0.03

@@ -82,7 +82,11 @@ def missing_files(card: DatasetCard) -> list[str]:
         ]
     found = found_files(card)
     if absent := [file for file in card.files if file not in found]:
-        return [f"{card.title} expects {', '.join(absent)} in {folder}/ below the data folder. {card.origin}"]
+        more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
+        return [
+            f"{card.title} expects {', '.join(absent[:3])}{more} in {folder}/ below the data folder. "
+            f"{card.origin}"
+        ]
     return []
 
 

@@ -15,8 +15,8 @@ from smfh.ui.settings import DATA, Settings
 from smfh.ui.sidebar import KEPT
 
 CARD, STRIP, STRIP_PICTURE = 320, 6, 48  # pixels, pictures, pixels
-TABS = SETS, PAIRS, OWN = ("Data sets", "Browse pairs", "Bring your own")
-TAB = "data_tab"
+TAB, PAIRS = "data_tab", "Browse pairs"
+TABS = ("Data sets", PAIRS, "Bring your own")
 CONTROL, WANTED = "control_data", "wanted_data"  # the sidebar's key, and a choice it has not yet taken
 
 
@@ -44,7 +44,7 @@ def draw_cards(settings: Settings) -> None:
         with grid.cell():
             bodies[source.name] = draw_card(source, settings)
     source, body = settings.source, bodies[settings.source.name]
-    if source.missing():
+    if source.missing() or if_loaded(source):
         return
     with body.container():
         draw_body(source, None)
@@ -76,9 +76,8 @@ def draw_card(source: DatasetSource, settings: Settings) -> DeltaGenerator:
         else:
             st.badge("Ready", color="blue")
     body = st.empty()
-    if not in_use:
-        with body.container():
-            draw_body(source, if_loaded(source))
+    with body.container():
+        draw_body(source, if_loaded(source))
     if missing:
         draw_needs(source, missing)
     with st.expander("Terms, and where to get it"):

@@ -1,0 +1,282 @@
+"""The Data page in AppTest: every data set that is there, each page run twice; own data, also hostile."""
+
+import io
+import zipfile
+from itertools import product
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from smfh.datasets import DATASETS, Planted
+from smfh.datasets.own import template
+from smfh.types import MultimodalDataset, Split
+from smfh.ui.browse import A_PAGE, Filter, matching_rows
+from smfh.ui.items import cells, feature_tile, pictures_of, top_words
+
+SECONDS = 90
+SMALL = {"synthetic": {"data.items": "500"}}
+HOSTILE = "<img src=x onerror=alert(1)> ![x](https://x.invalid/y.png) **b** $x$ :red[r]"
+# what shows words as they are; everything else reads Markdown. Plotly's own markup is escaped in smfh.plots
+PLAIN = ("text", "image", "multiselect", "selectbox", "plotly_chart")
+
+
+def open_page(tab: str = "", **query: str) -> AppTest:
+    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
+    page.switch_page("pages/2_Data.py")
+    for key, value in query.items():
+        page.query_params[key] = value
+    if tab:
+        page.session_state["data_tab"] = tab
+    return page.run()
+
+
+def texts(page: AppTest) -> str:
+    return "\n".join(element.value for element in page.text)
+
+
+def upload(page: AppTest, name: str, content: bytes) -> AppTest:
+    return page.file_uploader[0].set_value((name, content, "application/octet-stream")).run()
+
+
+def use(content: bytes, name: str = "mine.zip", **query: str) -> AppTest:
+    page = upload(open_page(**({"data": "planted"} | query)), name, content)
+    return page.button(key="own_use").click().run()
+
+
+def feature_table(label: str = "{}", caption: str = "{}", modality: str = "text") -> bytes:
+    """A .csv of twelve items in three classes."""
+    rows = ["image:1,image:2," + f"{modality}:1,{modality}:2,caption,labels"]
+    rows += [f'{k % 3},{k % 2},{k % 3},1,"{caption.format(k)}",{label.format(k % 3)}' for k in range(12)]
+    return "\n".join(rows).encode()
+
+
+@pytest.mark.parametrize("tab", ["Data sets", "Browse pairs"])
+@pytest.mark.parametrize("name", DATASETS)
+def test_every_data_set_is_shown_or_says_what_it_needs(name, tab):
+    page = open_page(tab, data=name, **SMALL.get(name, {})).run()
+    assert not page.exception
+    source = DATASETS[name]()
+    if source.missing():
+        assert source.missing()[0] in texts(page)
+        assert page.info if tab == "Browse pairs" else "✗" in texts(page)
+        return
+    assert not page.info
+    assert page.image
+    if tab == "Browse pairs":
+        assert page.get("plotly_chart")
+        assert any("1 to 24 of" in caption.value for caption in page.caption)
+
+
+def test_there_is_a_card_for_every_set_with_its_terms_and_origin():
+    page = open_page(data="planted")
+    said = "\n".join(element.value for element in [*page.markdown, *page.caption, *page.text])
+    for source in DATASETS.values():
+        for part in (source.card.title, source.card.about, source.card.terms, source.card.origin):
+            assert part in said
+
+
+def test_no_set_is_loaded_for_its_card_alone(monkeypatch):
+    def refuse(*_args, **_more):
+        raise AssertionError("loaded for its card")
+
+    for source in DATASETS.values():
+        if source is not Planted:
+            monkeypatch.setattr(source, "load", refuse)
+    page = open_page(data="planted").run()
+    assert not page.exception
+
+
+def test_use_changes_the_sidebar_and_the_link():
+    page = open_page(data="emoji")
+    page.button(key="use_planted").click().run()
+    assert page.selectbox(key="control_data").value == "planted"
+    assert "planted" in page.query_params["data"]
+    page.button(key="browse_chosen").click().run()
+    assert page.session_state["data_tab"] == "Browse pairs"
+    assert any("Planted: 1 to 24 of 400" in caption.value for caption in page.caption)
+    assert not page.exception
+
+
+def test_a_link_that_hides_the_data_fixes_it():
+    page = open_page(data="planted", hide="data")
+    assert page.button(key="use_synthetic").disabled
+    page = upload(page, "mine.zip", template())
+    assert "own_use" not in [button.key for button in page.button]
+    assert any("fixes the data" in info.value for info in page.info)
+
+
+def test_pairs_are_filtered_by_class_and_word_and_turned_by_page():
+    page = open_page("Browse pairs", data="planted")
+    page.pagination(key="browse_page").set_value(2).run()
+    assert any("25 to 48 of 400" in caption.value for caption in page.caption)
+    page.multiselect(key="browse_classes").set_value(["class 1"]).run()
+    items = int(Planted().load()[0].labels[:, 1].sum())
+    assert any(f"1 to 24 of {items} items" in caption.value for caption in page.caption)
+    page.text_input(key="browse_words").set_value("class 2").run()
+    assert any("Take away a class or a word" in info.value for info in page.info)
+    page.selectbox(key="control_data").set_value("emoji")  # has no such class
+    assert not page.run().exception
+
+
+@pytest.fixture(scope="module")
+def pairs() -> tuple[MultimodalDataset, Split]:
+    """Six items: red, red and green, green, twice."""
+    labels = np.array([[1, 0], [1, 1], [0, 1]] * 2, dtype=np.bool_)
+    captions = ["A red ball", "red and green", "Green GRASS", "a RED car", "green, red", ""]
+    X = np.arange(12, dtype=np.float32).reshape(6, 2)
+    data = MultimodalDataset("pairs", {"image": X, "text": X}, labels, ("red", "green"), captions)
+    return data, Split(np.array([5, 0, 1]), np.array([2, 4, 3]))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "rows"),
+    [
+        (Filter(), [0, 1, 2, 3, 4, 5]),
+        (Filter(part="training"), [0, 1, 5]),
+        (Filter(part="queries"), [2, 3, 4]),
+        (Filter(("red",)), [0, 1, 3, 4]),
+        (Filter(("red", "green")), [0, 1, 2, 3, 4, 5]),
+        (Filter(("red", "green"), every_class=True), [1, 4]),
+        (Filter(words="green RED"), [1, 4]),
+        (Filter(words="green"), [1, 2, 4, 5]),  # the last has no caption but its label
+        (Filter(("green",), words="grass", part="queries"), [2]),
+        (Filter(words="blue"), []),
+    ],
+)
+def test_the_rows_that_a_filter_leaves(pairs, wanted, rows):
+    assert matching_rows(*pairs, wanted).tolist() == rows
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 10, 128, 1024, 1025, 5000])
+def test_a_tile_has_a_cell_for_each_dimension_or_their_means(dimensions):
+    features = np.zeros(dimensions)
+    features[-1] = 3.0
+    square = cells(features)
+    assert square.shape[0] == square.shape[1] <= 32
+    assert np.count_nonzero(square) == 1
+    assert square.max() == 1.0
+    assert feature_tile(features).startswith(b"\x89PNG")
+    assert not cells(np.zeros(dimensions)).any()
+
+
+def test_words_that_weigh_most_come_first():
+    page = use(template())
+    data, _ = page.session_state["own_loaded"]
+    row = list(data.captions).index("a red circle on white")
+    assert set(top_words(data, row, "text")) == {"a", "red", "circle", "on", "white"}
+    assert top_words(data, row, "image") == []
+    assert pictures_of(data, [row], None) == [data.thumbnails[row]]
+
+
+def test_the_template_is_previewed_used_browsed_and_forgotten():
+    page = upload(open_page(data="planted"), "mine.zip", template())
+    assert "mine.zip · 12 items · image: pictures · text: captions" in texts(page)
+    assert "7 classes: triangle (4), square (4), circle (4), red (3)" in texts(page)
+    assert not page.error
+    assert "own_source" not in page.session_state
+    page.button(key="own_use").click().run()
+    assert page.selectbox(key="control_data").value == "own"
+    page.run()
+    assert page.selectbox(key="control_data").value == "own"
+    page.button(key="own_browse").click().run()
+    assert any("Own data: 1 to 12 of 12 items" in caption.value for caption in page.caption)
+    assert page.session_state["own_loaded"][0].thumbnails[0]
+    page.selectbox(key="control_data").set_value("planted").run()
+    page.button(key="own_again").click().run()
+    assert page.selectbox(key="control_data").value == "own"
+    page.button(key="own_forget").click().run()
+    assert not [key for key in ("own_source", "own_loaded", "own_looked_at") if key in page.session_state]
+    assert "own" not in page.selectbox(key="control_data").options
+    assert page.file_uploader[0].value is None
+    assert not page.exception
+
+
+def test_own_data_is_nobody_elses():
+    use(feature_table(), "mine.csv")
+    other = open_page(data="planted")
+    assert "own_source" not in other.session_state
+    assert "Own data" not in other.selectbox(key="control_data").options
+    assert "mine.csv" not in texts(other)
+
+
+def test_a_look_at_an_upload_is_taken_once(monkeypatch):
+    from smfh.datasets.own import OwnData
+
+    looked = []
+    whole = OwnData.preview
+    monkeypatch.setattr(OwnData, "preview", lambda self: looked.append(self) or whole(self))
+    page = upload(open_page(data="planted"), "mine.csv", feature_table())
+    page.run()
+    assert len(looked) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problems"),
+    [
+        ("broken.zip", template()[:500], ["broken.zip is truncated"]),
+        ("empty.csv", b"", ["empty.csv is empty"]),
+        ("words.zip", b"no archive", ["words.zip is not a .zip archive"]),
+        ("one.npz", b"PK\x05\x06" + bytes(18), ["one.npz"]),
+        (
+            "bare.csv",
+            b"image:1,text:1,labels\n1,2,a\nx,2,\n3,nan,b\n4,5,b\n",
+            ["Row 3 of bare.csv has no label", "'x'", "nan"],
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_everything_that_is_wrong(name, content, problems):
+    page = upload(open_page(data="planted"), name, content).run()
+    assert not page.exception
+    assert "nothing of it is used" in page.error[0].value
+    for problem in problems:
+        assert problem in texts(page)
+    assert "own_use" not in [button.key for button in page.button]
+    assert "own_source" not in page.session_state
+
+
+def test_what_turns_out_only_when_features_are_made_is_told_too():
+    """Captions of signs alone have no words to learn."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(template())) as whole, zipfile.ZipFile(file, "w") as copy:
+        for member in whole.namelist():
+            table = whole.read(member)
+            if member.endswith(".csv"):
+                rows = [row.split(",") for row in table.decode().split()]
+                names = [row[0] for row in rows if row[0].endswith(".png")]
+                table = "\n".join(["file,caption,labels", *(f"{name},!?,x" for name in names)]).encode()
+            copy.writestr(member, table)
+    page = use(file.getvalue())
+    assert not page.exception
+    assert "has a word" in texts(page)
+    assert page.error
+    assert "own_source" not in page.session_state
+
+
+@pytest.mark.parametrize("tab", ["Data sets", "Browse pairs", "Bring your own"])
+def test_texts_of_the_data_are_never_read_as_markdown(tab):
+    label = HOSTILE.replace("|", "") + " {}"
+    page = use(feature_table(label, HOSTILE + " {}", HOSTILE), f"{HOSTILE}.csv".replace("/", ""))
+    page.session_state["data_tab"] = tab
+    page.run()
+    assert not page.exception
+    assert page.selectbox(key="control_data").value == "own"
+    assert "onerror" in texts(page)
+    said = [element for element in [*page.main, *page.sidebar] if "onerror" in str(element.proto)]
+    assert {element.type for element in said} <= set(PLAIN)
+
+
+def test_a_page_holds_as_many_items_as_it_says():
+    page = open_page("Browse pairs", data="planted")
+    captions = Planted().load()[0].captions
+    shown = [text.value for text in page.text if text.value in set(captions)]
+    assert len(shown) == A_PAGE
+    assert shown == list(captions[:A_PAGE])
+
+
+def test_every_filter_goes_with_every_other():
+    page = open_page("Browse pairs", data="planted")
+    for part, look in product(("training", "queries"), ("Features: image", "Features: text")):
+        page.segmented_control(key="browse_part").set_value(part)
+        page.selectbox(key="browse_look").set_value(look).run()
+        assert not page.exception
