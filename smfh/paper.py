@@ -156,10 +156,12 @@ def _method_cells(
         published = TABLE_1[dataset][direction].get(name)
         for column, (measure, bits) in enumerate(COLUMNS):
             values = [scores[direction][measure] for scores in runs[bits]]
-            yield _cell(dataset, direction, name, measure, bits, published and published[column], values)
+            yield _cell(
+                dataset, direction, name, measure, bits, published[column] if published else None, values
+            )
     times = TABLE_2[dataset].get(name)
     for column, bits in enumerate(TIMES):
-        yield _cell(dataset, "", name, "seconds", bits, times and times[column], seconds[bits])
+        yield _cell(dataset, "", name, "seconds", bits, times[column] if times else None, seconds[bits])
 
 
 def _cell(
