@@ -139,7 +139,6 @@ def scan_inplace(
     database: Words,
     query_labels: Words,
     database_labels: Words,
-    inverse: FloatArray,
     distances: IntArray,
     relevant: BoolArray,
     order: IntArray,
@@ -151,8 +150,8 @@ def scan_inplace(
 ) -> None:
     """Rank all items, and count them by distance and relevance.
 
-    `precisions` becomes Σ_k P@k · rel(k) over the whole ranking; `inverse` holds 1/k for k = 1 … items;
-    `distances` and `relevant` (queries, items) are room to work in.
+    `precisions` becomes Σ_k P@k · rel(k) over the whole ranking; `distances` and `relevant` (queries, items)
+    are room to work in.
     """
     items, top, bits = database.shape[1], order.shape[1], items_at.shape[1] - 1
     # items in the low half of a word, relevant ones in the high half: one access counts both
@@ -176,7 +175,7 @@ def scan_inplace(
             before = count[distance]
             count[distance] = before + 1 + (is_relevant << HALF)
             place = before & LOW
-            total += is_relevant * ((before >> HALF) + 1) * inverse[place]
+            total += is_relevant * ((before >> HALF) + 1) / (place + 1.0)
             if place < top:
                 order[q, place] = i
                 nearest[q, place] = distance

@@ -85,7 +85,6 @@ def scan(
         precisions=np.empty(len(queries)),
     )
     words, labels = np.ascontiguousarray(database.T), np.ascontiguousarray(database_labels.T)
-    inverse = 1 / np.arange(1, len(database) + 1)
 
     def work(rows: slice) -> None:
         kernels.scan_inplace(
@@ -93,7 +92,6 @@ def scan(
             words,
             query_labels[rows],
             labels,
-            inverse,
             _room(queries[rows], database),
             np.empty((rows.stop - rows.start, len(database)), dtype=np.bool_),
             result.order[rows],

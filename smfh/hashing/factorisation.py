@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
+from smfh.features.maps import scale_rows
 from smfh.hashing.products import (
     add_times_inplace,
     blas_threads,
@@ -86,13 +87,15 @@ class LabelGraph:
         FtY = transposed_times(self.factors, Y) if FtY is None else FtY
         return inner(self.degrees, lengths) - squared_norm(FtY)
 
-    def scatter(self, X: Matrix) -> FloatArray:
-        """XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ; it enters with a small weight, so single precision will do"""
-        weighted = (
-            X.multiply(self.degrees[:, None]).tocsr() if sparse.issparse(X) else self.degrees[:, None] * X
-        )
+    def scatter(self, X: Matrix, gram: FloatArray | None = None) -> FloatArray:
+        """XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ; it enters with a small weight, so single precision will do.
+
+        Where all degrees are 1 and XᵀX is at hand, that is the first term.
+        """
         XtF = cross_product(X, self.factors, double=False)
-        spread: FloatArray = cross_product(X, weighted, double=False) - XtF @ XtF.T
+        if gram is None or np.any(self.degrees != 1):
+            gram = cross_product(X, scale_rows(X, self.degrees), double=False)
+        spread: FloatArray = gram - XtF @ XtF.T
         return spread
 
 

@@ -160,17 +160,17 @@ class Problem:
         self.graph = LabelGraph.of(labels, dtype).normalised()
         self.squared = {t: squared_norm(X[t]) for t in X}
         self.means = {t: np.asarray(X[t].mean(axis=0, dtype=np.float64)).ravel() for t in X}
-        self.solvers = {
-            t: RidgeSolver(
-                gram(X[t]) - self.items * np.outer(self.means[t], self.means[t]),
-                self.graph.scatter(X[t]),
-                method.smoothness,
-                method.ridge,
-            )
-            for t in X
-        }
+        self.solvers = {t: self.solver(t) for t in X}
         self.target = self.items / 4 * (np.ones((self.bits, self.bits)) + np.eye(self.bits))  # T
         self.spread = method.orthogonality_weight / (self.items * self.bits)  # β/(N r)
+
+    def solver(self, t: str) -> RidgeSolver:
+        """X_cᵀX_c = XᵀX − N x̄x̄ᵀ and Xᵀ(I − A)X stay: one factorisation a fit."""
+        XtX, mean = gram(self.X[t]), self.means[t]
+        centred = XtX - self.items * np.outer(mean, mean)
+        return RidgeSolver(
+            centred, self.graph.scatter(self.X[t], XtX), self.method.smoothness, self.method.ridge
+        )
 
     def start(self, rng: np.random.Generator, dtype: Any) -> State:
         """Y from the labels, with noise; U uniform; W and b from Y."""
