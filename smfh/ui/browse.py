@@ -16,7 +16,7 @@ from smfh.ui.settings import Settings
 A_PAGE = 24
 FEATURES = "Features: "
 PARTS = ("all", "training", "queries")
-SHORT, LONG = 60, 300  # characters of a caption that are shown
+SHORT, SAMPLE = 60, 200  # characters of a short caption, and how many captions tell what is usual
 NARROW, WIDE = 132, 270  # pixels of a card with short and with long captions
 CLASSES, WORDS, PART, EVERY, LOOK, PAGE = (
     f"browse_{what}" for what in ("classes", "words", "part", "every", "look", "page")
@@ -66,7 +66,7 @@ def draw_browse(settings: Settings) -> None:
 @st.fragment
 def draw_items(title: str, data: MultimodalDataset, split: Split) -> None:
     """Filters and a page of what they leave; drawn again alone, without the rest of the page."""
-    by_class, by_word, by_part, to_see = st.columns([4, 3, 3, 3], vertical_alignment="bottom")
+    by_class, by_word, by_part, to_see = st.columns([4, 3, 3, 3])
     with by_class:
         classes, every = draw_classes(data)
     with by_word:
@@ -91,7 +91,12 @@ def draw_classes(data: MultimodalDataset) -> tuple[tuple[str, ...], bool]:
     known = set(data.class_names)
     st.session_state[CLASSES] = [name for name in st.session_state.get(CLASSES, []) if name in known]
     chosen = st.multiselect(
-        "Classes", data.class_names, key=CLASSES, on_change=_to_first_page, placeholder="Any class"
+        "Classes",
+        data.class_names,
+        key=CLASSES,
+        on_change=_to_first_page,
+        placeholder="Any class",
+        select_all=False,
     )
     every = len(chosen) > 1 and has_several_labels(data) and st.toggle("All of them together", key=EVERY)
     return tuple(chosen), every
@@ -128,17 +133,13 @@ def turn_page(title: str, rows: IntArray) -> list[int]:
 
 
 def draw_page(data: MultimodalDataset, rows: list[int], look: str | None) -> None:
-    captions = [caption_of(data, row) for row in rows]
-    if look is not None:
-        words = [", ".join(top_words(data, row, look)) for row in rows]
-        captions = [
-            f"{caption}\n{top}" if top else caption for caption, top in zip(captions, words, strict=True)
-        ]
-    is_long = max(map(len, captions)) > SHORT
-    grid = st.grid(min_column_width=WIDE if is_long else NARROW, border=True, key="browse_items")
-    for row, caption, picture in zip(rows, captions, pictures_of(data, rows, look), strict=True):
+    """Cards as wide as texts of this data need, so that they stay where they are from page to page."""
+    usual = np.median([len(caption_of(data, row)) for row in range(min(len(data), SAMPLE))])
+    grid = st.grid(min_column_width=NARROW if usual <= SHORT else WIDE, border=True, key="browse_items")
+    for row, picture in zip(rows, pictures_of(data, rows, look), strict=True):
+        words = [] if look is None else top_words(data, row, look)
         with grid.cell():
-            draw_item(picture, caption, labels_of(data, row), LONG if is_long else SHORT)
+            draw_item(picture, [caption_of(data, row), ", ".join(words)], labels_of(data, row))
 
 
 def draw_labels(data: MultimodalDataset) -> None:

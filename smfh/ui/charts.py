@@ -13,7 +13,8 @@ CONFIG = {
 
 def show_chart(chart: Chart, key: str, download: bool = True) -> None:
     """The figure; its picture can be saved from its own corner, its data below it."""
-    st.plotly_chart(chart.figure(), key=f"chart_{key}", config=CONFIG, alt=chart.description)
+    st.text(chart.title)  # in the figure it would not wrap on a phone; as text, nothing in it is markup
+    st.plotly_chart(chart.figure(titled=False), key=f"chart_{key}", config=CONFIG, alt=chart.description)
     if download:
         st.download_button(
             "Data (CSV)",

@@ -116,8 +116,9 @@ def draw_body(source: DatasetSource, loaded: Loaded | None) -> None:
 def draw_strip(data: MultimodalDataset) -> None:
     """A few items from all over the set."""
     rows = np.linspace(0, len(data) - 1, min(STRIP, len(data))).astype(int).tolist()
-    said = [caption_of(data, row) for row in rows]
-    st.image(pictures_of(data, rows, None), width=STRIP_PICTURE, alt=said)
+    with st.container(horizontal=True, gap="xxsmall"):
+        for row, picture in zip(rows, pictures_of(data, rows, None), strict=True):
+            st.image(picture, width=STRIP_PICTURE, alt=caption_of(data, row))
 
 
 def in_figures(data: MultimodalDataset, split: Split) -> str:

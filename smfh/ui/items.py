@@ -11,20 +11,23 @@ from smfh.types import FloatArray, Matrix, MultimodalDataset
 PICTURE = 96  # pixels
 MOST_CELLS = 32 * 32
 INK = np.array([0x44, 0x5C, 0xB0])  # the theme's blue, on white as the pictures are
-SHOWN_LABELS = 80  # characters
+SHOWN_TEXT, SHOWN_LABELS = 300, 80  # characters
 TOP_WORDS = 5
 
 
-def draw_item(picture: bytes | None, caption: str, labels: Sequence[str], most: int) -> None:
-    """Picture, words and labels, below each other; `most` is how many characters of the words are shown."""
+def draw_item(picture: bytes | None, texts: Sequence[str], labels: Sequence[str]) -> None:
+    """Picture, words and labels, below each other."""
+    said = [text for text in texts if text]
+    words = ", ".join(labels)
     with st.container(gap="xxsmall"):
         if picture is not None:
-            st.image(picture, width=PICTURE, alt=caption or "an item without words")
-        if caption:
-            st.text(cut(caption, most))
-        words = ", ".join(labels)
-        if words and words != caption:
+            st.image(picture, width=PICTURE, alt=" · ".join(said) or "an item without words")
+        for text in said:
+            st.text(cut(text, SHOWN_TEXT))
+        if words and words not in said:
             st.text(f"▪ {cut(words, SHOWN_LABELS)}")
+        if picture is None and not said and not words:
+            st.text("(nothing)")
 
 
 def pictures_of(data: MultimodalDataset, rows: Sequence[int], modality: str | None) -> list[bytes]:

@@ -19,7 +19,7 @@ FORMATS = ("zip", "npz", "mat", "csv")
 MEGABYTES = 200
 LOOKED_AT, PROBLEMS, UPLOADS = "own_looked_at", "own_problems", "own_uploads"
 SHOWN_CLASSES = 20
-NAME, CAPTION, PROBLEM = 40, 120, 400  # characters that are shown
+NAME, PROBLEM = 40, 400  # characters that are shown
 CELL = 150  # pixels
 
 HOW = """
@@ -118,13 +118,13 @@ def draw_first(preview: Preview) -> None:
     grid = st.grid(min_column_width=CELL, border=True, key="own_first")
     for item in preview.first:
         with grid.cell():
-            draw_item(item.thumbnail, "\n".join(item.captions), item.labels, CAPTION)
+            draw_item(item.thumbnail, item.captions, item.labels)
 
 
 def draw_problems(problems: tuple[str, ...]) -> None:
     """Every one of them at once, each with what was expected."""
     many = "One thing has" if len(problems) == 1 else f"{len(problems)} things have"
-    st.error(f"{many} to be put right; nothing of it is used. Then drop the file again.")
+    st.error(f"{many} to be put right before it can be used. Then drop the file again.")
     for problem in problems:
         st.text(f"✗ {cut(problem, PROBLEM)}")
 

@@ -14,13 +14,23 @@ from smfh.ui.settings import DATA, METHOD, OPTION, Settings, hideable, read_link
 MAIN = ("bits", "graph_weight", "projection_weight", "graph_sample")
 BITS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024)
 KEPT = "settings"
+CONTROL = "control_"
+PAGES = {  # Streamlit's own list would call the first page by its file
+    "Explore": ("streamlit_app.py", ":material/image_search:"),
+    "Data": ("pages/2_Data.py", ":material/folder_open:"),
+}
 
 
 def draw_sidebar() -> Settings:
     """Draw all controls and return what they say; the address bar follows."""
+    for key in map(str, st.session_state):
+        if key.startswith(CONTROL):  # a widget forgets its value when its page is left, unless it is set anew
+            st.session_state[key] = st.session_state[key]
     settings = kept_settings()
     with st.sidebar:
         st.markdown("### SMFH Explorer")
+        for title, (script, icon) in PAGES.items():
+            st.page_link(script, label=title, icon=icon)
         settings = _choose_data(settings)
         settings = _choose_method(settings)
         names = parameters(settings.method)
@@ -50,7 +60,7 @@ def _choose_data(settings: Settings) -> Settings:
     if DATA in settings.hidden:
         return settings
     names = [*DATASETS, *(["own"] if "own_source" in st.session_state else [])]
-    name = _select("Data", names, settings.source.name, _data_title, "control_data")
+    name = _select("Data", names, settings.source.name, _data_title, f"{CONTROL}data")
     if name != settings.source.name:
         source = st.session_state["own_source"] if name == "own" else DATASETS[name]()
         settings = replace(settings, source=source)
@@ -77,7 +87,11 @@ def _data_title(name: str) -> str:
 def _choose_method(settings: Settings) -> Settings:
     if METHOD not in settings.hidden:
         name = _select(
-            "Method", list(METHODS), settings.method.name, lambda name: METHODS[name].title, "control_method"
+            "Method",
+            list(METHODS),
+            settings.method.name,
+            lambda name: METHODS[name].title,
+            f"{CONTROL}method",
         )
         if name != settings.method.name:
             common = {"bits": settings.method.bits, "seed": settings.method.seed}
@@ -100,7 +114,7 @@ def _choose_preset(settings: Settings) -> Settings:
             for name in preset(method.name, chosen):
                 st.session_state.pop(_key(name, method.name), None)
 
-    key = f"control_preset_{method.name}"
+    key = f"{CONTROL}preset_{method.name}"
     st.session_state[key] = now
     st.pills("Preset", list(method.presets), key=key, on_change=apply, help="Named values; the rest stays.")
     return settings
@@ -218,7 +232,7 @@ def _words(name: str) -> str:
 
 
 def _key(name: str, owner: str) -> str:
-    return f"control_{owner}_{name}"
+    return f"{CONTROL}{owner}_{name}"
 
 
 def _share(settings: Settings) -> None:
@@ -229,6 +243,6 @@ def _share(settings: Settings) -> None:
         st.caption("Opens these settings anywhere:")
         st.code(to_link(settings), language=None, wrap_lines=True)
         st.caption("For a class, with some controls hidden:")
-        hidden = st.multiselect("Hide", hideable(settings), key="control_hide", format_func=_words)
+        hidden = st.multiselect("Hide", hideable(settings), key=f"{CONTROL}hide", format_func=_words)
         if hidden:
             st.code(to_link(replace(settings, hidden=frozenset(hidden))), language=None, wrap_lines=True)

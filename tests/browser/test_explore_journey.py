@@ -75,7 +75,7 @@ def test_settings_survive_a_look_at_another_page(page: Page, app: str):
     page.get_by_role("link", name="Data").click()
     expect(page.get_by_role("heading", name="Data", exact=True)).to_be_visible()
     expect(page).to_have_url(re.compile("graph_weight=5.0"))
-    page.get_by_test_id("stSidebarNav").get_by_role("link").first.click()
+    page.get_by_role("link", name="Explore").click()
     expect(page.get_by_role("heading", name="Scores: SMFH · 24 bits · seed 3")).to_be_visible()
     until_scores(page)
     expect(page).to_have_url(re.compile("graph_weight=5.0"))

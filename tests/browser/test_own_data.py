@@ -24,7 +24,7 @@ def drawing(colour: str, sides: int, number: int) -> bytes:
 
 def sixty_pictures(**other: bytes) -> bytes:
     """A .zip of 60 drawings with a table; `other` replaces or adds files by the name before the dot."""
-    files = {"items": "file,caption,labels\n".encode()}
+    files = {"items": b"file,caption,labels\n"}
     for shape, sides in SHAPES.items():
         for colour in COLOURS:
             for number in range(OF_A_KIND):
@@ -68,7 +68,7 @@ def test_a_dropped_archive_is_looked_at_used_trained_and_answers_words_with_pict
 
     page.get_by_role("button", name="Browse it").click()
     expect(page.get_by_text("Own data: 1 to 24 of 60 items")).to_be_visible()
-    expect(page.get_by_test_id("stImage").first).to_be_visible()
+    expect(page.get_by_role("img", name="a red square number 0")).to_be_visible()
     page.get_by_role("textbox", name="Words").fill("circle blue")
     page.get_by_role("textbox", name="Words").press("Enter")
     expect(page.get_by_text("Own data: 1 to 5 of 5 items")).to_be_visible()

@@ -227,7 +227,7 @@ def test_a_look_at_an_upload_is_taken_once(monkeypatch):
 def test_what_cannot_be_used_is_refused_with_everything_that_is_wrong(name, content, problems):
     page = upload(open_page(data="planted"), name, content).run()
     assert not page.exception
-    assert "nothing of it is used" in page.error[0].value
+    assert "to be put right" in page.error[0].value
     for problem in problems:
         assert problem in texts(page)
     assert "own_use" not in [button.key for button in page.button]
