@@ -68,7 +68,7 @@ def draw_card(source: DatasetSource, settings: Settings) -> DeltaGenerator:
     """What a person wants to know before using it; returns the place of its body."""
     missing, in_use = source.missing(), source.name == settings.source.name
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"#### {source.card.title}", width="stretch")
+        st.subheader(source.card.title, anchor=False, width="stretch")
         if missing:
             st.badge("Needs its files", icon=":material/folder_off:", color="orange")
         elif in_use:

@@ -12,6 +12,7 @@ from smfh.ui.charts import show_chart
 from smfh.ui.session import visitor
 
 TICK = 0.25  # seconds between two looks at a run
+MOVING = ("queued", "running")
 
 
 def draw_run(job: Job[Trained], pinned: Job[Trained] | None) -> None:
@@ -20,17 +21,17 @@ def draw_run(job: Job[Trained], pinned: Job[Trained] | None) -> None:
     log = scale.toggle("Log scale", key="convergence_log")
     relative = size.toggle("Relative to the start", key="convergence_relative")
     before = pinned.result.hasher.trace if pinned is not None and pinned is not job else None
-    was_over = job.over
+    _draw_controls(job)
+    moving = job.state in MOVING
 
-    @st.fragment(run_every=None if was_over else TICK)
+    @st.fragment(run_every=TICK if moving else None)
     def live() -> None:
-        _draw_controls(job)
         draw_progress(job)
         trace = job.result.hasher.trace if job.state == "finished" else job.steps
         total = total_steps(job_method(job))
         show_chart(convergence(trace, before, log, relative, total), "convergence", download=job.over)
-        if job.over and not was_over:
-            st.rerun()
+        if (job.state in MOVING) != moving:
+            st.rerun()  # the buttons, which are not drawn in here: a click must not meet a redraw
 
     live()
 

@@ -27,7 +27,7 @@ def test_the_first_visit_shows_a_trained_example_without_a_click(page: Page, app
 
 def test_a_run_can_be_watched_paused_stepped_and_cancelled(page: Page, app: str):
     page.goto(f"{app}/{SLOW}")
-    progress = page.get_by_test_id("stProgress").get_by_text("Iteration")
+    progress = page.get_by_test_id("stProgress").get_by_text("Iteration").first
     expect(progress).to_be_visible(timeout=60_000)
     first = iteration(progress.inner_text())
     expect(progress).not_to_have_text(re.compile(rf"Iteration {first} of"), timeout=30_000)
@@ -44,7 +44,7 @@ def test_a_run_can_be_watched_paused_stepped_and_cancelled(page: Page, app: str)
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
 
     page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("Cancelled. The settings are kept")).to_be_visible()
+    expect(page.get_by_text("Cancelled. The settings are kept").first).to_be_visible()
     expect(page.get_by_role("button", name="Train")).to_be_enabled()
 
 

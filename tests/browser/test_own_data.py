@@ -78,9 +78,8 @@ def test_a_dropped_archive_is_looked_at_used_trained_and_answers_words_with_pict
     expect(page.get_by_text("Try it: text → image")).to_be_visible(timeout=TRAINED)
     asked = page.get_by_text(re.compile("^“a .* number")).inner_text()
     shape = next(shape for shape in SHAPES if shape in asked)
-    expect(answers(page).first).to_be_visible()
+    expect(answers(page).nth(OF_A_KIND - 1)).to_be_visible()
     found = [picture.get_attribute("alt") for picture in answers(page).all()[:OF_A_KIND]]
-    assert len(found) == OF_A_KIND
     assert all(shape in caption for caption in found), f"{asked} was answered by {found}"
 
 

@@ -68,7 +68,7 @@ def test_every_data_set_is_shown_or_says_what_it_needs(name):
 
 def test_there_is_a_card_for_every_set_with_its_terms_and_origin():
     page = open_page(data="planted")
-    said = "\n".join(element.value for element in [*page.markdown, *page.caption, *page.text])
+    said = "\n".join(element.value for element in [*page.subheader, *page.caption, *page.text])
     for source in DATASETS.values():
         for part in (source.card.title, source.card.about, source.card.terms, source.card.origin):
             assert part in said
@@ -188,6 +188,19 @@ def test_the_template_is_previewed_used_browsed_and_forgotten():
     assert not [key for key in ("own_source", "own_loaded", "own_looked_at") if key in page.session_state]
     assert "own" not in page.selectbox(key="control_data").options
     assert page.file_uploader[0].value is None
+    assert not page.exception
+
+
+def test_runs_on_own_data_are_forgotten_with_it():
+    page = use(feature_table(), "mine.csv")
+    page.switch_page("streamlit_app.py").run()
+    job = page.session_state["shown"]
+    assert job.wait(timeout=SECONDS)
+    assert job.state == "finished"
+    page.session_state["pinned"] = job
+    page.switch_page("pages/2_Data.py").run()
+    page.button(key="own_forget").click().run()
+    assert not [key for key in ("shown", "shown_data", "pinned") if key in page.session_state]
     assert not page.exception
 
 
