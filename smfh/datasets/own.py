@@ -1,6 +1,7 @@
 """One's own data: pictures with captions, or features from elsewhere; looked at before they are used."""
 
 import io
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
@@ -24,6 +25,8 @@ from smfh.types import BoolArray, InputError, Matrix, MultimodalDataset, Split, 
 MATRIX_FORMATS = (".npz", ".mat", ".csv")
 MIN_ITEMS, MAX_CLASSES = 4, 2_000
 SHOWN = 6
+MAX_NAME = 40
+MODALITY_NAME = re.compile(rf"\w[\w .()-]{{0,{MAX_NAME - 1}}}")  # it becomes part of headings
 
 
 @dataclass(frozen=True)
@@ -165,6 +168,11 @@ def set_problems(parsed: Parsed) -> list[str]:
     if len(parsed.offered) < 2:
         there = ", ".join(parsed.offered) or "none"
         problems.append(f"Searching across modalities needs two matrices or more; there is {there}.")
+    problems += [
+        f"A modality's name has letters, digits, spaces and .()- up to {MAX_NAME} characters; got {name[:80]!r}."
+        for name in parsed.offered
+        if not MODALITY_NAME.fullmatch(name)
+    ]
     classes = len({label for own in parsed.labels for label in own})
     if classes > MAX_CLASSES or classes * items > MAX_LABELS:
         problems.append(f"There are {classes:,} classes; at most {MAX_CLASSES:,} are told apart.")

@@ -92,7 +92,7 @@ def if_loaded(source: DatasetSource) -> Loaded | None:
     if source.name == "own":
         own: Loaded = st.session_state["own_loaded"]
         return own
-    return shelf().get(source, _silent) if source in shelf() else None
+    return shelf().peek(source)
 
 
 def draw_button(source: DatasetSource, in_use: bool, is_fixed: bool) -> None:
@@ -138,7 +138,3 @@ def draw_needs(source: DatasetSource, missing: list[str]) -> None:
         lines = [f"Expected in {card.folder}/ below {where}:"]
         lines += [f"{'✓' if file in found else '✗'} {file}" for file in card.files]
         st.text("\n".join([*lines, "", *missing]))
-
-
-def _silent(share: float, what: str) -> None:
-    """Nothing to show: it is loaded."""

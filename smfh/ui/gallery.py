@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import streamlit as st
 
 from smfh.types import MultimodalDataset
@@ -37,7 +38,7 @@ def caption_of(data: MultimodalDataset, row: int) -> str:
 
 
 def labels_of(data: MultimodalDataset, row: int) -> list[str]:
-    return [name for name, on in zip(data.class_names, data.labels[row], strict=True) if on]
+    return [data.class_names[column] for column in np.flatnonzero(data.labels[row])]
 
 
 def shortened(text: str) -> str:

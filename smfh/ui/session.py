@@ -35,8 +35,9 @@ class Shelf:
                 self._kept.popitem(last=False)
             return self._kept[source]
 
-    def __contains__(self, source: DatasetSource) -> bool:
-        return source in self._kept
+    def peek(self, source: DatasetSource) -> Loaded | None:
+        """What is loaded already; does not wait for what is being loaded."""
+        return self._kept.get(source)
 
 
 @st.cache_resource
@@ -62,8 +63,8 @@ def load(settings: Settings) -> Loaded:
     if settings.source.name == "own":
         own: Loaded = st.session_state["own_loaded"]
         return own
-    if settings.source in shelf():
-        return shelf().get(settings.source, lambda share, what: None)
+    if (kept := shelf().peek(settings.source)) is not None:
+        return kept
     bar = st.progress(0.0, f"Loading {settings.source.card.title} …")
 
     def show(share: float, what: str) -> None:

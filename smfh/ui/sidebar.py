@@ -66,10 +66,11 @@ def _choose_data(settings: Settings) -> Settings:
         settings = replace(settings, source=source)
     if settings.source.name == "own":
         return settings
+    owner = f"{OPTION}{settings.source.name}"
     for option, about in parameters(settings.source).items():
-        settings = _set(settings, option, _slide(option, about, getattr(settings.source, option), OPTION))
+        settings = _set(settings, option, _slide(option, about, getattr(settings.source, option), owner))
     for option, words in choices(settings.source).items():
-        settings = _set(settings, option, _pick(option, words, getattr(settings.source, option)))
+        settings = _set(settings, option, _pick(option, words, getattr(settings.source, option), owner))
     return settings
 
 
@@ -165,8 +166,8 @@ def _shares(label: str, about: Parameter, value: tuple[float, ...], key: str) ->
         return value
 
 
-def _pick(name: str, about: Choice, value: Any) -> Any:
-    key = _key(name, OPTION)
+def _pick(name: str, about: Choice, value: Any, owner: str) -> Any:
+    key = _key(name, owner)
     st.session_state.setdefault(key, list(value) if isinstance(value, tuple) else value)
     if isinstance(value, tuple):
         return tuple(st.multiselect(_words(name), about.options, key=key, help=about.help))

@@ -12,7 +12,8 @@ from PIL import Image
 from scipy import sparse
 
 from smfh.datasets import own_pictures
-from smfh.datasets.own import OwnData, multi_hot, template
+from smfh.datasets.own import OwnData, multi_hot, set_problems, template
+from smfh.datasets.own_rows import Parsed
 from smfh.types import InputError
 
 
@@ -337,3 +338,10 @@ class TestAnything:
     def test_labels_become_columns_and_back(self, labels):
         hot, classes = multi_hot([tuple(own) for own in labels])
         assert [set(np.array(classes)[row]) for row in hot] == [set(own) for own in labels]
+
+
+@pytest.mark.parametrize("name", ["# big", "[a](b)", "", "x" * 41, "<b>"])
+def test_a_modality_has_a_plain_name(name):
+    problems = set_problems(Parsed([("a",)] * 4, {}, (), {}, ["text", name], []))
+    assert any("A modality's name has" in problem for problem in problems)
+    assert not set_problems(Parsed([("a",)] * 4, {}, (), {}, ["text", "text (ja)"], []))
