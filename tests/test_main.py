@@ -140,7 +140,9 @@ def test_paper_as_json_and_csv(capsys):
     assert len(rows) == 12
     assert main(["paper", "--methods", "smfh", "--seeds", "1", "--json"]) == 0
     cells = json.loads(capsys.readouterr().out)
-    assert [cell["mean"] for cell in cells] == [float(row["mean"]) for row in rows]
+    for cell, row in zip(cells, rows, strict=True):
+        if cell["measure"] != "seconds":
+            assert cell["mean"] == float(row["mean"])
 
 
 def test_without_the_benchmarks_paper_says_where_they_belong(capsys, monkeypatch):

@@ -169,7 +169,7 @@ def set_problems(parsed: Parsed) -> list[str]:
         there = ", ".join(parsed.offered) or "none"
         problems.append(f"Searching across modalities needs two matrices or more; there is {there}.")
     problems += [
-        f"A modality's name has letters, digits, spaces and .()- up to {MAX_NAME} characters; got {name[:80]!r}."
+        f"A modality's name has letters, digits, spaces and .()-, at most {MAX_NAME}; got {name[:80]!r}."
         for name in parsed.offered
         if not MODALITY_NAME.fullmatch(name)
     ]

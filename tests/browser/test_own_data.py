@@ -111,7 +111,7 @@ def test_words_of_the_data_are_neither_markup_nor_seen_by_others(page: Page, app
     page.on("dialog", lambda dialog: (opened.append(dialog.message), dialog.dismiss()))
     words = "<img src=https://evil.invalid/a onerror=alert(1)> ![x](https://evil.invalid/b.png)"
     rows = "".join(f"{k % 3},{k},{k % 3},{words} {k},{words} {k % 3}\n" for k in range(12))
-    drop(page, app, "words.csv", f"image:1,{words}:1,{words}:2,caption,labels\n{rows}".encode())
+    drop(page, app, "words.csv", f"image:1,sound:1,sound:2,caption,labels\n{rows}".encode())
     page.get_by_role("button", name="Use this data").click()
     page.get_by_role("button", name="Browse it").click()
     expect(page.get_by_text(f"{words} 0", exact=True).first).to_be_visible()

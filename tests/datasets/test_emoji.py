@@ -118,7 +118,7 @@ def test_subgroups_come_with_their_groups() -> None:
 
 
 @needs_packages
-def test_a_linear_classifier_tells_the_groups_from_the_pictures(drawn, catalogue) -> None:
+def test_a_linear_classifier_tells_the_groups_from_the_pictures(catalogue) -> None:
     from sklearn.linear_model import RidgeClassifier
     from sklearn.model_selection import StratifiedKFold
 

@@ -267,7 +267,7 @@ def test_what_turns_out_only_when_features_are_made_is_told_too():
 
 def test_texts_of_the_data_are_never_read_as_markdown():
     name = f"{HOSTILE}.csv".replace("/", "")
-    page = use(feature_table(f"{HOSTILE} {{}}", f"{HOSTILE} {{}}", HOSTILE), name)
+    page = use(feature_table(f"{HOSTILE} {{}}", f"{HOSTILE} {{}}"), name)
     for tab in ("Data sets", "Browse pairs", "Bring your own"):
         page.session_state["data_tab"] = tab
         page.run()
