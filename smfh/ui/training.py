@@ -11,7 +11,7 @@ from smfh.study import Trained
 from smfh.ui.charts import show_chart
 from smfh.ui.session import visitor
 
-TICK = 0.25  # seconds between two looks at a run
+TICK, SOON = 0.5, 0.05  # seconds between two looks at a run, and after one
 MOVING = ("queued", "running")
 
 
@@ -24,8 +24,10 @@ def draw_run(job: Job[Trained], pinned: Job[Trained] | None) -> None:
     _draw_controls(job)
     moving = job.state in MOVING
 
-    @st.fragment(run_every=TICK if moving else None)
+    @st.fragment(run_every=SOON if moving else None)
     def live() -> None:
+        if moving:
+            job.wait("paused", timeout=TICK)  # rather than a longer interval: the end shows at once
         draw_progress(job)
         trace = job.result.hasher.trace if job.state == "finished" else job.steps
         total = total_steps(job_method(job))
