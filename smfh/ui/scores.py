@@ -60,10 +60,10 @@ def score_row(trained: Trained, dataset: str, source: str, target: str) -> Row:
         "direction": f"{source} → {target}",
         scores.label: f"{scores.mean_average_precision:.3f}",
         "chance": f"{scores.chance:.3f}",
-        "ties could make it": f"{scores.worst:.3f} – {scores.best:.3f}",
+        "ties": f"{scores.worst:.3f} – {scores.best:.3f}",
         "P@100": f"{scores.precision_at_100:.3f}",
-        f"{scores.label}, unseen items": f"{unseen.mean_average_precision:.3f}",
-        "chance, unseen": f"{unseen.chance:.3f}",
+        "unseen items": f"{unseen.mean_average_precision:.3f}",
+        "chance there": f"{unseen.chance:.3f}",
     }
     if (
         figure := published(dataset, trained.hasher.method.name, trained.hasher.bits, source, target)
