@@ -16,7 +16,7 @@ compiled = njit(cache=True, nogil=True, error_model="numpy")
 BLOCK = 4096  # items; their codes and distances fit into the nearest cache
 HALF = 32
 LOW = (1 << HALF) - 1
-STRIDE = 64  # distances looked at together when most are too far
+STRIDE = 128  # distances looked at together when most are too far
 
 
 @intrinsic
@@ -59,31 +59,39 @@ def _starts_inplace(counts: IntArray) -> None:
 
 
 @compiled
-def _count_within(distances: IntArray, last: IntArray) -> int:
-    """How many distances are at most the one in `last`, which has their type, so that this vectorises."""
-    bound, count = last[0], 0
-    for i in range(distances.shape[0]):
-        count += distances[i] <= bound
-    return count
+def _count_within_inplace(distances: IntArray, last: IntArray, counts: IntArray) -> int:
+    """How many distances are at most the one in `last`, in all and by strides.
+
+    `last` has the type of the distances, so that the inner loop vectorises.
+    """
+    bound, total = last[0], 0
+    for stride in range(counts.shape[0]):
+        part = distances[stride * STRIDE : (stride + 1) * STRIDE]
+        count = 0
+        for i in range(part.shape[0]):
+            count += part[i] <= bound
+        counts[stride] = count
+        total += count
+    return total
 
 
 @compiled
-def _enough_inplace(distances: IntArray, top: int, bits: int, last: IntArray) -> None:
+def _enough_inplace(distances: IntArray, top: int, bits: int, last: IntArray, counts: IntArray) -> None:
     """Set `last` to a distance within which at least `top` items lie, and hardly more if all goes well.
 
     The first items tell where that may be, since any part of the database has much the same distances.
     """
     sample = distances[:BLOCK]
-    counts = np.zeros(bits + 1, dtype=np.int64)
+    seen = np.zeros(bits + 1, dtype=np.int64)
     for i in range(sample.shape[0]):
-        counts[sample[i]] += 1
+        seen[sample[i]] += 1
     wanted = top * sample.shape[0] / distances.shape[0]
-    guess, within = 0, counts[0]
+    guess, within = 0, seen[0]
     while within < wanted:
         guess += 1
-        within += counts[guess]
+        within += seen[guess]
     last[0] = guess
-    while _count_within(distances, last) < top:
+    while _count_within_inplace(distances, last, counts) < top:
         last[0] += 1
 
 
@@ -101,18 +109,18 @@ def rank_inplace(
             _distances_inplace(queries[q], database, start, distances[q, start : start + BLOCK])
     last = np.zeros(1, dtype=distances.dtype)
     kept = np.empty(items, dtype=np.int32)
+    within = np.empty(-(-items // STRIDE), dtype=np.int32)
     for q in range(queries.shape[0]):
         far = distances[q]
-        _enough_inplace(far, top, bits, last)
+        _enough_inplace(far, top, bits, last, within)
         places, count = np.zeros(bits + 1, dtype=np.int64), 0
-        for start in range(0, items, STRIDE):
-            part = far[start : start + STRIDE]
-            if _count_within(part, last):
-                for i in range(part.shape[0]):
-                    if part[i] <= last[0]:
-                        kept[count] = start + i
+        for stride in range(within.shape[0]):
+            if within[stride]:
+                for i in range(stride * STRIDE, min((stride + 1) * STRIDE, items)):
+                    if far[i] <= last[0]:
+                        kept[count] = i
                         count += 1
-                        places[part[i]] += 1
+                        places[far[i]] += 1
         _starts_inplace(places)
         for k in range(count):
             distance = far[kept[k]]

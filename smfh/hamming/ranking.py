@@ -10,7 +10,7 @@ from smfh.hamming.codes import WORD, any_common, check_padding, check_pair, dist
 from smfh.parallel import over_rows
 from smfh.types import BoolArray, FloatArray, InputError, IntArray, Words
 
-QUERIES_AT_ONCE = 16  # a thread's share; enough that handing it out costs nothing
+QUERIES_AT_ONCE = 4  # a thread's share: their distances to all items should fit into the cache beside it
 
 
 def rank(queries: Words, database: Words, top: int | None = None) -> tuple[IntArray, NDArray[np.uint16]]:

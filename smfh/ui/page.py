@@ -31,14 +31,26 @@ def begin_page(title: str, subtitle: str) -> tuple[Settings, Loaded]:
 
 def draw_train(settings: Settings, loaded: Loaded) -> Job[Trained]:
     """The Train button and the run to show: the visitor's last one, or a first one that starts by itself."""
-    job = shown() or _start(settings, loaded)
+    if shown() is None:
+        _train(settings, loaded)
+    for problem in st.session_state.pop("refused", ()):
+        st.error(problem)
+    job = shown()
+    if job is None:
+        st.button("Try again", key="train")
+        st.stop()
     is_current = job.key == key_of(settings, loaded) and job.state not in ("cancelled", "failed")
-    split = loaded[1]
+    method, split = settings.method, loaded[1]
     with st.container(horizontal=True, vertical_alignment="center", key="train_row"):
-        if st.button("Train", type="primary", icon=":material/play_arrow:", disabled=is_current, key="train"):
-            job = _start(settings, loaded)
-            st.rerun()
-        method = settings.method
+        st.button(
+            "Train",
+            type="primary",
+            icon=":material/play_arrow:",
+            disabled=is_current,
+            key="train",
+            on_click=_train,  # before the page is drawn, so that no time is lost
+            args=(settings, loaded),
+        )
         st.text(
             f"{settings.source.card.title} · {len(split.train):,} training items · "
             f"{len(split.queries):,} queries · {method.title} · {method.bits} bits · seed {method.seed}"
@@ -48,12 +60,11 @@ def draw_train(settings: Settings, loaded: Loaded) -> Job[Trained]:
     return job
 
 
-def _start(settings: Settings, loaded: Loaded) -> Job[Trained]:
+def _train(settings: Settings, loaded: Loaded) -> None:
     try:
-        return start(settings, loaded)
+        start(settings, loaded)
     except InputError as error:
-        st.error("\n\n".join(error.problems))
-        st.stop()
+        st.session_state["refused"] = error.problems
 
 
 def describe(job: Job[Trained]) -> str:

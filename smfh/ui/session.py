@@ -63,13 +63,14 @@ def load(settings: Settings) -> Loaded:
     if settings.source.name == "own":
         own: Loaded = st.session_state["own_loaded"]
         return own
+    bar = st.empty()  # there in any case: what comes below keeps its place when the bar is gone
     if (kept := shelf().peek(settings.source)) is not None:
         return kept
-    bar = st.progress(0.0, f"Loading {settings.source.card.title} …")
 
     def show(share: float, what: str) -> None:
         bar.progress(min(share, 1.0), what)
 
+    show(0.0, f"Loading {settings.source.card.title} …")
     loaded = shelf().get(settings.source, show)
     bar.empty()
     return loaded

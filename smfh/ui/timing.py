@@ -1,7 +1,7 @@
 """How long a visitor waits, beside what the same work takes without a page."""
 
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 
 from streamlit.testing.v1 import AppTest
 
@@ -9,6 +9,7 @@ from smfh.bench.measure import Report
 from smfh.datasets import DATASETS
 from smfh.hashing import make_method
 from smfh.study import train_and_search
+from smfh.ui.training import TICK
 
 APP = Path(__file__).parents[2] / "streamlit_app.py"
 SEED = "control_smfh-plus_seed"
@@ -45,9 +46,10 @@ def bench_page(report: Report, repeats: int) -> None:
 
 
 def _until_scores(page: AppTest, seed: int) -> None:
-    """Look again and again; the page itself waits a little each time while a run moves."""
+    """Look again as often as the page does by itself."""
     end = perf_counter() + WAIT
     while not (page.metric and f"seed {seed}" in page.subheader[1].value):
         if perf_counter() > end:
             raise TimeoutError("The page showed no scores.")
+        sleep(TICK)
         page.run()

@@ -11,37 +11,35 @@ from smfh.study import Trained
 from smfh.ui.charts import show_chart
 from smfh.ui.session import visitor
 
-TICK, SOON = 0.5, 0.05  # seconds between two looks at a run, and after one
+TICK = 0.5  # seconds between two looks at a run; a page that is always being drawn misses clicks
 MOVING = ("queued", "running")
 
 
 def draw_run(job: Job[Trained], pinned: Job[Trained] | None) -> None:
-    """Controls, progress and convergence; drawn again by itself as long as the run goes on."""
+    """Controls, progress and convergence; drawn again by itself as long as the run moves."""
     scale, size = st.columns(2)
     log = scale.toggle("Log scale", key="convergence_log")
     relative = size.toggle("Relative to the start", key="convergence_relative")
     before = pinned.result.hasher.trace if pinned is not None and pinned is not job else None
-    _draw_controls(job)
     moving = job.state in MOVING
 
-    @st.fragment(run_every=SOON if moving else None)
+    @st.fragment(run_every=TICK if moving else None)
     def live() -> None:
-        if moving:
-            job.wait("paused", timeout=TICK)  # rather than a longer interval: the end shows at once
+        _draw_controls(job)
         draw_progress(job)
         trace = job.result.hasher.trace if job.state == "finished" else job.steps
         total = total_steps(job_method(job))
         show_chart(convergence(trace, before, log, relative, total), "convergence", download=job.over)
         if (job.state in MOVING) != moving:
-            st.rerun()  # the buttons, which are not drawn in here: a click must not meet a redraw
+            st.rerun()
 
     live()
 
 
 def _draw_controls(job: Job[Trained]) -> None:
-    if job.over:
-        return
     with st.container(horizontal=True, key="run_controls"):
+        if job.over:
+            return
         if job.state == "paused":
             st.button("Resume", icon=":material/play_arrow:", on_click=job.resume)
         else:

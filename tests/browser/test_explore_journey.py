@@ -11,6 +11,11 @@ def until_scores(page: Page) -> None:
     expect(page.get_by_test_id("stMetric").first).to_be_visible(timeout=60_000)
 
 
+def until_still(page: Page) -> None:
+    """A person does not click while the page is being drawn."""
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
+
+
 def test_the_first_visit_shows_a_trained_example_without_a_click(page: Page, app: str):
     page.goto(app)
     until_scores(page)
@@ -34,14 +39,17 @@ def test_a_run_can_be_watched_paused_stepped_and_cancelled(page: Page, app: str)
     assert iteration(progress.inner_text()) > first
 
     page.get_by_role("button", name="Pause").click()
-    expect(page.get_by_text("paused")).to_be_visible()
-    halted = iteration(progress.inner_text())
+    paused = page.get_by_test_id("stProgress").get_by_text("· paused").last
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    until_still(page)
+    halted = iteration(paused.inner_text())
     page.get_by_role("button", name="Step").click()
-    expect(progress).to_contain_text(f"Iteration {halted + 1} of")
-    expect(page.get_by_text("paused")).to_be_visible()
+    expect(paused).to_contain_text(f"Iteration {halted + 1} of")
+    until_still(page)
     page.get_by_role("button", name="Resume").click()
-    expect(page.get_by_text("paused")).to_have_count(0)
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    until_still(page)
 
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("Cancelled. The settings are kept").first).to_be_visible()
