@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 SLOW = "?data=emoji&method=smfh&bits=64&seed=0&iterations=5000"
 
@@ -14,6 +14,19 @@ def until_scores(page: Page) -> None:
 def until_still(page: Page) -> None:
     """A person does not click while the page is being drawn."""
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
+
+
+def press(page: Page, button: str, effect: Locator) -> None:
+    """Click until it shows: a click that meets the redraw of a changed state can get lost."""
+    for _ in range(3):
+        until_still(page)
+        page.get_by_role("button", name=button).first.click()
+        try:
+            expect(effect.first).to_be_visible(timeout=10_000)
+            return
+        except AssertionError:
+            continue
+    expect(effect.first).to_be_visible()
 
 
 def test_the_first_visit_shows_a_trained_example_without_a_click(page: Page, app: str):
@@ -38,21 +51,15 @@ def test_a_run_can_be_watched_paused_stepped_and_cancelled(page: Page, app: str)
     expect(progress).not_to_have_text(re.compile(rf"Iteration {first} of"), timeout=30_000)
     assert iteration(progress.inner_text()) > first
 
-    page.get_by_role("button", name="Pause").click()
+    press(page, "Pause", page.get_by_role("button", name="Resume"))
+    until_still(page)
     paused = page.get_by_test_id("stProgress").get_by_text("· paused").last
-    expect(page.get_by_role("button", name="Resume")).to_be_visible()
-    until_still(page)
     halted = iteration(paused.inner_text())
-    page.get_by_role("button", name="Step").click()
+    press(page, "Step", page.get_by_text(f"Iteration {halted + 1} of"))
     expect(paused).to_contain_text(f"Iteration {halted + 1} of")
-    until_still(page)
-    page.get_by_role("button", name="Resume").click()
-    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    press(page, "Resume", page.get_by_role("button", name="Pause"))
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    until_still(page)
-
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("Cancelled. The settings are kept").first).to_be_visible()
+    press(page, "Cancel", page.get_by_text("Cancelled. The settings are kept"))
     expect(page.get_by_role("button", name="Train")).to_be_enabled()
 
 
@@ -64,6 +71,7 @@ def test_a_copied_link_opens_the_same_state(page: Page, app: str, browser):
     slider.press("ArrowLeft")
     expect(page.get_by_text("Settings changed — press Train")).to_be_visible()
     expect(page).to_have_url(re.compile("bits=48"))
+    until_still(page)
     page.get_by_role("button", name="Train").click()
     expect(page.get_by_role("heading", name="Scores: SMFH+ · 48 bits")).to_be_visible()
     until_scores(page)
