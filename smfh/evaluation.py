@@ -1,14 +1,17 @@
 """A fitted hasher and queries → a RetrievalResult, by either protocol."""
 
+from functools import partial
+
 import numpy as np
 
-from smfh.hamming import pack, scan
+from smfh.hamming import pack, scan, sum_precisions
 from smfh.hashing import FittedHasher
 from smfh.metrics import (
     AP_DEFINITIONS,
     APDefinition,
     average_precision,
     chance,
+    chance_average_precision,
     precision_at,
     precision_curve,
     recall_curve,
@@ -93,15 +96,15 @@ def search(
     bits: int,
     rows: IntArray,
 ) -> Ranking:
-    """Rank all items for every query; keep the nearest, the counts by distance and the full AP."""
-    found = scan(queries, database, pack(query_labels), pack(database_labels), bits, DEPTH)
-    counts = DistanceCounts(found.items_at, found.relevant_at)
+    """Rank all items for every query; keep the nearest and the counts by distance."""
+    everything = queries, database, pack(query_labels), pack(database_labels), bits
+    found = scan(*everything, DEPTH)
     return Ranking(
         indices=rows[found.order].astype(np.int32),
         distances=found.distances,
         relevance=found.relevance,
-        counts=counts,
-        full_average_precision=found.precisions / np.maximum(counts.total_relevant, 1),
+        counts=DistanceCounts(found.items_at, found.relevant_at),
+        sum_precisions=partial(sum_precisions, *everything),
     )
 
 
@@ -122,7 +125,7 @@ def score(ranking: Ranking, definition: APDefinition) -> tuple[Scores, FloatArra
         tie_aware=float(tied.expected.mean()),
         best=float(tied.best.mean()),
         worst=float(tied.worst.mean()),
-        chance=float(tied_average_precision(random, definition).expected.mean()),
+        chance=float(chance_average_precision(counts, definition).mean()),
         precision_at_100=float(precision_at(relevance, min(100, relevance.shape[1])).mean()),
         chance_precision=float(np.mean(random.relevant / np.maximum(random.items, 1))),
         queries=len(per_query),

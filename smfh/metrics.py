@@ -11,10 +11,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from smfh.parallel import over_rows
 from smfh.types import BoolArray, DistanceCounts, FloatArray, InputError, IntArray, unknown
 
 DivideBy = Literal["found", "capped", "all"]
-BLOCK_CELLS = 1 << 20  # numbers that a step over queries × places holds at once
+BLOCK_CELLS = 1 << 15  # numbers that a step over queries × places holds at once
 
 
 def chance(counts: DistanceCounts) -> DistanceCounts:
@@ -137,12 +138,21 @@ def tied_average_precision(counts: DistanceCounts, definition: APDefinition) -> 
     """
     H = _harmonic_numbers(int(counts.items.sum(axis=1).max()))
     columns = min(definition.top or 0, len(H)) + counts.items.shape[1]
-    blocks = [
-        _tied_block(counts.items[block], counts.relevant[block], definition, H)
-        for block in _blocks(len(counts.items), columns)
-    ]
+
+    def work(block: slice) -> FloatArray:
+        return _tied_block(counts.items[block], counts.relevant[block], definition, H)
+
+    blocks = over_rows(work, len(counts.items), max(1, BLOCK_CELLS // columns))
     expected, best, worst = np.concatenate(blocks, axis=1)
     return TiedAP(expected, best, worst)
+
+
+def chance_average_precision(counts: DistanceCounts, definition: APDefinition) -> FloatArray:
+    """The expected AP of every query in a random order; it depends on N and R alone, so few are computed."""
+    random = chance(counts)
+    sizes, same = np.unique(np.hstack([random.items, random.relevant]), axis=0, return_inverse=True)
+    few = DistanceCounts(sizes[:, :1], sizes[:, 1:])
+    return tied_average_precision(few, definition).expected[same]
 
 
 def _tied_block(n: IntArray, r: IntArray, definition: APDefinition, H: FloatArray) -> FloatArray:

@@ -1,6 +1,6 @@
 """Packed codes, distances, ranking."""
 
 from smfh.hamming.codes import any_common, distances, pack, unpack
-from smfh.hamming.ranking import Scan, rank, scan
+from smfh.hamming.ranking import Scan, rank, scan, sum_precisions
 
-__all__ = ["Scan", "any_common", "distances", "pack", "rank", "scan", "unpack"]
+__all__ = ["Scan", "any_common", "distances", "pack", "rank", "scan", "sum_precisions", "unpack"]

@@ -1,51 +1,56 @@
-"""Distances, counts and places of a few queries at a time, compiled on first use.
+"""Nearest items, and counts by distance and relevance, of a few queries at a time; compiled on first use.
 
-Codes and labels come word by word, (words, items), and in blocks of items that stay in the cache while every
-query meets them. Items are placed by counting, not by sorting: a distance is at most the number of bits.
+Items come in blocks that stay in the cache while every query meets them. They are placed by counting, not by
+sorting: a distance is at most the number of bits.
 """
 
-from typing import Any
-
 import numpy as np
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 
+from smfh.hamming.lanes import (
+    LANES,
+    any_within,
+    fill_cells_inplace,
+    popcount,
+    which_cells_within,
+    which_within,
+)
 from smfh.types import BoolArray, FloatArray, IntArray, Words
 
 compiled = njit(cache=True, nogil=True, error_model="numpy")
-BLOCK = 4096  # items; their codes and distances fit into the nearest cache
+# a sum may be taken in any order, so that it is taken in vectors
+compiled_sum = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
+BLOCK = 4096  # words; they fit into the nearest cache
 HALF = 32
 LOW = (1 << HALF) - 1
-STRIDE = 128  # distances looked at together when most are too far
-
-
-@intrinsic
-def _popcount(context: Any, word: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
+ONE, EVERY = np.uint64(1), ~np.uint64(0)
 
 
 @compiled
-def _first_word_inplace(word: int, codes: Words, distances: IntArray) -> None:
-    for i in range(codes.shape[0]):
-        distances[i] = _popcount(word ^ codes[i])  # type: ignore[call-arg]
+def _distance(query: Words, database: Words, item: int) -> np.int64:
+    """d_i = Σ_w popcount(q_w ⊕ i_w)"""
+    distance = np.uint64(0)
+    for w in range(query.shape[0]):
+        distance += popcount(query[w] ^ database[w, item])
+    return np.int64(distance)
 
 
 @compiled
-def _next_word_inplace(word: int, codes: Words, distances: IntArray) -> None:
-    for i in range(codes.shape[0]):
-        distances[i] += _popcount(word ^ codes[i])  # type: ignore[call-arg]
+def _block(words: int) -> int:
+    """So many items that their words stay in the cache, in whole vectors."""
+    return max(1, BLOCK // words // LANES) * LANES
 
 
 @compiled
-def _distances_inplace(query: Words, database: Words, start: int, distances: IntArray) -> None:
-    """d_i = Σ_w popcount(q_w ⊕ i_w) from item `start` on; a word at a time, which vectorises"""
-    stop = start + distances.shape[0]
-    _first_word_inplace(query[0], database[0, start:stop], distances)
-    for w in range(1, database.shape[0]):
-        _next_word_inplace(query[w], database[w, start:stop], distances)
+def _there(start: int, items: int) -> np.uint64:
+    """The mask of the 64 items from `start` that are no padding."""
+    left = items - start
+    return EVERY if left >= LANES else (ONE << np.uint64(left)) - ONE
+
+
+@compiled
+def _trailing_zeros(mask: np.uint64) -> np.int64:
+    return np.int64(popcount((mask & (~mask + ONE)) - ONE))
 
 
 @compiled
@@ -59,133 +64,218 @@ def _starts_inplace(counts: IntArray) -> None:
 
 
 @compiled
-def _count_within_inplace(distances: IntArray, last: IntArray, counts: IntArray) -> int:
-    """How many distances are at most the one in `last`, in all and by strides.
+def _meet_inplace(
+    query: Words,
+    database: Words,
+    first: int,
+    end: int,
+    bound: int,
+    within: int,
+    number: int,
+    counts: IntArray,
+    kept: IntArray,
+    far: IntArray,
+    top: int,
+) -> tuple[int, int, int]:
+    """Keep the items from `first` to `end` that are near enough.
 
-    `last` has the type of the distances, so that the inner loop vectorises.
+    As soon as `top` items lie within the bound, a later one at that distance comes too late: the bound sinks.
     """
-    bound, total = last[0], 0
-    for stride in range(counts.shape[0]):
-        part = distances[stride * STRIDE : (stride + 1) * STRIDE]
-        count = 0
-        for i in range(part.shape[0]):
-            count += part[i] <= bound
-        counts[stride] = count
-        total += count
-    return total
+    for start in range(first, end, LANES):
+        if any_within(query, database, start, bound):
+            mask = which_within(query, database, start, bound) & _there(start, end)
+            while mask:
+                item = start + _trailing_zeros(mask)
+                mask &= mask - ONE
+                distance = _distance(query, database, item)
+                if distance <= bound:
+                    kept[number], far[number] = item, distance
+                    number += 1
+                    counts[distance] += 1
+                    within += 1
+                    while within >= top:
+                        within -= counts[bound]
+                        bound -= 1
+    return bound, within, number
 
 
 @compiled
-def _enough_inplace(distances: IntArray, top: int, bits: int, last: IntArray, counts: IntArray) -> None:
-    """Set `last` to a distance within which at least `top` items lie, and hardly more if all goes well.
-
-    The first items tell where that may be, since any part of the database has much the same distances.
-    """
-    sample = distances[:BLOCK]
-    seen = np.zeros(bits + 1, dtype=np.int64)
-    for i in range(sample.shape[0]):
-        seen[sample[i]] += 1
-    wanted = top * sample.shape[0] / distances.shape[0]
-    guess, within = 0, seen[0]
-    while within < wanted:
-        guess += 1
-        within += seen[guess]
-    last[0] = guess
-    while _count_within_inplace(distances, last, counts) < top:
-        last[0] += 1
+def _place_inplace(
+    number: int, counts: IntArray, kept: IntArray, far: IntArray, order: IntArray, nearest: IntArray
+) -> None:
+    _starts_inplace(counts)
+    for k in range(number):
+        place = counts[far[k]]
+        counts[far[k]] = place + 1
+        if place < order.shape[0]:
+            order[place], nearest[place] = kept[k], far[k]
 
 
 @compiled
 def rank_inplace(
-    queries: Words, database: Words, order: IntArray, nearest: IntArray, distances: IntArray, bits: int
+    queries: Words,
+    database: Words,
+    items: int,
+    bits: int,
+    order: IntArray,
+    nearest: IntArray,
+    kept: IntArray,
+    far: IntArray,
 ) -> None:
     """Fill `order` and `nearest` (queries, top) with the nearest items, ties in database order.
 
-    `distances` (queries, items) is room to work in, of 8 bits where the distances allow it.
+    `kept` (queries, …) is room for all items that ever were near enough: at most `top` at each distance.
     """
-    items, top = database.shape[1], order.shape[1]
-    for start in range(0, items, BLOCK):
+    top, block = order.shape[1], _block(database.shape[0])
+    counts = np.zeros((queries.shape[0], bits + 1), dtype=np.int64)
+    bounds = np.full(queries.shape[0], bits, dtype=np.int64)
+    within = np.zeros(queries.shape[0], dtype=np.int64)
+    number = np.zeros(queries.shape[0], dtype=np.int64)
+    for first in range(0, items, block):
+        end = min(first + block, items)
         for q in range(queries.shape[0]):
-            _distances_inplace(queries[q], database, start, distances[q, start : start + BLOCK])
-    last = np.zeros(1, dtype=distances.dtype)
-    kept = np.empty(items, dtype=np.int32)
-    within = np.empty(-(-items // STRIDE), dtype=np.int32)
+            bounds[q], within[q], number[q] = _meet_inplace(
+                queries[q],
+                database,
+                first,
+                end,
+                bounds[q],
+                within[q],
+                number[q],
+                counts[q],
+                kept[q],
+                far[q],
+                top,
+            )
     for q in range(queries.shape[0]):
-        far = distances[q]
-        _enough_inplace(far, top, bits, last, within)
-        places, count = np.zeros(bits + 1, dtype=np.int64), 0
-        for stride in range(within.shape[0]):
-            if within[stride]:
-                for i in range(stride * STRIDE, min((stride + 1) * STRIDE, items)):
-                    if far[i] <= last[0]:
-                        kept[count] = i
-                        count += 1
-                        places[far[i]] += 1
-        _starts_inplace(places)
-        for k in range(count):
-            distance = far[kept[k]]
-            place = places[distance]
-            places[distance] = place + 1
-            if place < top:
-                order[q, place] = kept[k]
-                nearest[q, place] = distance
+        _place_inplace(number[q], counts[q], kept[q], far[q], order[q], nearest[q])
 
 
 @compiled
-def _relevant_inplace(query: Words, labels: Words, start: int, relevant: BoolArray) -> None:
-    """True where ⋁_w (q_w ∧ i_w ≠ 0), from item `start` on"""
-    relevant[:] = False
-    for w in range(labels.shape[0]):
-        word, here = query[w], labels[w, start : start + relevant.shape[0]]
-        for i in range(here.shape[0]):
-            relevant[i] |= (word & here[i]) != 0
+def _count_octets_inplace(cells: IntArray, counts: IntArray) -> None:
+    """How often each cell occurs; eight counts side by side, since one would wait for itself."""
+    octets = cells.view(np.uint64)
+    mask = np.uint64(255)
+    for i in range(octets.shape[0]):
+        word = octets[i]
+        for k in range(8):
+            counts[k, (word >> np.uint64(8 * k)) & mask] += 1
+
+
+@compiled
+def _count_pairs_inplace(cells: IntArray, counts: IntArray) -> None:
+    """The same of two octets each."""
+    for i in range(0, cells.shape[0], 4):
+        for k in range(4):
+            counts[k, cells[i + k]] += 1
+
+
+@compiled
+def _fill_inplace(
+    queries: Words,
+    database: Words,
+    asked: Words,
+    labels: Words,
+    bits_of_distance: int,
+    cells: IntArray,
+) -> None:
+    """Distance and relevance of every item, (queries, items with padding)."""
+    block = _block(database.shape[0] + labels.shape[0])
+    for first in range(0, database.shape[1], block):
+        for q in range(queries.shape[0]):
+            for start in range(first, min(first + block, database.shape[1]), LANES):
+                fill_cells_inplace(queries[q], database, asked[q], labels, start, bits_of_distance, cells[q])
 
 
 @compiled
 def scan_inplace(
     queries: Words,
     database: Words,
-    query_labels: Words,
-    database_labels: Words,
-    distances: IntArray,
-    relevant: BoolArray,
+    asked: Words,
+    labels: Words,
+    items: int,
+    shift: int,
+    cells: IntArray,
     order: IntArray,
     nearest: IntArray,
     relevance: BoolArray,
     items_at: IntArray,
     relevant_at: IntArray,
+) -> None:
+    """Count all items by distance and relevance, and place the nearest ones.
+
+    `cells` (queries, items with padding) is room for d + 2^shift · relevant.
+    """
+    top, bits, flag = order.shape[1], items_at.shape[1] - 1, 1 << shift
+    _fill_inplace(queries, database, asked, labels, shift, cells)
+    for q in range(queries.shape[0]):
+        row = cells[q]
+        counts = np.zeros((8, 2 * flag), dtype=np.int64)
+        if row.itemsize == 1:
+            _count_octets_inplace(row, counts)
+        else:
+            _count_pairs_inplace(row, counts)
+        for i in range(items, row.shape[0]):
+            counts[0, row[i]] -= 1  # padding
+        for d in range(bits + 1):
+            relevant_at[q, d] = counts[:, flag + d].sum()
+            items_at[q, d] = counts[:, d].sum() + relevant_at[q, d]
+        places = items_at[q].copy()
+        _starts_inplace(places)
+        last = bits
+        while last > 0 and places[last] >= top:
+            last -= 1
+        for start in range(0, items, LANES):
+            mask = which_cells_within(row, start, shift, last) & _there(start, items)
+            while mask:
+                item = start + _trailing_zeros(mask)
+                mask &= mask - ONE
+                distance = row[item] & (flag - 1)
+                place = places[distance]
+                places[distance] = place + 1
+                if place < top:
+                    order[q, place] = item
+                    nearest[q, place] = distance
+                    relevance[q, place] = row[item] >= flag
+
+
+@compiled_sum
+def _sum_precisions(before: IntArray) -> float:
+    """Σ (relevant + 1) / (items + 1) over the relevant items, from what stands before each of them."""
+    total = 0.0
+    for k in range(before.shape[0]):
+        total += ((before[k] >> HALF) + 1.0) / ((before[k] & LOW) + 1.0)
+    return total
+
+
+@compiled
+def precisions_inplace(
+    queries: Words,
+    database: Words,
+    asked: Words,
+    labels: Words,
+    items: int,
+    shift: int,
+    cells: IntArray,
     precisions: FloatArray,
 ) -> None:
-    """Rank all items, and count them by distance and relevance.
-
-    `precisions` becomes Σ_k P@k · rel(k) over the whole ranking; `distances` and `relevant` (queries, items)
-    are room to work in.
-    """
-    items, top, bits = database.shape[1], order.shape[1], items_at.shape[1] - 1
-    # items in the low half of a word, relevant ones in the high half: one access counts both
-    counts = np.zeros((queries.shape[0], bits + 1), dtype=np.int64)
-    for start in range(0, items, BLOCK):
-        for q in range(queries.shape[0]):
-            far, hit = distances[q, start : start + BLOCK], relevant[q, start : start + BLOCK]
-            _distances_inplace(queries[q], database, start, far)
-            _relevant_inplace(query_labels[q], database_labels, start, hit)
-            count = counts[q]
-            for i in range(far.shape[0]):
-                count[far[i]] += 1 + (np.int64(hit[i]) << HALF)
+    """Σ_k P@k · rel(k) over the whole ranking of every query."""
+    flag = 1 << shift
+    before = np.empty(items, dtype=np.int64)
+    _fill_inplace(queries, database, asked, labels, shift, cells)
     for q in range(queries.shape[0]):
-        far, hit, count = distances[q], relevant[q], counts[q]
-        items_at[q] = count & LOW
-        relevant_at[q] = count >> HALF
-        _starts_inplace(count)
-        total = 0.0
+        row = cells[q, :items]
+        # items in the low half of a word, relevant ones in the high half: one access counts both
+        counts = np.zeros(flag, dtype=np.int64)
         for i in range(items):
-            distance, is_relevant = far[i], np.int64(hit[i])
-            before = count[distance]
-            count[distance] = before + 1 + (is_relevant << HALF)
-            place = before & LOW
-            total += is_relevant * ((before >> HALF) + 1) / (place + 1.0)
-            if place < top:
-                order[q, place] = i
-                nearest[q, place] = distance
-                relevance[q, place] = hit[i]
-        precisions[q] = total
+            cell = np.int64(row[i])
+            counts[cell & (flag - 1)] += 1 + ((cell >> shift) << HALF)
+        _starts_inplace(counts)
+        number = np.int64(0)
+        for i in range(items):
+            cell = np.int64(row[i])
+            distance, relevant = cell & (flag - 1), cell >> shift
+            before[number] = counts[distance]
+            counts[distance] += 1 + (relevant << HALF)
+            number += relevant
+        precisions[q] = _sum_precisions(before[:number])

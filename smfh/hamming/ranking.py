@@ -10,7 +10,9 @@ from smfh.hamming.codes import WORD, any_common, check_padding, check_pair, dist
 from smfh.parallel import over_rows
 from smfh.types import BoolArray, FloatArray, InputError, IntArray, Words
 
-QUERIES_AT_ONCE = 4  # a thread's share: their distances to all items should fit into the cache beside it
+QUERIES_AT_ONCE = 32  # of a thread: they share what is in its cache
+SCANNED_AT_ONCE = 4  # fewer, since their distances to all items should stay there too
+LANES = 64  # items that the kernels meet together
 
 
 def rank(queries: Words, database: Words, top: int | None = None) -> tuple[IntArray, NDArray[np.uint16]]:
@@ -28,11 +30,12 @@ def rank(queries: Words, database: Words, top: int | None = None) -> tuple[IntAr
         return order, nearest
     if (kernels := compiled()) is None:
         return rank_plainly(queries, database, depth)
-    words = np.ascontiguousarray(database.T)
+    words, bits = _by_word(database), WORD * database.shape[1]
 
     def work(rows: slice) -> None:
-        room = _room(queries[rows], database)
-        kernels.rank_inplace(queries[rows], words, order[rows], nearest[rows], room, WORD * len(words))
+        room = min(len(database), depth * (bits + 1))  # no distance keeps more than are asked for
+        kept, far = np.empty((2, rows.stop - rows.start, room), dtype=np.int32)
+        kernels.rank_inplace(queries[rows], words, len(database), bits, order[rows], nearest[rows], kept, far)
 
     over_rows(work, len(queries), QUERIES_AT_ONCE)
     return order, nearest
@@ -59,7 +62,6 @@ class Scan:
     relevance: BoolArray  # (queries, depth)
     items_at: IntArray  # (queries, bits + 1), at each distance
     relevant_at: IntArray  # (queries, bits + 1)
-    precisions: FloatArray  # (queries,), Σ_k P@k · rel(k) over the whole ranking
 
 
 def scan(
@@ -69,10 +71,7 @@ def scan(
 
     One pass a query serves precision and recall at every depth, tie-aware scores and look-up by radius.
     """
-    check_pair(queries, database)
-    check_pair(query_labels, database_labels)
-    check_padding(queries, bits)
-    check_padding(database, bits)
+    _check_scan(queries, database, query_labels, database_labels, bits)
     if (kernels := compiled()) is None:
         return scan_plainly(queries, database, query_labels, database_labels, bits, depth)
     depth = min(depth, len(database))
@@ -82,9 +81,8 @@ def scan(
         relevance=np.empty((len(queries), depth), dtype=np.bool_),
         items_at=np.empty((len(queries), bits + 1), dtype=np.int64),
         relevant_at=np.empty((len(queries), bits + 1), dtype=np.int64),
-        precisions=np.empty(len(queries)),
     )
-    words, labels = np.ascontiguousarray(database.T), np.ascontiguousarray(database_labels.T)
+    words, labels = _by_word(database), _by_word(database_labels)
 
     def work(rows: slice) -> None:
         kernels.scan_inplace(
@@ -92,17 +90,17 @@ def scan(
             words,
             query_labels[rows],
             labels,
-            _room(queries[rows], database),
-            np.empty((rows.stop - rows.start, len(database)), dtype=np.bool_),
+            len(database),
+            bits.bit_length(),
+            _cells(rows, words, bits),
             result.order[rows],
             result.distances[rows],
             result.relevance[rows],
             result.items_at[rows],
             result.relevant_at[rows],
-            result.precisions[rows],
         )
 
-    over_rows(work, len(queries), QUERIES_AT_ONCE)
+    over_rows(work, len(queries), SCANNED_AT_ONCE)
     return result
 
 
@@ -112,9 +110,9 @@ def scan_plainly(
     """The same by sorting, where Numba is missing."""
     parts = []
     for block in query_blocks(len(queries), len(database)):
-        order, near = rank_plainly(queries[block], database, len(database))
-        relevance = np.take_along_axis(any_common(query_labels[block], database_labels), order, axis=1)
-        precision = np.cumsum(relevance, axis=1) / np.arange(1, len(database) + 1)
+        order, near, relevance = _ranked_relevance(
+            queries[block], database, query_labels[block], database_labels
+        )
         parts.append(
             (
                 order[:, :depth],
@@ -122,10 +120,57 @@ def scan_plainly(
                 relevance[:, :depth],
                 _histogram(near, np.ones_like(relevance), bits),
                 _histogram(near, relevance, bits),
-                np.sum(precision, axis=1, where=relevance),
             )
         )
     return Scan(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def sum_precisions(
+    queries: Words, database: Words, query_labels: Words, database_labels: Words, bits: int
+) -> FloatArray:
+    """Σ_k P@k · rel(k) over the whole ranking of every query.
+
+    It needs all items in their order, so it is a pass of its own, for those who ask for it.
+    """
+    _check_scan(queries, database, query_labels, database_labels, bits)
+    if (kernels := compiled()) is None:
+        return sum_precisions_plainly(queries, database, query_labels, database_labels)
+    words, labels, sums = _by_word(database), _by_word(database_labels), np.empty(len(queries))
+
+    def work(rows: slice) -> None:
+        kernels.precisions_inplace(
+            queries[rows],
+            words,
+            query_labels[rows],
+            labels,
+            len(database),
+            bits.bit_length(),
+            _cells(rows, words, bits),
+            sums[rows],
+        )
+
+    over_rows(work, len(queries), SCANNED_AT_ONCE)
+    return sums
+
+
+def sum_precisions_plainly(
+    queries: Words, database: Words, query_labels: Words, database_labels: Words
+) -> FloatArray:
+    """The same by sorting, where Numba is missing."""
+    sums = np.empty(len(queries))
+    for block in query_blocks(len(queries), len(database)):
+        relevance = _ranked_relevance(queries[block], database, query_labels[block], database_labels)[2]
+        precision = np.cumsum(relevance, axis=1) / np.arange(1, len(database) + 1)
+        sums[block] = np.sum(precision, axis=1, where=relevance)
+    return sums
+
+
+def _ranked_relevance(
+    queries: Words, database: Words, query_labels: Words, database_labels: Words
+) -> tuple[IntArray, NDArray[np.uint16], BoolArray]:
+    order, near = rank_plainly(queries, database, len(database))
+    relevance = np.take_along_axis(any_common(query_labels, database_labels), order, axis=1)
+    return order, near, relevance
 
 
 def _histogram(near: NDArray[np.uint16], chosen: BoolArray, bits: int) -> IntArray:
@@ -134,10 +179,26 @@ def _histogram(near: NDArray[np.uint16], chosen: BoolArray, bits: int) -> IntArr
     return np.bincount(cells[chosen], minlength=len(near) * (bits + 1)).reshape(-1, bits + 1)
 
 
-def _room(queries: Words, database: Words) -> NDArray[np.uint8 | np.uint16]:
-    """Room for the distances of some queries, as narrow as they allow."""
-    narrow = WORD * database.shape[1] < 256
-    return np.empty((len(queries), len(database)), dtype=np.uint8 if narrow else np.uint16)
+def _check_scan(
+    queries: Words, database: Words, query_labels: Words, database_labels: Words, bits: int
+) -> None:
+    check_pair(queries, database)
+    check_pair(query_labels, database_labels)
+    check_padding(queries, bits)
+    check_padding(database, bits)
+
+
+def _by_word(rows: Words) -> Words:
+    """(words, items), with room behind the last item that the kernels may read."""
+    words = np.zeros((rows.shape[1], -(-len(rows) // LANES) * LANES), dtype=np.uint64)
+    words[:, : len(rows)] = rows.T
+    return words
+
+
+def _cells(rows: slice, words: Words, bits: int) -> NDArray[np.uint8 | np.uint16]:
+    """Room for distance and relevance of all items, as narrow as they allow."""
+    narrow = bits.bit_length() < 8
+    return np.empty((rows.stop - rows.start, words.shape[1]), dtype=np.uint8 if narrow else np.uint16)
 
 
 def compiled() -> ModuleType | None:

@@ -1,6 +1,8 @@
 """What a search yields: rankings, counts by distance, scores with their definition."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -74,7 +76,12 @@ class Ranking:
     distances: IntArray  # (queries, depth)
     relevance: BoolArray  # (queries, depth)
     counts: DistanceCounts  # over the whole database
-    full_average_precision: FloatArray  # (queries,), over the whole ranking
+    sum_precisions: Callable[[], FloatArray]  # Σ_k P@k · rel(k) over the whole ranking of every query
+
+    @cached_property
+    def full_average_precision(self) -> FloatArray:
+        """(queries,); only where it is asked for, since it takes a pass over all items in their order."""
+        return self.sum_precisions() / np.maximum(self.counts.total_relevant, 1)
 
 
 @dataclass(frozen=True, eq=False)
