@@ -1,5 +1,6 @@
 """A fitted hasher as one .npz file: a JSON header and plain arrays, checked on the way in."""
 
+import io
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -8,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from smfh.features.maps import FeatureMap
-from smfh.files import Array, read_npz, write_npz
+from smfh.files import Array, Content, read_npz, write_npz
+from smfh.files.arrays import pack_npz
+from smfh.files.content import name_of
 from smfh.hashing.hasher import FittedHasher, HashFunction, HashMethod
 from smfh.hashing.registry import make_method
 from smfh.types import InputError, TrainingStep
@@ -18,6 +21,18 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def save_hasher(hasher: FittedHasher, path: Path) -> None:
+    """Write the model as a file that `load_hasher` reads."""
+    write_npz(path, hasher_arrays(hasher))
+
+
+def hasher_file(hasher: FittedHasher) -> bytes:
+    """The bytes of that file."""
+    file = io.BytesIO()
+    pack_npz(file, hasher_arrays(hasher))
+    return file.getvalue()
+
+
+def hasher_arrays(hasher: FittedHasher) -> dict[str, Array]:
     """Everything that encoding, searching and looking at the model need; no training data."""
     header = {
         "format": FORMAT,
@@ -47,37 +62,48 @@ def save_hasher(hasher: FittedHasher, path: Path) -> None:
             arrays[f"{number}.anchors"] = function.feature_map.anchors
         if name in hasher.bases:
             arrays[f"{number}.basis"] = hasher.bases[name]
-    write_npz(path, arrays)
+    return arrays
 
 
-def load_hasher(path: Path) -> FittedHasher:
+def load_hasher(content: Content, name: str = "") -> FittedHasher:
     """The hasher that was saved there, or an InputError that lists what is wrong with the file."""
-    arrays = read_npz(path)
+    return hasher_of(read_npz(content, name=name), name_of(content, name))
+
+
+def hasher_of(arrays: dict[str, Array], label: str) -> FittedHasher:
+    """The hasher that these arrays describe; `label` is what messages call their file."""
     try:
         header = json.loads(arrays["header"].tobytes())
         if header["format"] != FORMAT or header["version"] != VERSION:
             raise InputError(
-                f"{path.name} is a {header['format']} of version {header['version']}; "
+                f"{label} is a {header['format']} of version {header['version']}; "
                 f"this program reads {FORMAT} of version {VERSION}."
             )
         method = make_method(header["method"], **_tuples(header["parameters"]))
         about = {str(entry["name"]): (number, entry) for number, entry in enumerate(header["modalities"])}
-        if problems := _array_problems(path.name, arrays, method, [entry for _, entry in about.values()]):
+        if problems := _array_problems(label, arrays, method, [entry for _, entry in about.values()]):
             raise InputError(problems)
         return FittedHasher(
             method=method,
             functions={name: _function(name, arrays, *entry) for name, entry in about.items()},
             database_codes={name: arrays[f"{number}.codes"] for name, (number, _) in about.items()},
-            trace=[TrainingStep(**step) for step in header["trace"]],
+            trace=[_step(**step) for step in header["trace"]],
             trained_on=str(header["trained_on"]),
             bases={n: arrays[f"{i}.basis"] for n, (i, _) in about.items() if f"{i}.basis" in arrays},
         )
     except InputError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
         raise InputError(
-            f"{path.name} is not a model that this program saved: {type(error).__name__} at {error}."
+            f"{label} is not a model that this program saved: {type(error).__name__} at {error}."
         ) from error
+
+
+def _step(iteration: int, terms: dict[str, float], seconds: float, phase: str) -> TrainingStep:
+    """A step whose every value is of its kind, whatever the file says."""
+    return TrainingStep(
+        int(iteration), {str(term): float(x) for term, x in terms.items()}, float(seconds), str(phase)
+    )
 
 
 def _function(name: str, arrays: dict[str, Array], number: int, about: dict[str, Any]) -> HashFunction:
