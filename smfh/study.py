@@ -54,7 +54,11 @@ class Trained:
 
 def train_and_search(method: HashMethod, data: MultimodalDataset, split: Split, on_step: OnStep) -> Trained:
     """Fit on the training rows, then search in every direction by both protocols."""
-    hasher = method.fit(data.take(split.train), on_step)
+    return search_every_way(method.fit(data.take(split.train), on_step), data, split)
+
+
+def search_every_way(hasher: FittedHasher, data: MultimodalDataset, split: Split) -> Trained:
+    """In every direction by both protocols."""
     results = {
         (source, target, protocol): evaluate(hasher, data, split, source, target, protocol)
         for source, target in hasher.directions

@@ -1,0 +1,73 @@
+"""A comparison as the command that repeats it, and methods as that command spells them."""
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+from smfh.comparison.grid import CELL, Comparison, value_in_words
+from smfh.hashing import METHODS, HashMethod, make_method, preset
+from smfh.types import InputError, parameters, read_value, unknown
+
+
+def read_method(text: str) -> HashMethod:
+    """Such as smfh, smfh:wiki or smfh:graph_weight=2:ridge=0.1: a name, presets, and parameters over them."""
+    name, *parts = text.split(":")
+    if name not in METHODS:
+        raise unknown("method", name, METHODS)
+    defaults = {f.name: f.default for f in fields(METHODS[name])}  # type: ignore[arg-type]
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+    for part in parts:
+        field, is_value, value = part.partition("=")
+        try:
+            if not is_value:
+                values |= preset(name, part)
+            elif field in CELL:
+                raise InputError(
+                    f"{text}: {field} is given for all methods together, with --{_option(field)}."
+                )
+            elif field not in defaults:
+                raise InputError(f"{name} has no parameter {field}; there are {', '.join(defaults)}.")
+            else:
+                values[field] = read_value(field, value, defaults[field])
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return make_method(name, **values)
+
+
+def _option(field: str) -> str:
+    return {"bits": "bits", "seed": "seeds"}[field]
+
+
+def method_text(method: HashMethod) -> str:
+    """What `read_method` reads, with every parameter that is not as usual, save bits and seed."""
+    return ":".join([method.name, *(f"{name}={text}" for name, text in _unusual(method) if name not in CELL)])
+
+
+def command_line(comparison: Comparison, definition: str = "found", protocol: str = "training") -> str:
+    """The command that trains what is missing and prints the table; the data's options are in it."""
+    words = ["python", "-m", "smfh", "compare", comparison.source.name]
+    for name, text in _unusual(comparison.source):
+        words += ["--option", f"{name}={text}"]
+    words += ["--methods", *map(method_text, comparison.methods)]
+    words += ["--bits", *map(str, comparison.bits), "--seeds", str(comparison.seeds)]
+    words += ["--protocol", protocol] if protocol != "training" else []
+    words += ["--ap", definition] if definition != "found" else []
+    return shlex.join(words)
+
+
+def _unusual(configuration: Any) -> Iterator[tuple[str, str]]:
+    for field in fields(configuration):
+        value = getattr(configuration, field.name)
+        if value != field.default:
+            yield field.name, ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def in_words(method: HashMethod) -> str:
+    """Its parameters that are not as usual, by their symbols; bits and seed are told elsewhere."""
+    about = parameters(method)
+    told = [name for name, _ in _unusual(method) if name not in CELL]
+    return ", ".join(f"{about[name].symbol} {value_in_words(getattr(method, name))}" for name in told)
