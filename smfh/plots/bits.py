@@ -105,21 +105,26 @@ def _class_finding(contrast: FloatArray, names: Sequence[str]) -> str:
     return f"Bit {bit} follows “{short(names[row])}” most: on {way} often by {share} than for the other items"
 
 
-def bit_correlation(codes: BoolArray) -> HeatMap:
-    """ρ_jk = (n_jk/N − p_j p_k) / √(p_j (1 − p_j) p_k (1 − p_k)); a dead bit has none."""
-    check_items(codes=codes)
-    codes = codes[:, : MOST_BITS if len(codes) else 0]
+def correlate(codes: BoolArray) -> FloatArray:
+    """ρ_jk = (n_jk/N − p_j p_k) / √(p_j (1 − p_j) p_k (1 − p_k)); not a number for a dead bit."""
     p = codes.sum(axis=0) / max(len(codes), 1)
     deviation = np.sqrt(p * (1 - p))
     scale = np.outer(deviation, deviation)
     covariance = cross_counts(codes, codes) / max(len(codes), 1) - np.outer(p, p)
-    correlation = np.divide(covariance, scale, where=scale > 0, out=np.full(scale.shape, np.nan))
+    correlation: FloatArray = np.divide(covariance, scale, where=scale > 0, out=np.full(scale.shape, np.nan))
+    return correlation
+
+
+def bit_correlation(codes: BoolArray) -> HeatMap:
+    """The correlation of every two bits; a dead bit has none."""
+    check_items(codes=codes)
+    correlation = correlate(codes[:, : MOST_BITS if len(codes) else 0])
     title = _correlation_finding(correlation)
-    names = tuple(map(str, range(len(p))))
+    names = tuple(map(str, range(len(correlation))))
     return HeatMap(
         kind="correlation of bits",
         title=title,
-        description=f"Heat map of the correlation of {len(p)} bits with each other. {title}.",
+        description=f"Heat map of the correlation of {len(names)} bits with each other. {title}.",
         row_label="bit",
         column_label="other bit",
         value_label="correlation",

@@ -12,19 +12,28 @@ from smfh.hamming import unpack
 from smfh.hashing import SMFHPlus
 from smfh.plots import (
     Measured,
+    MethodCurve,
+    Published,
     Run,
+    agreement,
     bit_balance,
+    bit_classes,
     bit_correlation,
+    bit_words,
+    bucket_sizes,
     class_bits,
+    code_map,
     confusion,
     convergence,
     csv_of,
+    curves_over_k,
     distance_histogram,
     hit_rate_by_radius,
     label_counts,
     label_pairs,
     precision_at_k,
     precision_recall_by_radius,
+    radius_over_seeds,
     recall_at_k,
     score_curves,
     size_by_radius,
@@ -32,6 +41,7 @@ from smfh.plots import (
 
 NO_CODES = np.zeros((0, 8), dtype=bool)
 NO_LABELS = np.zeros((0, 3), dtype=bool)
+NO_ROWS = np.zeros(0, dtype=np.int64)
 NO_ANSWERS = np.zeros((0, 10), dtype=np.int64)
 CLASSES = ("a", "b", "c")
 EMPTY = {
@@ -42,7 +52,14 @@ EMPTY = {
     "hit rate": lambda: hit_rate_by_radius(()),
     "size": lambda: size_by_radius(()),
     "scores": lambda: score_curves(()),
+    "agreement": lambda: agreement((), 0.03),
+    "over K": lambda: curves_over_k("precision", (), "P@K"),
+    "over radius": lambda: radius_over_seeds((), "ρ"),
     "balance": lambda: bit_balance(NO_CODES),
+    "bit words": lambda: bit_words(0, "text", ()),
+    "bit classes": lambda: bit_classes(0, ()),
+    "buckets": lambda: bucket_sizes(np.zeros(0, dtype=np.int64)),
+    "map": lambda: code_map("PCA", np.zeros((0, 2)), NO_ROWS, NO_ROWS, CLASSES, (), 0),
     "class bits": lambda: class_bits(NO_CODES, NO_LABELS, CLASSES),
     "correlation": lambda: bit_correlation(NO_CODES),
     "label counts": lambda: label_counts(NO_LABELS, CLASSES),
@@ -61,6 +78,7 @@ def full(three_modalities):
     codes, labels = unpack(hasher.database_codes["image"], 16), data.labels
     both = labels | np.roll(labels, 1, axis=0)
     point = Measured("smfh", "SMFH", "text→image", 16, 0.5, 0.4, 0.6, 0.3, 0.7)
+    curve = MethodCurve("smfh", "SMFH", np.arange(1.0, 4), np.array([[0.9, 0.5, 0.4], [0.7, 0.5, 0.2]]))
     ranking = results[0].ranking
     return {
         "convergence": convergence(hasher.trace),
@@ -70,7 +88,14 @@ def full(three_modalities):
         "hit rate": hit_rate_by_radius(runs),
         "size": size_by_radius(runs),
         "scores": score_curves([point]),
+        "agreement": agreement([Published("smfh", "SMFH", "text→image", 32, 0.6, 0.59)], 0.03),
+        "over K": curves_over_k("precision", [curve], "P@K"),
+        "over radius": radius_over_seeds([curve], "ρ"),
         "balance": bit_balance(codes),
+        "bit words": bit_words(0, "text", [("a", 1.0)]),
+        "bit classes": bit_classes(0, [("a", 0.5), ("b", -0.5)]),
+        "buckets": bucket_sizes(np.array([3, 1])),
+        "map": code_map("PCA", np.eye(2), np.arange(2), np.arange(2), CLASSES, ("x", "y"), 9, np.ones(2)),
         "class bits": class_bits(codes, labels[split.train], data.class_names),
         "correlation": bit_correlation(codes),
         "label counts": label_counts(labels, data.class_names),
