@@ -4,10 +4,18 @@ import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 
-from smfh.commands import bench, data, evaluate, fit, paper, tune
+from smfh.commands import bench, compare, data, evaluate, fit, paper, tune
 from smfh.types import InputError
 
-COMMANDS = {"data": data, "fit": fit, "evaluate": evaluate, "paper": paper, "tune": tune, "bench": bench}
+COMMANDS = {
+    "data": data,
+    "fit": fit,
+    "evaluate": evaluate,
+    "compare": compare,
+    "paper": paper,
+    "tune": tune,
+    "bench": bench,
+}
 DESCRIPTION = """Supervised Matrix Factorization for Cross-Modality Hashing (SMFH, IJCAI-16): pictures
 and texts become short binary codes, so that words find pictures and pictures find words by
 counting bits."""
@@ -37,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(f"error: {problem}" for problem in error.problems), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("stopped; nothing was saved", file=sys.stderr)
+        print("stopped; nothing half-done was saved", file=sys.stderr)
         return 130
     return 0
 

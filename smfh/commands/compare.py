@@ -1,0 +1,176 @@
+"""compare: methods × bits × seeds on a data set; finished cells are kept, only missing ones are trained."""
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from smfh.commands.options import add_data_arguments, add_metric_argument, chosen_split, dataset_source
+from smfh.comparison import Comparison, Grid, Point, grid_of, points, read_method, run_comparison
+from smfh.evaluation import PROTOCOLS
+from smfh.hashing import METHODS, HashMethod
+from smfh.metrics import APDefinition
+from smfh.plots import csv_of
+from smfh.report import View, csv_rows, html_of, latex_of
+from smfh.store import RunStore
+from smfh.types import InputError, together
+
+HELP = "train methods with several lengths and seeds, and put their scores side by side"
+EPILOG = """What is finished is kept in the cache folder (SMFH_CACHE), also when the command is killed:
+started again it trains only what is missing. The pages read and fill the same folder.
+
+examples:
+  python -m smfh compare planted --bits 8 16 --seeds 2          no files needed
+  python -m smfh compare emoji --methods smfh-plus smfh cmfh --bits 16 32 64 --seeds 3
+  python -m smfh compare wiki --methods smfh:wiki smfh:wiki:graph_weight=5 --csv > alpha.csv
+  python -m smfh compare emoji --html emoji.html               the report that the Compare page offers"""
+
+
+USUAL_BITS = 64
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    add_data_arguments(parser)
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        default=list(METHODS),
+        metavar="METHOD",
+        help=f"some of {', '.join(METHODS)} (default all), each alone or followed by presets and parameters, "
+        "as in smfh:paper:graph_weight=2",
+    )
+    parser.add_argument(
+        "--bits", nargs="+", type=int, default=[16, 32, 64], metavar="BITS", help="code lengths"
+    )
+    parser.add_argument("--seeds", type=int, default=3, help="runs a cell (default 3)")
+    parser.add_argument(
+        "--protocol", default="training", choices=list(PROTOCOLS), help="what is searched (default training)"
+    )
+    add_metric_argument(parser)
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--json", action="store_true", help="print the table as JSON")
+    output.add_argument(
+        "--csv", action="store_true", help="print every cell, direction and database as CSV, as on the page"
+    )
+    output.add_argument("--latex", action="store_true", help="print the table for LaTeX")
+    parser.add_argument("--html", metavar="FILE.html", help="write the whole report with figures there")
+
+
+def run(arguments: Namespace) -> None:
+    source, rows, report, *methods = together(
+        lambda: dataset_source(arguments),
+        lambda: chosen_split(arguments),
+        lambda: None if arguments.html is None else _writable(Path(arguments.html)),
+        *(partial(read_method, text) for text in arguments.methods),
+    )
+    comparison = Comparison(source, tuple(methods), tuple(arguments.bits), arguments.seeds)
+    grid, store = grid_of(comparison, *source.load(rows, arguments.split_seed)), RunStore()
+    problems = train_missing(grid, store)
+    view = usual_view(grid, arguments.ap, arguments.protocol)
+    if grid.found(store):
+        print(printed(grid, store, view, arguments))
+        if report is not None:
+            report.write_text(html_of(grid, store, view), encoding="utf-8")
+    if problems:
+        raise InputError(
+            [f"{_name(cell)}: {reason}" for cell, reasons in problems.items() for reason in reasons]
+        )
+
+
+def usual_view(grid: Grid, definition: str, protocol: str) -> View:
+    """Text to image at 64 bits where there is such a thing."""
+    directions, lengths = grid.directions, grid.comparison.bits
+    source, target = ("text", "image") if ("text", "image") in directions else directions[0]
+    bits = USUAL_BITS if USUAL_BITS in lengths else lengths[-1]
+    return View(source, target, definition, protocol, bits)
+
+
+def printed(grid: Grid, store: RunStore, view: View, arguments: Namespace) -> str:
+    """The finished cells in the form that was asked for."""
+    if arguments.csv:
+        return csv_of(csv_rows(grid, store, view.definition)).rstrip()
+    if arguments.latex:
+        return latex_of(grid, store, view).rstrip()
+    found = points(grid, store, "map", view.metric, view.protocol)
+    if arguments.json:
+        return json.dumps([row_of(point, view.metric, view.protocol) for point in found], indent=2)
+    return as_text(grid, found, view.metric, view.protocol)
+
+
+def _writable(path: Path) -> Path:
+    """Refuse before training what cannot be written after it."""
+    if path.suffix != ".html" or not path.parent.is_dir() or path.is_dir():
+        raise InputError(f"--html needs a file name that ends in .html in a folder that exists; got {path}.")
+    return path
+
+
+def train_missing(grid: Grid, store: RunStore) -> dict[HashMethod, tuple[str, ...]]:
+    """Train with a progress bar on a terminal; tell in any case how much was there."""
+    missing = grid.missing(store)
+    there, trained = len(grid.keys) - len(missing), 0
+    print(
+        f"{there} of {len(grid.keys)} cells are there; {len(missing)} to train", file=sys.stderr, flush=True
+    )
+    with tqdm(total=len(grid.keys), initial=there, unit="cell", disable=not sys.stderr.isatty()) as bar:
+
+        def show(cell: HashMethod, is_new: bool) -> None:
+            nonlocal trained
+            trained += is_new
+            bar.set_description(_name(cell))
+            bar.update(is_new)
+
+        problems = run_comparison(grid, store, show)
+    print(f"trained {trained - len(problems)} cells", file=sys.stderr)
+    return problems
+
+
+def row_of(point: Point, definition: APDefinition, protocol: str) -> dict[str, Any]:
+    """One cell of the table for a program."""
+    return {
+        "method": point.method.name,
+        "title": point.title,
+        "bits": point.bits,
+        "direction": f"{point.source}->{point.target}",
+        "protocol": protocol,
+        "score": definition.label,
+        "mean": point.mean,
+        "deviation": point.deviation,
+        "lowest": min(point.values),
+        "highest": max(point.values),
+        "ties_at_worst": point.worst,
+        "ties_at_best": point.best,
+        "chance": point.chance,
+        "seeds": len(point.values),
+    }
+
+
+def as_text(grid: Grid, found: list[Point], definition: APDefinition, protocol: str) -> str:
+    """A table a direction: methods down, lengths across, mean ± deviation over seeds."""
+    comparison, lines = grid.comparison, []
+    at = {(point.direction, point.method, point.bits): point for point in found}
+    width = max(len(title) for title in comparison.titles.values()) + 2
+    for direction in dict.fromkeys(point.direction for point in found):
+        lines += [f"{comparison.source.name}, {direction}, {definition.label}"]
+        lines += [" " * width + "".join(f"{f'{bits} bits':>18}" for bits in comparison.bits)]
+        for method, title in comparison.titles.items():
+            row = [at.get((direction, method, bits)) for bits in comparison.bits]
+            lines.append(f"{title:<{width}}" + "".join(f"{_cell(point):>18}" for point in row))
+        chance = next(point.chance for point in found if point.direction == direction)
+        lines += [f"{'chance':<{width}}{chance:>18.3f}", ""]
+    seeds = "1 seed" if comparison.seeds == 1 else f"{comparison.seeds} seeds, mean ± standard deviation"
+    lines += [f"{seeds}. {definition.label}: {definition.words}", PROTOCOLS[protocol]]
+    return "\n".join([*lines, "Ties stand in database order."])
+
+
+def _cell(point: Point | None) -> str:
+    if point is None:
+        return "–"
+    return f"{point.mean:.3f}" + (f" ± {point.deviation:.3f}" if len(point.values) > 1 else "")
+
+
+def _name(cell: HashMethod) -> str:
+    return f"{cell.title}, {cell.bits} bits, seed {cell.seed}"

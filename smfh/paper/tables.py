@@ -1,0 +1,159 @@
+"""Tables 1 and 2, cell by cell: what the paper prints and what was measured."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from smfh.comparison import Grid, grid_of, points, run_comparison
+from smfh.comparison.running import OnCell
+from smfh.datasets import DATASETS
+from smfh.hashing import HashMethod
+from smfh.paper.plan import PARTS
+from smfh.paper.published import (
+    COLUMNS,
+    REASONS,
+    TASKS,
+    TIMES,
+    TOLERANCE,
+    published_score,
+    published_seconds,
+)
+from smfh.store import RunStore
+from smfh.types import InputError, Split
+
+Values = Mapping[tuple[str, str, str, int], tuple[float, ...]]  # by measure, direction, method and bits
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a table: what the paper prints and what was measured here."""
+
+    dataset: str
+    direction: str  # "" for training seconds
+    method: str
+    measure: str  # "map", "p_at_100" or "seconds"
+    bits: int
+    published: float | None  # None: the paper has no such cell
+    mean: float | None  # of the seeds; the median for seconds; None: not measured
+    std: float | None  # over seeds
+    seeds: int  # that were measured
+
+    @property
+    def difference(self) -> float | None:
+        return None if self.published is None or self.mean is None else self.mean - self.published
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether a score lies within the tolerance, seconds within a factor of two; None: unknown."""
+        if self.published is None or self.mean is None:
+            return None
+        if self.measure == "seconds":
+            return self.published / 2 <= self.mean <= self.published * 2
+        return abs(self.mean - self.published) <= TOLERANCE
+
+    @property
+    def reason(self) -> str:
+        """Why a score differs by more than the tolerance, as far as it is known."""
+        far = self.measure != "seconds" and self.agrees is False
+        return REASONS.get(self.method, "the reason is not known") if far else ""
+
+
+def measure_table(
+    dataset: str,
+    methods: Sequence[str],
+    seeds: int,
+    store: RunStore,
+    split: str | Split = "default",
+    on_run: OnCell = lambda method, trained: None,
+) -> list[Cell]:
+    """Train what the store has not of every method, length and seed; all cells beside the paper's."""
+    comparison = PARTS["table-1"].plan(dataset, methods, seeds)
+    grid = grid_of(comparison, *DATASETS[dataset]().load(split))
+    if problems := run_comparison(grid, store, on_run):
+        raise InputError([f"{_words(run)}: {why}" for run, several in problems.items() for why in several])
+    return table_cells(dataset, grid, store)
+
+
+def _words(method: HashMethod) -> str:
+    return f"{method.title}, {method.bits} bits, seed {method.seed}"
+
+
+def table_cells(dataset: str, grid: Grid, store: RunStore) -> list[Cell]:
+    """Every cell of both tables for the methods of this grid, from those of its runs that there are."""
+    return _cells(dataset, [method.name for method in grid.comparison.methods], _values(grid, store))
+
+
+def published_cells(dataset: str, methods: Sequence[str]) -> list[Cell]:
+    """The same cells before anything is measured."""
+    return _cells(dataset, methods, {})
+
+
+def _cells(dataset: str, methods: Sequence[str], values: Values) -> list[Cell]:
+    return [
+        cell
+        for method in methods
+        for cell in (*_scores(dataset, method, values), *_times(dataset, method, values))
+    ]
+
+
+def _values(grid: Grid, store: RunStore) -> Values:
+    """One value a seed; the database is the training set and ties stand in its order, as in the paper."""
+    directions = [(source, target) for source, target in (task.split("->") for task in TASKS)]
+    values = {
+        (measure, f"{point.source}->{point.target}", point.method.name, point.bits): point.values
+        for measure in dict.fromkeys(measure for measure, _ in COLUMNS)
+        for point in points(grid, store, measure, directions=directions)
+    }
+    seconds = {
+        ("seconds", "", point.method.name, point.bits): point.values
+        for point in points(grid, store, "training", directions=directions[:1])
+    }
+    return values | seconds
+
+
+def _scores(dataset: str, method: str, values: Values) -> Iterator[Cell]:
+    for direction in TASKS:
+        for measure, bits in COLUMNS:
+            printed = published_score(dataset, direction, method, measure, bits)
+            found = values.get((measure, direction, method, bits), ())
+            yield _cell(dataset, direction, method, measure, bits, printed, found)
+
+
+def _times(dataset: str, method: str, values: Values) -> Iterator[Cell]:
+    for bits in TIMES:
+        printed = published_seconds(dataset, method, bits)
+        found = values.get(("seconds", "", method, bits), ())
+        cell = _cell(dataset, "", method, "seconds", bits, printed, found)
+        # the first training of a program also loads its kernels, which would weigh on a mean
+        yield replace(cell, mean=float(np.median(found))) if found else cell
+
+
+def _cell(
+    dataset: str,
+    direction: str,
+    method: str,
+    measure: str,
+    bits: int,
+    published: float | None,
+    values: Sequence[float],
+) -> Cell:
+    mean, std = (float(np.mean(values)), float(np.std(values))) if values else (None, None)
+    return Cell(dataset, direction, method, measure, bits, published, mean, std, len(values))
+
+
+def as_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """Plain rows for JSON and CSV."""
+    return [asdict(cell) | {"difference": cell.difference, "reason": cell.reason} for cell in cells]
+
+
+def in_words(cells: Sequence[Cell]) -> str:
+    """How many cells of Table 1 agree; nothing where the paper has none of them."""
+    scores = [cell for cell in cells if cell.measure != "seconds"]
+    judged = [cell for cell in scores if cell.agrees is not None]
+    if judged:
+        close = sum(bool(cell.agrees) for cell in judged)
+        return f"{close} of {len(judged)} measured cells lie within {TOLERANCE:g} of the published number."
+    printed = sum(cell.published is not None for cell in scores)
+    return f"None of the {printed} published cells is measured yet." if printed else ""

@@ -1,0 +1,97 @@
+"""Tables for a paper: methods by code lengths, mean ± standard deviation over seeds."""
+
+from collections.abc import Sequence
+
+from smfh.comparison import Grid, Point, points
+from smfh.report.view import View, told_directions
+from smfh.store import RunStore
+
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "→": r"$\rightarrow$",
+    "±": r"$\pm$",
+    "≤": r"$\leq$",
+    "Σ": r"$\Sigma$",
+    "·": r"$\cdot$",
+    "α": r"$\alpha$",
+    "β": r"$\beta$",
+    "γ": r"$\gamma$",
+    "η": r"$\eta$",
+    "λ": r"$\lambda$",
+    "μ": r"$\mu$",
+}
+
+
+def latex_of(grid: Grid, store: RunStore, view: View) -> str:
+    """Booktabs tables: one of the chosen mAP for each direction, then one of training seconds."""
+    scores = [
+        _table(found, _caption(grid, found, view), lowest=False, decimals=3)
+        for direction in told_directions(grid, view)
+        if (found := points(grid, store, "map", view.metric, view.protocol, [direction]))
+    ]
+    times = points(grid, store, "training", view.metric, view.protocol, grid.directions[:1])
+    if times:
+        caption = f"Training seconds on {grid.comparison.source.card.title}{_over_seeds(times)}."
+        scores.append(_table(times, caption, lowest=True, decimals=2))
+    return "\n\n".join(["% \\usepackage{booktabs}", *scores]) + "\n"
+
+
+def escape(text: str) -> str:
+    """Text that LaTeX sets as it is."""
+    return "".join(SPECIAL.get(letter, letter) for letter in " ".join(text.split()))
+
+
+def _caption(grid: Grid, found: Sequence[Point], view: View) -> str:
+    where = "training set as database" if view.protocol == "training" else "held-out items as database"
+    return (
+        f"{view.metric.label} on {grid.comparison.source.card.title}, {found[0].direction}, {where}, "
+        f"{len(grid.split.queries):,} queries{_over_seeds(found)}; {view.metric.formula}."
+    )
+
+
+def _over_seeds(found: Sequence[Point]) -> str:
+    seeds = max(len(point.values) for point in found)
+    return f", mean ± standard deviation over {seeds} seeds" if seeds > 1 else ", one seed"
+
+
+def _table(found: Sequence[Point], caption: str, lowest: bool, decimals: int) -> str:
+    """The best of each column is bold; a cell that is not finished is a dash."""
+    lengths = sorted({point.bits for point in found})
+    cells = {(point.title, point.bits): point for point in found}
+    better = min if lowest else max
+    best = {bits: better((p for p in found if p.bits == bits), key=lambda p: p.mean) for bits in lengths}
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{escape(caption)}}}",
+        rf"\begin{{tabular}}{{l{'r' * len(lengths)}}}",
+        r"\toprule",
+        " & ".join(["Method", *(f"{bits} bits" for bits in lengths)]) + r" \\",
+        r"\midrule",
+    ]
+    for title in dict.fromkeys(point.title for point in found):
+        row = [cells.get((title, bits)) for bits in lengths]
+        written = [_cell(p, p is best[bits], decimals) for p, bits in zip(row, lengths, strict=True)]
+        lines.append(" & ".join([escape(title), *written]) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"])
+
+
+def _cell(point: Point | None, is_best: bool, decimals: int) -> str:
+    if point is None:
+        return "--"
+    mean = f"{point.mean:.{decimals}f}"
+    if is_best:
+        mean = rf"\mathbf{{{mean}}}"
+    spread = rf" \pm {point.deviation:.{decimals}f}" if len(point.values) > 1 else ""
+    return f"${mean}{spread}$"
