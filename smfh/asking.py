@@ -1,0 +1,279 @@
+"""One question to a trained hasher, and its answers.
+
+Words, a picture or an item of the data become a row of features of their modality, the row becomes a code,
+and the database is ordered by Hamming distance from it. A code of few classes leaves many items at the same
+distance; `likeness` then puts the likest first, or they stay in database order, as every score has them.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import sparse
+
+from smfh.evaluation import PROTOCOLS, searched
+from smfh.features.image import ImageEncoder
+from smfh.features.maps import FeatureMap, row_norms
+from smfh.features.text import TextEncoder, words
+from smfh.hamming import distances, unpack
+from smfh.hashing import FittedHasher
+from smfh.metrics import AP_DEFINITIONS, average_precision
+from smfh.types import (
+    EPS,
+    BoolArray,
+    DistanceCounts,
+    FloatArray,
+    InputError,
+    IntArray,
+    Matrix,
+    MultimodalDataset,
+    Split,
+    unknown,
+)
+
+Ties = Literal["likest", "database"]
+TIES: dict[str, str] = {
+    "likest": "Equal distances: first what is most like the items that such a query comes with in training.",
+    "database": "Equal distances: in database order, as every score counts them.",
+}
+MOST_CHARACTERS = 500
+MOST_BYTES = 10 * 2**20
+MOST_ANSWERS = 100
+MOST_TIED = 20_000  # items whose likeness is compared
+PARTNERS = 20  # training items that tell what a query comes with
+SAMPLE = 2_000  # training items that tell what is usual
+LOOK = FeatureMap(power=0.5, unit_rows=True)
+SCORE = AP_DEFINITIONS["found"]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked, as features of one modality, and the classes that an answer should have."""
+
+    source: str
+    features: Matrix  # (1, dimensions)
+    classes: BoolArray | None  # (classes,); None where nobody knows what is right
+    row: int | None = None  # of the data set, where an item asks
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The nearest items, nearest first, and how far the whole database lies."""
+
+    question: Question
+    target: str
+    protocol: str
+    code: BoolArray  # (bits,) of the question
+    rows: IntArray  # (answers,) of the data set
+    distances: IntArray  # (answers,)
+    codes: BoolArray  # (answers, bits)
+    relevance: BoolArray | None  # (answers,); None where nobody knows
+    counts: DistanceCounts  # of the one query; none relevant where nobody knows
+    average_precision: float | None  # ties in database order
+
+    @property
+    def nearest(self) -> int:
+        return int(self.distances[0])
+
+    def within(self, radius: int) -> int:
+        """How many items of the database lie at most so far."""
+        return int(self.counts.items[0, : radius + 1].sum())
+
+
+def takes_words(data: MultimodalDataset) -> list[str]:
+    """The modalities that can be asked with a sentence."""
+    return [name for name in data.modalities if isinstance(data.encoders.get(name), TextEncoder)]
+
+
+def takes_pictures(data: MultimodalDataset) -> list[str]:
+    """The modalities that can be asked with a picture file."""
+    return [name for name in data.modalities if isinstance(data.encoders.get(name), ImageEncoder)]
+
+
+def ask_words(data: MultimodalDataset, source: str, sentence: str) -> Question:
+    """A sentence as a question; right is an answer of a class that it names."""
+    encoder = data.encoders.get(source)
+    if not isinstance(encoder, TextEncoder):
+        raise _cannot_ask(f"Words cannot be asked in {source!r}", takes_words(data))
+    if len(sentence) > MOST_CHARACTERS:
+        raise InputError(
+            f"At most {MOST_CHARACTERS} characters can be asked; got {len(sentence):,}. Ask with fewer words."
+        )
+    if not words(spoken := spell_out(sentence)):
+        raise InputError("There is no word to search with; type at least one, of letters or digits.")
+    features = encoder.encode([spoken])
+    if features.sum() == 0:
+        raise InputError(
+            "None of these words is known from training, so they tell nothing; try other or simpler words."
+        )
+    return Question(source, features, named_classes(spoken, data.class_names))
+
+
+def ask_picture(data: MultimodalDataset, source: str, file: bytes, name: str = "picture") -> Question:
+    """A picture file as a question; nobody has said what it shows."""
+    encoder = data.encoders.get(source)
+    if not isinstance(encoder, ImageEncoder):
+        raise _cannot_ask(f"Pictures cannot be asked in {source!r}", takes_pictures(data))
+    if len(file) > MOST_BYTES:
+        raise InputError(
+            f"{name} has {len(file) / 2**20:,.1f} MB; at most {MOST_BYTES // 2**20} MB are read. "
+            "Save it smaller."
+        )
+    return Question(source, encoder.encode([file]), None)
+
+
+def ask_item(data: MultimodalDataset, source: str, row: int) -> Question:
+    """An item of the data as a question; right is what shares a label."""
+    if source not in data.modalities:
+        raise unknown("modality", source, data.modalities)
+    if not 0 <= row < len(data):
+        raise InputError(f"There are {len(data):,} items, 0 to {len(data) - 1:,}; got {row}.")
+    return Question(source, data.modalities[source][[row]], data.labels[row], row)
+
+
+def spell_out(sentence: str) -> str:
+    """Symbols as their Unicode names: 🐶 → dog face"""
+    said = (
+        f" {unicodedata.name(c, ' ').lower()} " if unicodedata.category(c) == "So" else c for c in sentence
+    )
+    return "".join(said)
+
+
+def unknown_words(data: MultimodalDataset, source: str, sentence: str) -> list[str]:
+    """The words of a sentence that can be asked which training never taught."""
+    encoder = data.encoders.get(source)
+    if not isinstance(encoder, TextEncoder) or len(sentence) > MOST_CHARACTERS:
+        return []
+    return encoder.unknown_words(spell_out(sentence))
+
+
+def near_words(data: MultimodalDataset, source: str, word: str) -> list[str]:
+    """Words of training that look like this one."""
+    encoder = data.encoders.get(source)
+    near = encoder.near_spellings(word) if isinstance(encoder, TextEncoder) else []
+    return [known for known in near if known != word]
+
+
+def replace_word(sentence: str, word: str, by: str) -> str:
+    """The sentence as it is read, with one of its words replaced."""
+    return " ".join(by if said == word else said for said in words(spell_out(sentence)))
+
+
+def named_classes(sentence: str, class_names: tuple[str, ...]) -> BoolArray | None:
+    """The classes that have a word of the sentence in their name, one or many of it; None for none."""
+    said = {_singular(word) for word in words(sentence)}
+    named = np.array([bool(said & {_singular(word) for word in words(name)}) for name in class_names])
+    return named if named.any() else None
+
+
+def _singular(word: str) -> str:
+    return word.removesuffix("s") if len(word) > 3 else word
+
+
+def _cannot_ask(what: str, modalities: list[str]) -> InputError:
+    instead = f"choose {' or '.join(modalities)}" if modalities else "this data set has only its own items"
+    return InputError(f"{what}: its features come from elsewhere; {instead}, or pick an item.")
+
+
+def answer(
+    hasher: FittedHasher,
+    data: MultimodalDataset,
+    split: Split,
+    question: Question,
+    target: str,
+    protocol: str = "training",
+    ties: Ties = "likest",
+    most: int = MOST_ANSWERS,
+) -> Answers:
+    """Order the `target` modality by distance from the question, and keep the first `most`."""
+    for kind, name, known in (
+        ("modality", question.source, hasher.functions),
+        ("modality", target, hasher.functions),
+        ("protocol", protocol, PROTOCOLS),
+        ("order of ties", ties, TIES),
+    ):
+        if name not in known:
+            raise unknown(kind, name, known)
+    code = hasher.functions[question.source].encode(question.features)
+    database, rows = searched(hasher, data, split, target, protocol)
+    d = distances(code, database)[0]
+    order: IntArray = np.argsort(d, kind="stable")
+    relevant: BoolArray | None = None if question.classes is None else data.labels[rows] @ question.classes
+    counts = _counts(d, relevant, hasher.bits)
+    score = None
+    if relevant is not None:
+        ranked = relevant[order[: SCORE.top]][None, :]
+        score = float(average_precision(ranked, counts.total_relevant, SCORE)[0])
+    if ties == "likest":
+        order = _likest_first(data, split, question, target, rows, d, order, most)
+    best = order[:most]
+    return Answers(
+        question=question,
+        target=target,
+        protocol=protocol,
+        code=unpack(code, hasher.bits)[0],
+        rows=rows[best],
+        distances=d[best].astype(np.int64),
+        codes=unpack(database[best], hasher.bits),
+        relevance=None if relevant is None else relevant[best],
+        counts=counts,
+        average_precision=score,
+    )
+
+
+def _counts(d: IntArray, relevant: BoolArray | None, bits: int) -> DistanceCounts:
+    items = np.bincount(d, minlength=bits + 1)
+    hits = np.zeros_like(items) if relevant is None else np.bincount(d[relevant], minlength=bits + 1)
+    return DistanceCounts(items[None, :], hits[None, :])
+
+
+def _likest_first(
+    data: MultimodalDataset,
+    split: Split,
+    question: Question,
+    target: str,
+    rows: IntArray,
+    d: IntArray,
+    order: IntArray,
+    most: int,
+) -> IntArray:
+    """The first places again, the likest first among equal distances."""
+    last = d[order[min(most, len(order)) - 1]]
+    tied = order[: min(int(np.count_nonzero(d <= last)), MOST_TIED)]
+    like = likeness(data, split, question, target, rows[tied])
+    return tied[np.lexsort((-like, d[tied]))]
+
+
+def likeness(
+    data: MultimodalDataset, split: Split, question: Question, target: str, rows: IntArray
+) -> FloatArray:
+    """z_i · Σ_j s_j (z_j − z̄): z are unit rows of √x in the target modality, z̄ their mean in training,
+    and j the training items whose source features are the likest, by cosine s_j, to those of the question.
+
+    Training pairs tell what such words come with; nothing but its target features is seen of an answer.
+    Measured with SMFH+ on validation parts of Emoji's training rows: the share of the first 12 that are of
+    the query's own subgroup, of which the labels know nothing, rises from .147 to .400 (text → image) and
+    from .123 to .281 (image → text).
+    """
+    partners, s = _partners(data, split, question)
+    X = data.modalities[target]
+    some = split.train[:: -(-len(split.train) // SAMPLE)]
+    usual = LOOK(X[some]).mean(axis=0)
+    expected = s @ (_dense(LOOK(X[partners])) - usual)
+    like: FloatArray = LOOK(X[rows]) @ expected
+    return like
+
+
+def _partners(data: MultimodalDataset, split: Split, question: Question) -> tuple[IntArray, FloatArray]:
+    """The training items that are most like the question in its own modality, and how much."""
+    X, q = data.modalities[question.source], _dense(question.features)[0]
+    # all rows, not the training rows: to pick them out would copy the whole matrix
+    cosine = (X @ q / np.maximum(row_norms(X) * np.linalg.norm(q), EPS))[split.train]
+    first = np.argsort(-cosine, kind="stable")[:PARTNERS]
+    first = first[cosine[first] > 0]
+    return split.train[first], cosine[first]
+
+
+def _dense(X: Matrix) -> FloatArray:
+    return X.toarray() if sparse.issparse(X) else np.asarray(X)

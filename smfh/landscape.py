@@ -1,0 +1,141 @@
+"""The database as a landscape of codes: a flat map of it, and the buckets of items that share a code."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smfh.hamming import distances, unpack
+from smfh.types import EPS, BoolArray, FloatArray, InputError, IntArray, Words, unknown
+
+KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "PCA": "the two directions in which the codes differ most",
+        "t-SNE": "codes that are near stay near; how far the others are tells little",
+    }
+)
+MOST_ITEMS = 2_000  # that are drawn
+MOST_CODES = 600  # that t-SNE lays out: it takes a few seconds for them
+PERPLEXITY, ITERATIONS = 30, 500
+GRAIN = 0.005  # between two items of one code, in shares of the map's width
+GOLDEN = np.pi * (3 - np.sqrt(5))  # turned by this angle, no two of them hide each other
+
+
+@dataclass(frozen=True, eq=False)
+class CodeMap:
+    """Some items of the database on a plane; the items of one code stand round the same place."""
+
+    kind: str
+    rows: IntArray  # of the data set, (items,)
+    places: FloatArray  # (items, 2)
+    codes: Words  # the different ones, (codes, words)
+    centres: FloatArray  # where they lie, (codes, 2)
+    items: int  # in the whole database
+
+    def place(self, code: Words) -> FloatArray:
+        """Amid the drawn codes that are nearest to it; (2,)."""
+        away = distances(code[None], self.codes)[0]
+        middle: FloatArray = self.centres[away == away.min()].mean(axis=0)
+        return middle
+
+    def find(self, rows: IntArray) -> IntArray:
+        """Which of the drawn items these rows are; those that are not drawn are left out."""
+        drawn = {int(row): position for position, row in enumerate(self.rows)}
+        return np.array([drawn[int(row)] for row in rows if int(row) in drawn], dtype=np.int64)
+
+
+def map_codes(codes: Words, rows: IntArray, bits: int, kind: str) -> CodeMap:
+    """Lay out the different codes, then put the items of each one round its place like sunflower seeds."""
+    if kind not in KINDS:
+        raise unknown("map", kind, KINDS)
+    if len(codes) != len(rows) or not len(codes):
+        raise InputError(
+            f"A map needs one item at least, and a row for each; got {len(codes)} codes and {len(rows)} rows."
+        )
+    chosen = _spread(len(codes), MOST_ITEMS)
+    different, which = np.unique(codes[chosen], axis=0, return_inverse=True)
+    if kind == "t-SNE" and len(different) > MOST_CODES:
+        kept = _spread(len(different), MOST_CODES)
+        chosen = chosen[np.isin(which, kept)]
+        different, which = np.unique(codes[chosen], axis=0, return_inverse=True)
+    counts = np.bincount(which)
+    centres = _layout(unpack(different, bits), counts, kind)
+    return CodeMap(kind, rows[chosen], centres[which] + seeds(which), different, centres, len(codes))
+
+
+def _spread(total: int, most: int) -> NDArray[np.int64]:
+    """All, or so many evenly spread ones."""
+    return np.linspace(0, total - 1, min(total, most)).astype(np.int64)
+
+
+def _layout(codes: BoolArray, counts: IntArray, kind: str) -> FloatArray:
+    """Places between −½ and ½ along the wider side; (codes, 2)."""
+    flat = principal_plane(codes, counts)
+    if kind == "t-SNE" and len(codes) > 3:
+        from sklearn.manifold import TSNE
+        from threadpoolctl import threadpool_limits
+
+        start = 1e-4 * flat / max(float(flat[:, 0].std()), EPS)
+        model = TSNE(
+            2,
+            perplexity=min(PERPLEXITY, (len(codes) - 1) / 3),
+            init=start.astype(np.float32),
+            max_iter=ITERATIONS,
+            random_state=0,
+        )
+        with threadpool_limits(1, user_api="openmp"):  # for so few, threads wait more than they work
+            flat = model.fit_transform(codes.astype(np.float32))
+    low, high = flat.min(axis=0), flat.max(axis=0)
+    scaled: FloatArray = (flat - (low + high) / 2) / max(float((high - low).max()), EPS)
+    return scaled
+
+
+def principal_plane(codes: BoolArray, counts: IntArray) -> FloatArray:
+    """X_c V: the centred codes, each as often as it occurs, on their two principal directions V."""
+    X = codes - (counts @ codes) / counts.sum()
+    _, V = np.linalg.eigh(X.T @ (X * counts[:, None]))
+    plane = np.zeros((len(codes), 2))
+    leading = V[:, ::-1][:, :2]
+    # the sign of a direction is arbitrary: let its largest part be positive, so that maps do not flip
+    leading = leading * np.sign(leading[np.abs(leading).argmax(axis=0), np.arange(leading.shape[1])])
+    plane[:, : leading.shape[1]] = X @ leading
+    return plane
+
+
+def seeds(which: IntArray) -> FloatArray:
+    """The k-th item of its code at angle k·golden and radius grain·√k from the middle."""
+    order = np.argsort(which, kind="stable")
+    sizes = np.bincount(which)
+    k = np.empty(len(which))
+    k[order] = np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    radius = GRAIN * np.sqrt(k)
+    return np.stack([radius * np.cos(GOLDEN * k), radius * np.sin(GOLDEN * k)], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Buckets:
+    """The items by their code, the fullest bucket first; of equal ones the one that comes first."""
+
+    sizes: IntArray  # (buckets,)
+    bucket: IntArray  # of each item, (items,)
+
+    @cached_property
+    def items(self) -> int:
+        return len(self.bucket)
+
+    def members(self, bucket: int) -> IntArray:
+        """The positions of a bucket's items in the database."""
+        return np.flatnonzero(self.bucket == bucket)
+
+
+def fill_buckets(codes: Words) -> Buckets:
+    """One bucket for each code that occurs."""
+    _, first, which = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+    sizes = np.bincount(which)
+    order = np.lexsort((first, -sizes))
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(len(order))
+    return Buckets(sizes[order], number[which])

@@ -1,0 +1,184 @@
+"""What each bit stands for: words, pictures and classes that switch it on.
+
+Words are told by the hash function, not by the basis U. U says what a bit helps to redraw, which has almost
+no influence on the codes of SMFH+, and with RBF anchors its rows are anchors, not words. A query is encoded
+by the hash function: so each word of the vocabulary is asked for alone, and what counts is by how much it
+lifts the margin of the bit above that of a middling word. So it is for every method and feature map.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from smfh.evaluation import searched
+from smfh.features.text import PIECE, Vocabulary
+from smfh.hamming import unpack
+from smfh.hashing import FittedHasher
+from smfh.plots.bits import bit_kinds, correlate
+from smfh.plots.counts import cross_counts
+from smfh.types import BoolArray, FloatArray, IntArray, Matrix, MultimodalDataset, Split
+
+WORDS, ITEMS, RELATIVES = 10, 12, 5  # that are kept of each bit
+SUMMARY = 3  # words or classes
+SAMPLE = 20_000  # items looked through for the strongest, and pairs for the agreement
+Named = tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class BitTopic:
+    """One bit by the model's own number, from 0, and what it is on for; the strongest come first."""
+
+    number: int
+    balance: float  # share of the database with the bit on
+    kind: str  # "live", "dead" or "twin"
+    classes: Named  # P(on | class) − P(on | others)
+    words: Mapping[str, Named]  # by modality with a vocabulary
+    rows: tuple[int, ...]  # training items, rows of the data set
+    agreement: float  # share of held-out pairs whose modalities agree on the bit
+    relatives: tuple[tuple[int, float], ...]  # other bits and their correlation
+
+    @property
+    def summary(self) -> str:
+        """A few words for what the bit stands for when it is on."""
+        told = next((words for words in self.words.values() if words), ())
+        named = told or tuple((name, contrast) for name, contrast in self.classes if contrast > 0)
+        if self.kind == "dead" or not named:
+            return f"bit {self.number}"
+        return ", ".join(name for name, _ in named[:SUMMARY])
+
+
+def topics(hasher: FittedHasher, data: MultimodalDataset, split: Split) -> tuple[BitTopic, ...]:
+    """What each bit stands for, in the order of the bits."""
+    target = shown_modality(hasher)
+    codes = database_bits(hasher, data, split)
+    contrast = class_contrast(codes, data.labels[split.train])
+    words = {name: strongest_words(hasher, data, split, name) for name in worded(hasher, data)}
+    rows = strongest_items(hasher, data, sample(split.train), target)
+    agreement = pair_agreement(hasher, data, sample(split.queries))
+    relatives = list(_relatives(correlate(codes[sample(np.arange(len(codes)))])))
+    balance, kinds = codes.mean(axis=0), bit_kinds(codes)
+    return tuple(
+        BitTopic(
+            number=k,
+            balance=float(balance[k]),
+            kind=str(kinds[k]),
+            classes=_ordered(data.class_names, contrast[:, k]),
+            words={name: strongest[k] for name, strongest in words.items()},
+            rows=tuple(rows[:, k].tolist()),
+            agreement=float(agreement[k]),
+            relatives=relatives[k],
+        )
+        for k in range(hasher.bits)
+    )
+
+
+def shown_modality(hasher: FittedHasher) -> str:
+    """The pictures where there are some: what a person looks at."""
+    return "image" if "image" in hasher.functions else hasher.modalities[0]
+
+
+def database_bits(hasher: FittedHasher, data: MultimodalDataset, split: Split) -> BoolArray:
+    """The bits of the training items by which pictures are found; (items, bits)."""
+    codes, _ = searched(hasher, data, split, shown_modality(hasher), "training")
+    return unpack(codes, hasher.bits)
+
+
+def class_contrast(codes: BoolArray, labels: BoolArray) -> FloatArray:
+    """P(on | class) − P(on | others), of each class and bit; 0 for a class of none or of all."""
+    sizes = labels.sum(axis=0)[:, None]
+    rest = len(labels) - sizes
+    on = cross_counts(labels, codes)
+    contrast: FloatArray = on / np.maximum(sizes, 1) - (codes.sum(axis=0) - on) / np.maximum(rest, 1)
+    return np.where((sizes > 0) & (rest > 0), contrast, 0)
+
+
+def worded(hasher: FittedHasher, data: MultimodalDataset) -> list[str]:
+    """The modalities whose vocabulary is known."""
+    return [name for name in hasher.modalities if vocabulary_of(data, name) is not None]
+
+
+def vocabulary_of(data: MultimodalDataset, modality: str) -> Vocabulary | None:
+    vocabulary: Vocabulary | None = getattr(data.encoders.get(modality), "vocabulary", None)
+    return vocabulary
+
+
+def strongest_words(
+    hasher: FittedHasher, data: MultimodalDataset, split: Split, modality: str
+) -> list[Named]:
+    """(margin of the word alone − median margin of all words) · ln(1 + min(n, N − n)), of each bit.
+
+    n of the N training items have the word. A word of two items may have any margin, and one that nearly all
+    have tells nothing: the logarithm keeps both back.
+    """
+    vocabulary = vocabulary_of(data, modality)
+    tokens = np.array(() if vocabulary is None else vocabulary.tokens, dtype=np.str_)
+    whole = ~np.strings.startswith(tokens, PIECE)
+    if not whole.any():
+        return [()] * hasher.bits
+    names = tokens[whole].tolist()
+    margins = hasher.functions[modality].margins(data.encoders[modality].encode(names))
+    strength = margins - np.median(margins, axis=0)
+    if (X := data.modalities[modality]).shape[1] == len(tokens):
+        having = item_counts(X, split.train)[whole]
+        strength *= np.log1p(np.minimum(having, len(split.train) - having))[:, None]
+    best = top_rows(strength, WORDS)
+    return [
+        tuple((names[i], float(strength[i, k])) for i in best[:, k] if strength[i, k] > 0)
+        for k in range(hasher.bits)
+    ]
+
+
+def item_counts(X: Matrix, rows: IntArray) -> IntArray:
+    """In how many items each column is not zero."""
+    chosen = X[rows]
+    if isinstance(chosen, sparse.csr_array):
+        return np.bincount(chosen.indices[chosen.data > 0], minlength=X.shape[1])
+    counts: IntArray = np.count_nonzero(chosen, axis=0)
+    return counts
+
+
+def strongest_items(
+    hasher: FittedHasher, data: MultimodalDataset, rows: IntArray, modality: str
+) -> NDArray[np.int64]:
+    """The rows with the largest margins of each bit; (ITEMS, bits)."""
+    margins = hasher.functions[modality].margins(data.modalities[modality][rows])
+    return rows[top_rows(margins, ITEMS)].astype(np.int64)
+
+
+def pair_agreement(hasher: FittedHasher, data: MultimodalDataset, rows: IntArray) -> FloatArray:
+    """How often two modalities of an item give the same bit: the mean over all pairs of modalities."""
+    bits = {name: f.margins(data.modalities[name][rows]) > 0 for name, f in hasher.functions.items()}
+    same = [np.mean(a == b, axis=0) for a, b in combinations(bits.values(), 2)]
+    agreement: FloatArray = np.mean(same, axis=0)
+    return agreement
+
+
+def sample(rows: IntArray, most: int = SAMPLE) -> IntArray:
+    """Every row, or so many evenly spread ones."""
+    if len(rows) <= most:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
+
+
+def top_rows(values: FloatArray, most: int) -> IntArray:
+    """The row numbers of the largest values of each column, the largest first; (most, columns)."""
+    most = min(most, len(values))
+    chosen = np.argpartition(-values, most - 1, axis=0)[:most]
+    order = np.argsort(-np.take_along_axis(values, chosen, axis=0), axis=0, kind="stable")
+    return np.take_along_axis(chosen, order, axis=0)
+
+
+def _ordered(names: Sequence[str], values: FloatArray) -> Named:
+    return tuple((names[k], float(values[k])) for k in np.argsort(-values, kind="stable"))
+
+
+def _relatives(correlation: FloatArray) -> Iterator[tuple[tuple[int, float], ...]]:
+    """The other bits of largest |ρ|; a dead bit has none."""
+    size = np.nan_to_num(np.abs(correlation))
+    np.fill_diagonal(size, 0)
+    for k, order in enumerate(np.argsort(-size, axis=1, kind="stable")[:, :RELATIVES]):
+        yield tuple((int(j), float(correlation[k, j])) for j in order if size[k, j] > 0)

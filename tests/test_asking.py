@@ -1,0 +1,290 @@
+"""Questions and their answers: words, pictures and items; hostile ones too."""
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from smfh.asking import (
+    MOST_BYTES,
+    MOST_CHARACTERS,
+    answer,
+    ask_item,
+    ask_picture,
+    ask_words,
+    likeness,
+    named_classes,
+    near_words,
+    replace_word,
+    spell_out,
+    takes_pictures,
+    takes_words,
+    unknown_words,
+)
+from smfh.datasets import Emoji
+from smfh.datasets.emoji import choose_rows
+from smfh.datasets.emoji_catalogue import EmojiItem, read_catalogue
+from smfh.evaluation import evaluate
+from smfh.features.text import fit_bag_of_words
+from smfh.hamming import distances, unpack
+from smfh.hashing import SMFHPlus
+from smfh.types import InputError, MultimodalDataset
+
+HOSTILE = (
+    "<script>alert('dog')</script>",
+    "**dog** [x](javascript:alert(1)) $\\frac{dog}{2}$ :material/home: `dog`",
+    "‮dog\u200f",
+    "كلب dog",
+    "dog\x00\ud800",
+    "dog\n" * 50,
+    "a" * 400 + " dog",
+)
+
+
+@pytest.fixture(scope="module")
+def taught(planted):
+    """The planted set with words: an item says its class, twice as often the more its text features weigh."""
+    data, split = planted
+    sentences = [f"{name} thing" for name in data.captions]
+    encoder = fit_bag_of_words(sentences)
+    text = encoder.encode(sentences)
+    return replace(data, modalities={**data.modalities, "text": text}, encoders={"text": encoder}), split
+
+
+@pytest.fixture(scope="module")
+def model(taught):
+    data, split = taught
+    return SMFHPlus(bits=16, iterations=5, anchors=40).fit(data.take(split.train))
+
+
+@pytest.fixture(scope="module")
+def emoji():
+    if missing := Emoji().missing():
+        pytest.skip(missing[0])
+    data, split = Emoji().load()
+    return data, split, SMFHPlus().fit(data.take(split.train))
+
+
+# The figures that the issue asks for. "Right" is read off Unicode's subgroup, of which training knows
+# nothing, since it has seen the nine groups alone.
+RIGHT = {
+    "vehicle": (9, lambda item: item.subgroup.startswith("transport-")),
+    "flag": (9, lambda item: item.group == "Flags"),
+    "heart": (9, lambda item: item.subgroup == "heart" or "heart" in item.name.split()),
+    "animal": (9, lambda item: item.subgroup.startswith("animal-")),
+    "food": (8, lambda item: item.subgroup.startswith("food-")),
+    "face": (8, lambda item: item.subgroup.startswith("face-") or item.subgroup.endswith("-face")),
+}
+
+
+@pytest.mark.parametrize("word", RIGHT)
+def test_one_word_finds_its_emoji(emoji, word):
+    data, split, hasher = emoji
+    least, is_right = RIGHT[word]
+    found = answer(hasher, data, split, ask_words(data, "text", word), "image")
+    items = emoji_items(data)
+    right = [is_right(items[row]) for row in found.rows[:12]]
+    assert sum(right) >= least
+    assert (
+        np.mean([is_right(items[row]) for row in split.train]) < 0.2
+    )  # by chance two or three of the twelve
+    assert set(found.rows.tolist()) <= set(split.train.tolist())
+
+
+def emoji_items(data: MultimodalDataset) -> list[EmojiItem]:
+    catalogue = read_catalogue()
+    items = [catalogue[row] for row in choose_rows(catalogue, Emoji().country_flags)]
+    assert [item.name for item in items] == list(data.captions)
+    return items
+
+
+@pytest.mark.parametrize("words", HOSTILE)
+def test_hostile_words_are_answered_like_the_word_in_them(emoji, words):
+    data, split, hasher = emoji
+    found = answer(hasher, data, split, ask_words(data, "text", words), "image")
+    assert len(found.rows) == 100
+    assert all(word not in ("<", ">", "$") for word in unknown_words(data, "text", words))
+
+
+@pytest.mark.parametrize(("words", "why"), [("", "no word"), (" \t\n", "no word"), ("<>!?", "no word")])
+def test_nothing_to_search_with_is_refused(emoji, words, why):
+    with pytest.raises(InputError, match=why):
+        ask_words(emoji[0], "text", words)
+
+
+def test_too_many_characters_are_refused_with_the_limit(emoji):
+    with pytest.raises(InputError, match=r"500 characters.*got 10,000"):
+        ask_words(emoji[0], "text", "a" * 10_000)
+    assert unknown_words(emoji[0], "text", "a" * 10_000) == []
+    ask_words(emoji[0], "text", "dog " * (MOST_CHARACTERS // 4))
+
+
+def test_words_that_nobody_taught_are_refused_and_told(emoji):
+    data = emoji[0]
+    with pytest.raises(InputError, match="known from training"):
+        ask_words(data, "text", "zzxqj")
+    assert unknown_words(data, "text", "a doggo vehicl") == ["doggo", "vehicl"]
+    assert "vehicle" in near_words(data, "text", "vehicl")
+    assert replace_word("A red Vehicl!", "vehicl", "vehicle") == "a red vehicle"
+
+
+def test_an_emoji_is_read_by_its_name(emoji):
+    data, split, hasher = emoji
+    assert spell_out("🐶!").split() == ["dog", "face", "!"]
+    typed, said = (
+        answer(hasher, data, split, ask_words(data, "text", words), "image") for words in ("🐶", "dog face")
+    )
+    np.testing.assert_array_equal(typed.rows, said.rows)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=80))
+def test_any_text_is_answered_or_refused(taught, model, text):
+    data, split = taught
+    try:
+        question = ask_words(data, "text", text)
+    except InputError:
+        return
+    assert len(answer(model, data, split, question, "image").rows) == 100
+
+
+def test_an_item_is_judged_as_the_scores_judge_it(taught, model):
+    data, split = taught
+    for protocol in ("training", "unseen"):
+        result = evaluate(model, data, split, "text", "image", protocol)
+        for place in (0, 3):
+            question = ask_item(data, "text", int(split.queries[place]))
+            found = answer(model, data, split, question, "image", protocol, "database", most=20)
+            assert found.average_precision == pytest.approx(result.average_precision[place])
+            np.testing.assert_array_equal(found.rows, result.ranking.indices[place, :20])
+            np.testing.assert_array_equal(found.relevance, result.ranking.relevance[place, :20])
+            np.testing.assert_array_equal(found.counts.items[0], result.ranking.counts.items[place])
+            np.testing.assert_array_equal(found.counts.relevant[0], result.ranking.counts.relevant[place])
+
+
+def test_the_likest_come_first_among_equal_distances_alone(taught, model):
+    data, split = taught
+    question = ask_item(data, "text", int(split.queries[0]))
+    found = answer(model, data, split, question, "image")
+    plain = answer(model, data, split, question, "image", ties="database")
+    np.testing.assert_array_equal(found.distances, plain.distances)
+    assert found.average_precision == plain.average_precision
+    like = likeness(data, split, question, "image", found.rows)
+    for distance in np.unique(found.distances)[:-1]:  # the last is cut off
+        here = like[found.distances == distance]
+        assert np.all(np.diff(here) <= 1e-5)
+        tied = found.distances == distance
+        assert set(found.rows[tied].tolist()) == set(plain.rows[tied].tolist())
+
+
+def test_likeness_is_what_its_equation_says(taught):
+    data, split = taught
+    question = ask_item(data, "image", int(split.queries[1]))
+    rows = split.train[:7]
+    unit = [X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12) for X in _parts(data)]
+    cosine = unit[0][split.train] @ unit[0][split.queries[1]]
+    nearest = np.argsort(-cosine, kind="stable")[:20]
+    z = unit[1]
+    expected = cosine[nearest] @ (z[split.train[nearest]] - z[split.train].mean(axis=0))
+    np.testing.assert_allclose(
+        likeness(data, split, question, "text", rows), z[rows] @ expected, rtol=1e-3, atol=1e-4
+    )
+
+
+def _parts(data: MultimodalDataset) -> tuple[np.ndarray, np.ndarray]:
+    return np.asarray(data.modalities["image"]), np.sqrt(data.modalities["text"].toarray())
+
+
+def test_codes_tell_the_distances(taught, model):
+    data, split = taught
+    found = answer(model, data, split, ask_item(data, "image", int(split.queries[2])), "text")
+    np.testing.assert_array_equal((found.codes != found.code).sum(axis=1), found.distances)
+    assert found.nearest == found.distances.min()
+    assert found.within(16) == len(split.train)
+    assert found.within(found.nearest) == found.counts.items[0, found.nearest] > 0
+    own = model.database_codes["text"]
+    code = model.functions["image"].encode(data.modalities["image"][[split.queries[2]]])
+    assert distances(code, own).min() == found.nearest
+    np.testing.assert_array_equal(unpack(code, 16)[0], found.code)
+
+
+def test_words_that_name_a_class_are_judged_and_others_are_not(emoji):
+    data, split, hasher = emoji
+    flags = answer(hasher, data, split, ask_words(data, "text", "flag"), "image")
+    assert flags.relevance is not None
+    assert flags.average_precision > 0.9
+    column = data.class_names.index("Flags")
+    np.testing.assert_array_equal(flags.relevance, data.labels[flags.rows, column])
+    vehicles = answer(hasher, data, split, ask_words(data, "text", "vehicle"), "image")
+    assert vehicles.relevance is None
+    assert vehicles.average_precision is None
+    assert vehicles.counts.relevant.sum() == 0
+
+
+def test_names_of_classes_are_found_in_one_and_many():
+    names = ("Flags", "Animals & Nature", "gas")
+    assert named_classes("a flag", names).tolist() == [True, False, False]
+    assert named_classes("ANIMAL flags", names).tolist() == [True, True, False]
+    assert named_classes("ga", names) is None  # too short to have an ending taken off
+
+
+def test_a_picture_finds_texts_like_the_item_it_shows(emoji):
+    data, split, hasher = emoji
+    assert takes_pictures(data) == ["image"]
+    assert takes_words(data) == ["text"]
+    flag = next(row for row in split.queries if data.captions[row].startswith("flag: "))
+    file = io.BytesIO()
+    Image.open(io.BytesIO(data.thumbnails[flag])).resize((300, 300)).save(file, "PNG")
+    found = answer(hasher, data, split, ask_picture(data, "image", file.getvalue()), "text")
+    assert found.relevance is None
+    assert np.mean([data.captions[row].startswith("flag") for row in found.rows[:12]]) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("file", "why"),
+    [
+        (b"", "empty"),
+        (b"<svg onload=alert(1)>", "not a picture"),
+        (b"\x89PNG\r\n\x1a\nshort", "truncated"),
+        (b"\0" * (MOST_BYTES + 1), "10 MB"),
+    ],
+)
+def test_a_file_that_is_no_picture_is_refused(emoji, file, why):
+    with pytest.raises(InputError, match=why):
+        ask_picture(emoji[0], "image", file)
+
+
+def test_what_cannot_be_asked_is_refused_with_what_can(planted, taught, model):
+    data, split = taught
+    with pytest.raises(InputError, match="choose text"):
+        ask_words(data, "image", "dog")
+    with pytest.raises(InputError, match="only its own items"):
+        ask_words(planted[0], "text", "dog")
+    with pytest.raises(InputError, match="only its own items"):
+        ask_picture(planted[0], "image", b"")
+    with pytest.raises(InputError, match="0 to 239; got 240"):
+        ask_item(data, "text", 240)
+    with pytest.raises(InputError, match="Unknown modality 'sound'"):
+        ask_item(data, "sound", 0)
+    question = ask_item(data, "text", 0)
+    with pytest.raises(InputError, match="Unknown modality 'sound'"):
+        answer(model, data, split, question, "sound")
+    with pytest.raises(InputError, match="Unknown protocol 'other'"):
+        answer(model, data, split, question, "image", "other")
+    with pytest.raises(InputError, match="Unknown order of ties 'other'"):
+        answer(model, data, split, question, "image", ties="other")
+
+
+def test_names_in_another_language_find_pictures():
+    if missing := Emoji().missing():
+        pytest.skip(missing[0])
+    data, split = Emoji(languages=("es",)).load()
+    hasher = SMFHPlus(iterations=10).fit(data.take(split.train))
+    found = answer(hasher, data, split, ask_words(data, "text (es)", "bandera"), "image")
+    assert takes_words(data) == ["text", "text (es)"]
+    flags = [data.captions[row].startswith("flag") for row in found.rows[:12]]
+    assert np.mean(flags) > 0.8
