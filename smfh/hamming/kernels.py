@@ -27,7 +27,7 @@ ONE, EVERY = np.uint64(1), ~np.uint64(0)
 
 
 @compiled
-def _distance(query: Words, database: Words, item: int) -> np.int64:
+def _distance(query: Words, database: Words, item: int | np.int64) -> np.int64:
     """d_i = Σ_w popcount(q_w ⊕ i_w)"""
     distance = np.uint64(0)
     for w in range(query.shape[0]):

@@ -6,7 +6,7 @@
 over U_t, Y ≥ 0 and W_t. Each iteration: U by a ratio step; m items drawn; Y by a ratio step in which only
 they carry the graph L; the columns of Y scaled to a maximum of 1; W in closed form.
 
-The paper gives β = 0.001 and prints 4β in its Y step (Eq. 16), where the gradient of β‖·‖² has 2β. Its step
+The paper gives β = 0.001 and prints 4β in its Y step (Eq. 17), where the gradient of β‖·‖² has 2β. Its step
 is therefore ours at β = 0.002, the default here: that is what reproduces its table.
 """
 

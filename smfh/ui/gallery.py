@@ -48,3 +48,13 @@ def shortened(text: str) -> str:
 def relevance_words(relevant: bool) -> str:
     """By shape and word, not by colour."""
     return "✓ same label" if relevant else "✗ other label"
+
+
+def draw_relevance(relevant: bool | None) -> None:
+    """By shape, word and colour; None where nobody knows."""
+    if relevant is None:
+        st.badge("not known", icon=":material/remove:", color="gray")
+    elif relevant:
+        st.badge("right", icon=":material/check:", color="green")
+    else:
+        st.badge("other", icon=":material/close:", color="orange")

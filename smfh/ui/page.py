@@ -1,14 +1,16 @@
 """What every page begins with, and how a visitor starts a run."""
 
+from dataclasses import replace
+
 import streamlit as st
 
-from smfh.jobs import Job
+from smfh.jobs import Job, JobKey
 from smfh.study import Trained
 from smfh.types import InputError
 from smfh.ui.session import Loaded, key_of, load, shown, start
 from smfh.ui.settings import Settings
 from smfh.ui.sidebar import draw_sidebar
-from smfh.ui.training import job_method
+from smfh.ui.training import draw_waiting, job_method
 
 
 def begin_page(title: str, subtitle: str) -> tuple[Settings, Loaded]:
@@ -29,6 +31,14 @@ def begin_page(title: str, subtitle: str) -> tuple[Settings, Loaded]:
         st.stop()
 
 
+def begin_run(title: str, subtitle: str) -> tuple[Settings, Job[Trained]]:
+    """The beginning of a page about a trained model: it ends here until there is one."""
+    settings, loaded = begin_page(title, subtitle)
+    job = draw_train(settings, loaded)
+    draw_waiting(job)
+    return settings, job
+
+
 def draw_train(settings: Settings, loaded: Loaded) -> Job[Trained]:
     """The Train button and the run to show: the visitor's last one, or a first one that starts by itself."""
     if shown() is None:
@@ -39,7 +49,9 @@ def draw_train(settings: Settings, loaded: Loaded) -> Job[Trained]:
     if job is None:
         st.button("Try again", key="train")
         st.stop()
-    is_current = job.key == key_of(settings, loaded) and job.state not in ("cancelled", "failed")
+    # a model that was loaded from a file is its visitor's own, whatever the data
+    same = replace(_key(job), owner="") == replace(key_of(settings, loaded), owner="")
+    is_current = same and job.state not in ("cancelled", "failed")
     method, split = settings.method, loaded[1]
     with st.container(horizontal=True, vertical_alignment="center", key="train_row"):
         st.button(
@@ -65,6 +77,11 @@ def _train(settings: Settings, loaded: Loaded) -> None:
         start(settings, loaded)
     except InputError as error:
         st.session_state["refused"] = error.problems
+
+
+def _key(job: Job[Trained]) -> JobKey:
+    key: JobKey = job.key  # type: ignore[assignment]
+    return key
 
 
 def describe(job: Job[Trained]) -> str:

@@ -8,10 +8,12 @@ from functools import partial
 
 import streamlit as st
 
+from smfh.comparison import kept_or_trained
 from smfh.datasets import DatasetSource, OnProgress
-from smfh.jobs import Job, JobKey, TrainingQueue, job_key
+from smfh.jobs import Job, JobKey, TrainingQueue, Work, job_key
 from smfh.study import Trained, train_and_search
 from smfh.types import MultimodalDataset, Split
+from smfh.ui.kept import run_store
 from smfh.ui.settings import Settings
 
 SHELVES = 6  # data sets kept in memory at once
@@ -82,11 +84,17 @@ def key_of(settings: Settings, loaded: Loaded) -> JobKey:
 
 
 def start(settings: Settings, loaded: Loaded) -> Job[Trained]:
-    """Train with these settings, or join whoever does, or find it done."""
-    work = partial(train_and_search, settings.method, *loaded)
-    job = queue().submit(key_of(settings, loaded), work, visitor())
+    """Train with these settings, or join whoever does, or find it done, now or long ago."""
+    job = queue().submit(key_of(settings, loaded), _work(settings, loaded), visitor())
     st.session_state["shown"], st.session_state["shown_data"] = job, loaded
     return job
+
+
+def _work(settings: Settings, loaded: Loaded) -> Work[Trained]:
+    """What is trained on public data is kept on disk; uploads leave nothing there."""
+    if settings.source.name == "own":
+        return partial(train_and_search, settings.method, *loaded)
+    return partial(kept_or_trained, run_store(), settings.source, settings.method, *loaded)
 
 
 def shown_data() -> Loaded:

@@ -11,6 +11,7 @@ from smfh.types import InputError, choices, parameters, read_value, unknown
 
 DATA, METHOD, HIDE = "data", "method", "hide"
 OPTION = "data."  # before the name of an option of the data set
+SHOW = "show."  # before what a page keeps in the link for itself
 ALWAYS = ("bits", "seed")  # in the link even where they are as usual
 
 
@@ -35,7 +36,7 @@ def read_link(query: Mapping[str, str]) -> tuple[Settings, list[str]]:
     """The settings that a link asks for; what is wrong in it falls back to the usual, with a note."""
     settings = default_settings()
     notes: list[str] = []
-    left = dict(query)
+    left = {key: text for key, text in query.items() if not key.startswith(SHOW)}
     if (name := left.pop(DATA, settings.source.name)) in DATASETS:
         settings = replace(settings, source=DATASETS[name]())
     else:

@@ -9,7 +9,7 @@ import streamlit as st
 from smfh.datasets import DATASETS
 from smfh.hashing import METHODS, make_method, preset
 from smfh.types import Choice, InputError, Parameter, choices, parameters
-from smfh.ui.settings import DATA, METHOD, OPTION, Settings, hideable, read_link, to_link, to_query
+from smfh.ui.settings import DATA, METHOD, OPTION, SHOW, Settings, hideable, read_link, to_link, to_query
 
 MAIN = ("bits", "graph_weight", "projection_weight", "graph_sample")
 BITS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024)
@@ -17,7 +17,12 @@ KEPT = "settings"
 CONTROL = "control_"
 PAGES = {  # Streamlit's own list would call the first page by its file
     "Explore": ("streamlit_app.py", ":material/image_search:"),
-    "Data": ("pages/2_Data.py", ":material/folder_open:"),
+    "Search": ("pages/2_Search.py", ":material/search:"),
+    "Bits": ("pages/3_Bits.py", ":material/grid_view:"),
+    "Compare": ("pages/4_Compare.py", ":material/stacked_line_chart:"),
+    "Runs": ("pages/5_Runs.py", ":material/history:"),
+    "Paper": ("pages/6_Paper.py", ":material/article:"),
+    "Data": ("pages/7_Data.py", ":material/folder_open:"),
 }
 
 
@@ -41,9 +46,15 @@ def draw_sidebar() -> Settings:
         _share(settings)
     if settings != st.session_state[KEPT]:
         st.session_state[KEPT], st.session_state["link_notes"] = settings, []
-    if settings.source.name != "own" and dict(st.query_params) != to_query(settings):
-        st.query_params.from_dict(to_query(settings))
+    _keep_link(settings)
     return settings
+
+
+def _keep_link(settings: Settings) -> None:
+    """Let the address bar say the settings, beside what the page itself keeps there."""
+    own = {key: text for key, text in st.query_params.items() if key.startswith(SHOW)}
+    if settings.source.name != "own" and dict(st.query_params) != to_query(settings) | own:
+        st.query_params.from_dict(to_query(settings) | own)
 
 
 def kept_settings() -> Settings:

@@ -5,13 +5,15 @@ from collections.abc import Callable
 import streamlit as st
 
 from smfh.hashing import HashMethod
-from smfh.jobs import Job
+from smfh.jobs import OVER, Job
 from smfh.plots import convergence
 from smfh.study import Trained
 from smfh.ui.charts import show_chart
 from smfh.ui.session import visitor
 
 TICK = 0.5  # seconds between two looks at a run; a page that is always being drawn misses clicks
+PATIENCE = 1.5  # seconds that a page waits for a run before it draws the rest: most are over by then
+GLANCE = 0.05  # seconds between two looks at the progress meanwhile
 MOVING = ("queued", "running")
 
 
@@ -21,11 +23,11 @@ def draw_run(job: Job[Trained], pinned: Job[Trained] | None) -> None:
     log = scale.toggle("Log scale", key="convergence_log")
     relative = size.toggle("Relative to the start", key="convergence_relative")
     before = pinned.result.hasher.trace if pinned is not None and pinned is not job else None
+    _draw_controls(job)
     moving = job.state in MOVING
 
     @st.fragment(run_every=TICK if moving else None)
     def live() -> None:
-        _draw_controls(job)
         draw_progress(job)
         trace = job.result.hasher.trace if job.state == "finished" else job.steps
         total = total_steps(job_method(job))
@@ -36,16 +38,50 @@ def draw_run(job: Job[Trained], pinned: Job[Trained] | None) -> None:
     live()
 
 
+def draw_waiting(job: Job[Trained]) -> None:
+    """Nothing for a finished run; else its progress, and the page ends here until it is over."""
+    _wait_a_moment(job)
+    if job.state == "finished":
+        return
+
+    @st.fragment(run_every=None if job.over else TICK)
+    def live() -> None:
+        draw_progress(job)
+        if job.state == "finished":
+            st.rerun()
+
+    live()
+    st.stop()
+
+
 def _draw_controls(job: Job[Trained]) -> None:
-    with st.container(horizontal=True, key="run_controls"):
-        if job.over:
-            return
-        if job.state == "paused":
+    """Outside of what redraws itself: a click in there can get lost while the page is drawn anew."""
+    place = st.empty()
+    if job.over:
+        return
+    is_paused = job.state == "paused"
+    with place.container(horizontal=True, key="run_controls"):
+        if is_paused:
             st.button("Resume", icon=":material/play_arrow:", on_click=job.resume)
         else:
             st.button("Pause", icon=":material/pause:", on_click=_steer, args=(job.pause,))
         st.button("Step", icon=":material/skip_next:", on_click=_steer, args=(job.step,))
         st.button("Cancel", icon=":material/close:", on_click=_steer, args=(job.cancel,))
+    _wait_a_moment(job)
+    if job.state in OVER:
+        place.empty()
+    elif (job.state == "paused") != is_paused:
+        st.rerun()
+
+
+def _wait_a_moment(job: Job[Trained]) -> None:
+    """A run that has just begun is often over before the page is drawn twice."""
+    place = st.empty()
+    while job.state == "running" and job.seconds < PATIENCE:
+        with place.container():
+            draw_progress(job)
+        job.wait("paused", timeout=GLANCE)
+    place.empty()
 
 
 def _steer(order: Callable[[str], bool]) -> None:

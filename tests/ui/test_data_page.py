@@ -23,7 +23,7 @@ PLAIN = ("text", "image", "multiselect", "selectbox", "plotly_chart")
 
 def open_page(tab: str = "", **query: str) -> AppTest:
     page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
-    page.switch_page("pages/2_Data.py")
+    page.switch_page("pages/7_Data.py")
     for key, value in query.items():
         page.query_params[key] = value
     if tab:
@@ -198,7 +198,7 @@ def test_runs_on_own_data_are_forgotten_with_it():
     assert job.wait(timeout=SECONDS)
     assert job.state == "finished"
     page.session_state["pinned"] = job
-    page.switch_page("pages/2_Data.py").run()
+    page.switch_page("pages/7_Data.py").run()
     page.button(key="own_forget").click().run()
     assert not [key for key in ("shown", "shown_data", "pinned") if key in page.session_state]
     assert not page.exception

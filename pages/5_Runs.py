@@ -1,0 +1,15 @@
+"""Runs: what was trained, when, with what, and how it scored."""
+
+import streamlit as st
+
+from smfh.ui.runs import draw_runs, open_wanted
+from smfh.ui.runs_load import draw_load
+from smfh.ui.sidebar import draw_sidebar
+
+st.set_page_config(page_title="Runs · SMFH Explorer", page_icon=":material/image_search:", layout="wide")
+open_wanted()
+settings = draw_sidebar()
+st.title("Runs")
+st.caption("What was trained, when, with what, and how it scored. Open one again, name it, take it along.")
+draw_runs()
+draw_load(settings)

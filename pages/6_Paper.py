@@ -1,0 +1,21 @@
+"""Paper: its tables and figures, published beside measured; what differs, and its errata."""
+
+import streamlit as st
+
+from smfh.ui.paper import TABS, begin_paper
+from smfh.ui.paper_figures import draw_figures
+from smfh.ui.paper_tables import draw_tables
+from smfh.ui.paper_words import draw_differences, draw_errata
+
+choice, loaded = begin_paper()
+tables, figures, differences, errata = st.tabs(TABS, key="paper_tab", on_change="rerun")
+if tables.open:
+    with tables:
+        draw_tables(choice, loaded)
+if figures.open:
+    with figures:
+        draw_figures(choice, loaded)
+with differences:
+    draw_differences()
+with errata:
+    draw_errata()

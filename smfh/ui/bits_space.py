@@ -1,0 +1,85 @@
+"""The space of codes: a map to brush, with a query and its answers on it."""
+
+import numpy as np
+import streamlit as st
+
+from smfh.landscape import KINDS, CodeMap, map_codes
+from smfh.plots import code_map
+from smfh.types import FloatArray, IntArray, MultimodalDataset
+from smfh.ui.bits import Model, about_item
+from smfh.ui.bits_asked import Marked, choose_query
+from smfh.ui.bits_pick import picked_numbers, show_pickable
+from smfh.ui.bits_radius import draw_buckets, draw_radius
+from smfh.ui.gallery import caption_of, draw_gallery, shortened
+
+MAP, KIND = "code_map", "map_kind"
+MARKED = 12  # answers
+MOST_PICTURES = 12
+
+
+@st.fragment
+def draw_space(model: Model) -> None:
+    """Map, brushed items, radius and buckets; drawn again alone, without the rest of the page."""
+    how, what = st.columns([1, 4], vertical_alignment="bottom")
+    kind = how.segmented_control("Map", list(KINDS), default="PCA", required=True, key=KIND) or "PCA"
+    with what:
+        marked = choose_query(model)
+    left, right = st.columns(2, gap="large")
+    with left:
+        rows = draw_map(model, kind, marked)
+    with right:
+        draw_brushed(model.data, rows)
+    draw_radius(model, marked)
+    draw_buckets(model)
+
+
+def draw_map(model: Model, kind: str, marked: Marked) -> list[int]:
+    """The map; the rows of the items that are brushed."""
+    flat, data = _map(model.key, kind, model), model.data
+    chart = code_map(
+        kind,
+        flat.places,
+        flat.rows,
+        first_class(data, flat.rows),
+        data.class_names,
+        [shortened(caption_of(data, int(row))) for row in flat.rows],
+        flat.items,
+        flat.place(marked.code),
+        flat.find(marked.rows[:MARKED]),
+    )
+    event = show_pickable(chart, MAP, ("box", "lasso", "points"))
+    st.caption(
+        f"{kind}: {KINDS[kind]}. Items of one code stand round one place. The star is the query, amid the "
+        f"codes nearest to it; rings are its first {MARKED} answers, where they are drawn."
+    )
+    return picked_numbers(event)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Laying out the codes: a few seconds …")
+def _map(key: str, kind: str, _model: Model) -> CodeMap:
+    return map_codes(_model.codes, _model.split.train, _model.hasher.bits, kind)
+
+
+def first_class(data: MultimodalDataset, rows: IntArray) -> IntArray:
+    """The first class that each item has, by which it is coloured."""
+    first: IntArray = data.labels[rows].argmax(axis=1)
+    return first
+
+
+def draw_brushed(data: MultimodalDataset, rows: list[int]) -> None:
+    """The brushed items, or how to brush."""
+    st.markdown("##### Brushed items")
+    if not rows:
+        st.info("Drag over the map, and the items under it appear here.", icon=":material/select_all:")
+        return
+    more = f", the first {MOST_PICTURES} of them here" if len(rows) > MOST_PICTURES else ""
+    st.text(f"{len(rows):,} {'item' if len(rows) == 1 else 'items'}{more}: {class_shares(data, rows)}")
+    shown = rows[:MOST_PICTURES]
+    draw_gallery(data, shown, [about_item(data, row) for row in shown], "brushed")
+
+
+def class_shares(data: MultimodalDataset, rows: list[int], most: int = 3) -> str:
+    """The commonest classes of some items and their shares."""
+    shares: FloatArray = data.labels[rows].mean(axis=0)
+    order = np.argsort(-shares, kind="stable")[:most]
+    return ", ".join(f"{shares[k]:.0%} {data.class_names[k]}" for k in order if shares[k] > 0)

@@ -1,0 +1,84 @@
+"""The Paper page: its beginning, and one section for each table and figure."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import streamlit as st
+
+from smfh.comparison import Grid, grid_of
+from smfh.datasets import DATASETS
+from smfh.paper import BENCHMARKS, CITATION, PARTS, STAND_IN, published_cells, runnable, table_cells
+from smfh.paper.tables import Cell
+from smfh.types import InputError
+from smfh.ui.kept import run_store
+from smfh.ui.paper_choice import Choice, choose
+from smfh.ui.paper_measure import draw_measured
+from smfh.ui.session import Loaded, load
+from smfh.ui.sidebar import draw_sidebar
+
+READING = "Reading what was measured before …"
+TABS = ("Tables", "Figures", "What differs", "Errata")
+
+
+def begin_paper() -> tuple[Choice, Loaded | None]:
+    """Title, choice and data; None where its files are not there, and what to do about it is said."""
+    st.set_page_config(page_title="Paper · SMFH Explorer", page_icon=":material/image_search:", layout="wide")
+    settings = draw_sidebar()
+    st.title("Paper")
+    st.caption(
+        f"{CITATION} Its tables and figures beside what is measured here, with the paper's own settings: "
+        "those on the left do not matter on this page."
+    )
+    choice = choose()
+    if not choice.methods:
+        st.info("Choose at least one method above.")
+        st.stop()
+    _say_what_is_shown(choice.dataset)
+    if missing := runnable(choice.dataset):
+        st.warning(
+            "Its files are not here, so only what the paper prints is shown:", icon=":material/folder_off:"
+        )
+        st.text("\n".join([*missing, "See the Data page for what each data set needs."]))
+        return choice, None
+    try:
+        return choice, load(replace(settings, source=DATASETS[choice.dataset]()))
+    except InputError as error:
+        st.error("The data cannot be used:")
+        st.text("\n".join(error.problems))
+        return choice, None
+
+
+def _say_what_is_shown(dataset: str) -> None:
+    if dataset == STAND_IN:
+        absent = [DATASETS[name].card.title for name in BENCHMARKS if runnable(name)]
+        why = f" {', '.join(absent)} need files that are not here." if absent else ""
+        st.info(
+            f"The paper has no {DATASETS[dataset].card.title}: its experiments are repeated on other "
+            f"data, and no published number stands beside these.{why}"
+        )
+
+
+def draw_part(name: str, choice: Choice, loaded: Loaded | None, draw: Callable[[Grid | None], None]) -> None:
+    """One table or figure with what it takes to measure it."""
+    part = PARTS[name]
+    with st.container(key=f"part_{name}"):
+        st.subheader(part.title, anchor=False)
+        st.caption(part.in_paper)
+        if loaded is None:
+            draw(None)
+            return
+        try:
+            grid = grid_of(part.plan(choice.dataset, choice.methods, choice.seeds), *loaded)
+        except InputError as error:
+            st.text("\n".join(error.problems))
+            return
+        draw_measured(part, grid, lambda: draw(grid))
+
+
+def cells_for(choice: Choice, loaded: Loaded | None) -> list[Cell]:
+    """Both tables from the store, whichever part their trainings were made for."""
+    if loaded is None:
+        return published_cells(choice.dataset, choice.methods)
+    plan = PARTS["table-1"].plan(choice.dataset, choice.methods, choice.seeds)
+    with st.spinner(READING):
+        return table_cells(choice.dataset, grid_of(plan, *loaded), run_store())

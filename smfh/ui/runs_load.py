@@ -1,0 +1,135 @@
+"""A saved model from a file: checked, matched with its data, searched, and shown in Explore."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import streamlit as st
+
+from smfh.datasets import DATASETS, DatasetSource
+from smfh.hashing import FittedHasher, load_hasher
+from smfh.jobs import JobKey, job_key
+from smfh.study import search_every_way
+from smfh.types import InputError, MultimodalDataset, Split
+from smfh.ui.kept import run_store
+from smfh.ui.runs import go_to_explore
+from smfh.ui.session import Loaded, load, queue, shelf, visitor
+from smfh.ui.settings import Settings
+from smfh.ui.sidebar import KEPT
+
+MEGABYTES = 200
+LOOKED_AT = "runs_looked_at"
+HOW = (
+    "A model that was downloaded here or written by `python -m smfh fit … --save model.npz`. Its data set "
+    "must be one that this app has. The file is checked, nothing in it is executed, and only you see it."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LookedAt:
+    """An upload that was read, so that a rerun need not do it again."""
+
+    upload: str  # Streamlit's name of it
+    digest: str
+    hasher: FittedHasher | None
+    problems: tuple[str, ...]
+
+
+def draw_load(settings: Settings) -> None:
+    """From a file to the shown run."""
+    st.subheader("Load a model", anchor=False)
+    st.caption(HOW)
+    upload = st.file_uploader("A model file (.npz)", "npz", key="runs_upload", max_upload_size=MEGABYTES)
+    if upload is None:
+        st.session_state.pop(LOOKED_AT, None)
+        return
+    looked_at: LookedAt | None = st.session_state.get(LOOKED_AT)
+    if looked_at is None or looked_at.upload != upload.file_id:
+        looked_at = st.session_state[LOOKED_AT] = look_at(upload.file_id, upload.getvalue(), upload.name)
+    try:
+        if looked_at.hasher is None:
+            raise InputError(looked_at.problems)
+        source, loaded = data_of(looked_at.hasher, settings)
+    except InputError as error:
+        st.error("This file cannot be used:")
+        for problem in error.problems:
+            st.text(f"✗ {problem[:400]}")
+        return
+    method = looked_at.hasher.method
+    st.text(f"{method.title} · {method.bits} bits · seed {method.seed} · trained on {source.card.title}")
+    if st.button("Show it in Explore", type="primary", icon=":material/open_in_new:", key="runs_show"):
+        show(looked_at.hasher, looked_at.digest, source, loaded)
+
+
+def look_at(upload: str, content: bytes, name: str) -> LookedAt:
+    """Read the file once; kept in this visit's state alone."""
+    digest = hashlib.sha256(content).hexdigest()
+    try:
+        return LookedAt(upload, digest, load_hasher(content, name[:80]), ())
+    except InputError as error:
+        return LookedAt(upload, digest, None, error.problems)
+
+
+def data_of(hasher: FittedHasher, settings: Settings) -> tuple[DatasetSource, Loaded]:
+    """The data set whose training items the model was trained on, or what to do to have it."""
+    for source in known_sources(hasher, settings):
+        data, split = load(Settings(source, settings.method))
+        if trained_on(data, split) == hasher.trained_on:
+            check_fits(hasher, data, split)
+            return source, (data, split)
+    raise InputError(
+        f"The model was trained on other items than {settings.source.card.title} as set on the left has, "
+        "and no kept run knows them. Choose there the data set and the options that it was trained with; "
+        "the file stays here."
+    )
+
+
+def known_sources(hasher: FittedHasher, settings: Settings) -> Iterator[DatasetSource]:
+    """Where its items may be, without loading what nobody asked for."""
+    runs = run_store().records()
+    kept = [run.source for run in runs if run.trained_on == hasher.trained_on]
+    in_memory = [source() for source in DATASETS.values() if shelf().peek(source()) is not None]
+    for source in dict.fromkeys([*kept, settings.source, *in_memory]):
+        if not source.missing():
+            yield source
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _trained_on(fingerprint: str, split: str, _data: MultimodalDataset, _split: Split) -> str:
+    return _data.take(_split.train).fingerprint
+
+
+def trained_on(data: MultimodalDataset, split: Split) -> str:
+    """The fingerprint that a model trained on this split bears; hashed once."""
+    rows = hashlib.sha256(split.train.astype("<i8").tobytes()).hexdigest()
+    return _trained_on(data.fingerprint, rows, data, split)
+
+
+def check_fits(hasher: FittedHasher, data: MultimodalDataset, split: Split) -> None:
+    """A file may claim any data; here all that a search relies on is looked at."""
+    problems = [
+        f"The model encodes {name[:40]!r} of {function.dimensions} dimensions; {data.name} has no such thing."
+        for name, function in hasher.functions.items()
+        if name not in data.modalities or data.modalities[name].shape[1] != function.dimensions
+    ]
+    problems += [
+        f"The model holds {len(codes):,} codes; {data.name} has {len(split.train):,} training items."
+        for codes in hasher.database_codes.values()
+        if len(codes) != len(split.train)
+    ]
+    if problems:
+        raise InputError(list(dict.fromkeys(problems)))
+
+
+def show(hasher: FittedHasher, digest: str, source: DatasetSource, loaded: Loaded) -> None:
+    """Search with it as the visitor's own run: nobody else may be shown what a file claims."""
+    public = job_key(loaded[0], hasher.method, "", loaded[1])
+    key = JobKey(f"{visitor()} {digest}", public.data, public.split, public.method)
+    try:
+        job = queue().submit(key, lambda on_step: search_every_way(hasher, *loaded), visitor())
+    except InputError as error:
+        st.error("It cannot be searched now:")
+        st.text("\n".join(error.problems))
+        return
+    st.session_state["shown"], st.session_state["shown_data"] = job, loaded
+    go_to_explore(Settings(source, hasher.method, st.session_state[KEPT].hidden))

@@ -1,0 +1,84 @@
+"""Paper as a person reads it: published numbers at once, a part measured, figures, errata."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from smfh.paper import ERRATA, STAND_IN, runnable
+from smfh.store import RunStore
+
+DATA = STAND_IN if runnable("wiki") else "wiki"
+LINK = f"Paper?data=planted&show.paper.data={DATA}&show.paper.methods=smfh&show.paper.seeds=1"
+
+
+@pytest.fixture
+def nothing_measured(cache_folder: None) -> None:
+    """What an earlier run of the tests has kept would leave nothing to measure."""
+    store = RunStore()
+    for record in store.records():
+        if (record.dataset, record.method.name) == (DATA, "smfh"):
+            store.delete(record.id)
+
+
+def until_still(page: Page) -> None:
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
+
+
+def open_tab(page: Page, name: str) -> None:
+    until_still(page)
+    page.get_by_role("tab", name=name).click()
+    expect(page.get_by_role("tab", name=name, selected=True)).to_be_visible()
+    until_still(page)
+
+
+def test_published_numbers_are_on_the_screen_whether_the_files_are_there_or_not(page: Page, app: str):
+    page.goto(f"{app}/Paper?data=planted&show.paper.data=nus-wide")
+    expect(page.get_by_role("table").first).to_contain_text("0.663", timeout=60_000)
+    if runnable("nus-wide"):
+        expect(page.get_by_text("Its files are not here")).to_be_visible()
+
+
+@pytest.mark.usefixtures("nothing_measured")
+def test_a_part_is_measured_and_its_numbers_appear(page: Page, app: str):
+    page.goto(f"{app}/{LINK}")
+    first = page.get_by_role("table").first
+    expect(first).to_be_visible(timeout=60_000)
+    if DATA == "wiki":
+        expect(first).to_contain_text("0.604")
+    expect(first).to_contain_text("–")
+    expect(page.get_by_text(re.compile("^3 trainings,")).first).to_be_visible()
+    until_still(page)
+    page.get_by_role("button", name="Measure").first.click()
+    expect(page.get_by_text("All 3 trainings are there")).to_be_visible(timeout=90_000)
+    expect(first).not_to_contain_text("–")
+    expect(first).to_contain_text(re.compile(r"0\.\d{3}"))
+    expect(page.get_by_text("All 2 trainings are there")).to_be_visible()  # Table 2 shares them
+    expect(page).to_have_url(re.compile(rf"show\.paper\.data={DATA}"))
+
+    open_tab(page, "Figures")
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    row = page.locator(".st-key-part_figure-4a")
+    row.get_by_role("button", name="Measure").click()
+    expect(row.get_by_text(re.compile("of 10 trainings"))).to_be_visible()
+    until_still(page)
+    row.get_by_role("button", name="Cancel").click()
+    expect(row.get_by_text("Cancelled. What was finished is kept")).to_be_visible()
+    expect(row.get_by_role("button", name="Measure")).to_be_enabled()
+
+    open_tab(page, "Errata")
+    expect(page.get_by_text(ERRATA[0].where, exact=True)).to_be_visible()
+    formulas = page.locator(".katex")
+    expect(formulas.first).to_be_visible()
+    assert formulas.count() >= 2 * len(ERRATA)
+    assert page.locator(".katex-error").count() == 0
+
+
+def test_it_fits_a_phone(app: str, browser):
+    phone = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
+    phone.goto(f"{app}/{LINK}")
+    expect(phone.get_by_role("table").first).to_be_visible(timeout=60_000)
+    open_tab(phone, "Errata")
+    width = phone.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
+    assert width <= 390
+    phone.context.close()

@@ -1,0 +1,173 @@
+"""The Paper page in AppTest: every data set, each run twice; numbers as the command gives them."""
+
+import json
+import time
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from smfh.__main__ import main
+from smfh.datasets import DATASETS
+from smfh.hashing import METHODS
+from smfh.paper import BENCHMARKS, COLUMNS, ERRATA, STAND_IN, TASKS, runnable
+from smfh.ui import kept, paper, paper_choice
+from smfh.ui.paper_choice import Choice, read_choice
+from smfh.ui.paper_measure import duration
+
+SECONDS = 90
+
+
+@pytest.fixture
+def own_runs(tmp_path, monkeypatch):
+    """A folder of runs that nobody else has written to."""
+    monkeypatch.setenv("SMFH_RUNS_GB", "1")
+    monkeypatch.setattr("smfh.store.folder.cache_folder", lambda: tmp_path)
+    for shared in (kept.run_store, kept.comparisons):
+        shared.clear()
+    yield tmp_path
+    for shared in (kept.run_store, kept.comparisons):
+        shared.clear()
+
+
+@pytest.fixture
+def planted_stands_in(monkeypatch):
+    """The smallest set in place of Emoji, which takes its time to be drawn."""
+    for module in (paper, paper_choice):
+        monkeypatch.setattr(module, "STAND_IN", "planted")
+
+
+def open_page(tab: str = "Tables", **query: str) -> AppTest:
+    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
+    page.switch_page("pages/6_Paper.py")
+    page.query_params["data"] = "planted"
+    for key, value in query.items():
+        page.query_params[f"show.paper.{key}"] = value
+    page.session_state["paper_tab"] = tab
+    return page.run()
+
+
+def until_there(page: AppTest, part: str) -> AppTest:
+    """Look again as the page does by itself, until all trainings of the part are there."""
+    end = time.monotonic() + SECONDS
+    while f"measure_{part}" in [button.key for button in page.button] or page.get("progress"):
+        assert time.monotonic() < end
+        page.run()
+    assert not page.exception
+    return page
+
+
+def words(page: AppTest) -> str:
+    shown = [*page.text, *page.markdown, *page.caption, *page.info, *page.warning]
+    return "\n".join(element.value for element in shown)
+
+
+def shown_cells(page: AppTest) -> list[str]:
+    """Every cell of Table 1, task by task, method by method."""
+    return [text for table in page.table[: len(TASKS)] for row in table.value.to_numpy() for text in row]
+
+
+@pytest.mark.parametrize("dataset", BENCHMARKS)
+def test_published_numbers_are_there_at_once_with_or_without_the_files(dataset, own_runs):
+    page = open_page(data=dataset).run()
+    assert not page.exception
+    assert all(line in words(page) for line in runnable(dataset))
+    printed = "0.604" if dataset == "wiki" else "0.546" if dataset == "nus-wide" else "350.73"
+    assert any(printed in text for table in page.table for text in table.value.to_numpy().ravel())
+    has_button = "measure_table-1" in [button.key for button in page.button]
+    assert has_button == (not runnable(dataset))
+    page.session_state["paper_tab"] = "Figures"
+    page.run()
+    assert not page.exception
+    assert bool(page.get("plotly_chart")) == (not runnable(dataset))
+
+
+def test_data_that_the_paper_has_not_is_said_to_be_such(own_runs, planted_stands_in):
+    page = open_page(data="planted")
+    assert "The paper has no" in page.info[0].value
+    assert "time not known yet" in words(page)
+
+
+def test_what_is_measured_appears_and_is_what_the_command_prints(own_runs, planted_stands_in, capsys):
+    page = open_page(data="planted", methods="cvh,smh", seeds="2")
+    assert "12 trainings, time not known yet" in words(page)
+    assert set(shown_cells(page)) == {"–"}
+    page.button(key="measure_table-1").click().run()
+    until_there(page, "table-1")
+    order = ["paper", "--datasets", "planted", "--methods", "smh", "cvh", "--seeds", "2", "--json"]
+    assert main(order) == 0
+    kept_rows = json.loads(capsys.readouterr().out)
+    assert main([*order, "--fresh"]) == 0
+    fresh_rows = json.loads(capsys.readouterr().out)
+    for rows in (kept_rows, fresh_rows):
+        expected = [
+            f"**{row['mean']:.3f}**\u00a0±\u00a0{row['std']:.3f}"
+            for direction in TASKS
+            for row in rows
+            if row["direction"] == direction
+        ]
+        assert shown_cells(page) == expected
+    seconds = [f"**{row['mean']:,.2f}\u00a0s**" for row in kept_rows if row["measure"] == "seconds"]
+    assert [text for row in page.table[2].value.to_numpy() for text in row] == seconds
+    assert "measure_table-2" not in [button.key for button in page.button]  # its trainings are the same
+    page.session_state["paper_tab"] = "Figures"
+    page.run()
+    assert "4 trainings (12 more are there), about" in words(page)
+
+
+def test_wiki_stands_beside_the_paper(wiki_folder, own_runs, capsys):
+    page = open_page(data="wiki", methods="cvh", seeds="1")
+    page.button(key="measure_table-1").click().run()
+    until_there(page, "table-1")
+    assert main(["paper", "--datasets", "wiki", "--methods", "cvh", "--seeds", "1", "--json"]) == 0
+    rows = [row for row in json.loads(capsys.readouterr().out) if row["measure"] != "seconds"]
+    cells = shown_cells(page)
+    assert len(cells) == len(rows) == len(TASKS) * len(COLUMNS)
+    for text, row in zip(cells, rows, strict=True):
+        printed, measured, difference = text.split("  \n")
+        assert (printed, measured) == (f"{row['published']:.3f}", f"**{row['mean']:.3f}**")
+        sign = "≈" if abs(row["difference"]) <= 0.03 else "▲" if row["difference"] > 0 else "▼"
+        assert difference == f"{sign}\u00a0{row['difference']:+.3f}".replace("-", "−")
+    assert "of 10 measured cells lie within 0.03" in words(page)
+
+
+def test_the_choice_is_in_the_link_and_survives_another_page(own_runs, planted_stands_in):
+    page = open_page(data="planted", methods="cvh", seeds="3")
+    page.multiselect(key="paper_methods").set_value(["cvh", "smfh"]).run()
+    assert page.query_params["show.paper.methods"] in ("smfh,cvh", ["smfh,cvh"])
+    page.switch_page("pages/7_Data.py").run()
+    page.switch_page("pages/6_Paper.py").run()
+    assert page.multiselect(key="paper_methods").value == ["smfh", "cvh"]
+    assert "18 trainings" in words(page)
+    page.multiselect(key="paper_methods").set_value([]).run()
+    assert "Choose at least one method" in page.info[-1].value
+
+
+def test_a_wrong_link_falls_back_to_the_usual():
+    usual = read_choice({})
+    assert usual.methods == tuple(METHODS)
+    assert usual.seeds == 5
+    assert usual.dataset in (*BENCHMARKS, STAND_IN)
+    wrong = {"show.paper.data": "<b>", "show.paper.methods": "md5,,", "show.paper.seeds": "99"}
+    assert read_choice(wrong) == usual
+    asked = {"show.paper.data": "nus-wide", "show.paper.methods": "smh,md5", "show.paper.seeds": "1"}
+    assert read_choice(asked) == Choice("nus-wide", ("smh",), 1)
+
+
+def test_every_erratum_is_shown_with_both_formulas(own_runs, planted_stands_in):
+    page = open_page("Errata", data="planted")
+    formulas = [element.value for element in page.latex]
+    assert len(formulas) == 2 * len(ERRATA)
+    for erratum in ERRATA:
+        assert any(erratum.right in formula for formula in formulas)
+        assert erratum.why in words(page)
+
+
+def test_a_stand_in_is_chosen_only_where_no_benchmark_is_ready(monkeypatch):
+    monkeypatch.delenv("SMFH_DATA", raising=False)
+    assert read_choice({}).dataset == STAND_IN
+    assert not DATASETS[STAND_IN]().missing()
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.2, "1 s"), (47.4, "47 s"), (119, "119 s"), (170, "3 min")])
+def test_a_duration_is_told_roughly(seconds, text):
+    assert duration(seconds) == text

@@ -1,0 +1,200 @@
+"""Runs in AppTest: the table, its filters, renaming, deleting, opening, and models from files."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from smfh.comparison import Comparison, grid_of, run_comparison
+from smfh.datasets import DATASETS
+from smfh.datasets.planted import Planted
+from smfh.files import write_npz
+from smfh.hashing import CVH, SMFHPlus, save_hasher
+from smfh.store import RunStore
+from smfh.ui.kept import run_store
+from smfh.ui.runs_table import matching, row_of, usual_directions
+
+SECONDS = 90
+SOURCE = Planted(items=60)
+QUICK = SMFHPlus(iterations=2, rounds=1, anchors=20)
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A folder of its own, with four runs; the page finds it as it finds the usual one."""
+    monkeypatch.setenv("SMFH_CACHE", str(tmp_path))
+    run_store.clear()
+    kept = RunStore()
+    grid = grid_of(Comparison(SOURCE, (QUICK, CVH()), (4, 8), 1), *SOURCE.load())
+    run_comparison(grid, kept)
+    yield kept
+    run_store.clear()
+
+
+def open_page(**query: str) -> AppTest:
+    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
+    page.switch_page("pages/5_Runs.py")
+    for key, value in query.items():
+        page.query_params[key] = value
+    page.run()
+    assert not page.exception
+    return page
+
+
+def texts(page: AppTest) -> str:
+    return "\n".join(element.value for element in page.text)
+
+
+def test_without_runs_it_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setenv("SMFH_CACHE", str(tmp_path))
+    run_store.clear()
+    page = open_page(data="planted")
+    assert "Nothing is kept yet" in page.info[0].value
+    assert not page.run().exception
+    run_store.clear()
+
+
+def test_every_run_is_in_the_table_and_a_second_look_is_the_same(store):
+    page = open_page(data="planted")
+    for _ in range(2):
+        table = page.dataframe[0].value
+        assert len(table) == 4
+        assert set(table["bits"]) == {4, 8}
+        assert set(table["method"]) == {"SMFH+", "CVH"}
+        assert table["data"][0] == "Planted · items 60"
+        assert {"text → image", "image → text", "seconds"} <= set(table.columns)
+        assert "4 of 4 runs" in page.caption[1].value
+        page.run()
+        assert not page.exception
+
+
+def test_search_and_filters_narrow_the_table(store):
+    page = open_page(data="planted")
+    page.text_input(key="runs_words").set_value("cvh 8 bits").run()
+    assert page.dataframe[0].value["method"].tolist() == ["CVH"]
+    page.text_input(key="runs_words").set_value("").run()
+    page.multiselect(key="runs_method").set_value(["smfh-plus"]).run()
+    assert set(page.dataframe[0].value["method"]) == {"SMFH+"}
+    page.text_input(key="runs_words").set_value("no such thing").run()
+    assert not page.dataframe
+    assert "No run fits" in page.info[0].value
+
+
+def chosen(page: AppTest, store: RunStore, method: str, bits: int) -> AppTest:
+    run = next(r for r in store.records() if (r.method.name, r.method.bits) == (method, bits))
+    page.selectbox(key="runs_chosen").set_value(run.id).run()
+    assert not page.exception
+    return page
+
+
+def test_a_run_is_renamed_and_found_by_its_new_name(store):
+    page = chosen(open_page(data="planted"), store, "cvh", 4)
+    (run,) = (r for r in store.records() if (r.method.name, r.method.bits) == ("cvh", 4))
+    page.text_input(key=f"runs_title_{run.id}").set_value("*my* <b>baseline</b>")
+    page.button(key="runs_rename").click().run()
+    assert not page.exception
+    assert store.get(run.id).record.title == "*my* <b>baseline</b>"
+    page.text_input(key="runs_words").set_value("baseline").run()
+    assert page.dataframe[0].value["title"].tolist() == ["*my* <b>baseline</b>"]
+    assert not any("<b>" in element.value for element in page.markdown)
+
+
+def test_a_run_is_deleted_after_a_second_word(store):
+    page = chosen(open_page(data="planted"), store, "cvh", 4)
+    assert len(store.records()) == 4
+    page.button(key="runs_delete").click().run()
+    assert not page.exception
+    assert len(store.records()) == 3
+    assert len(page.dataframe[0].value) == 3
+    assert page.selectbox(key="runs_chosen").value is None
+
+
+def test_damaged_files_are_told_and_can_be_deleted(store):
+    run = store.records()[0]
+    (store.folder / f"{run.id}.npz").write_bytes(b"PK\x03\x04 half a file")
+    page = open_page(data="planted")
+    assert len(page.dataframe[0].value) == 3
+    assert run.id[:12] in texts(page)
+    page.button(key="runs_sweep").click().run()
+    assert not page.exception
+    assert store.listing().damaged == ()
+
+
+def test_a_run_opens_in_explore_with_its_settings(store):
+    page = chosen(open_page(data="emoji"), store, "smfh-plus", 8)
+    page.button(key="runs_open_button").click().run()
+    assert not page.exception
+    settings = page.session_state["settings"]
+    assert settings.source == SOURCE
+    assert settings.method == replace(QUICK, bits=8)
+    assert page.session_state["shown"].key.method == settings.method
+    assert page.session_state["shown"].wait(timeout=SECONDS)
+    assert page.session_state["shown"].state == "finished"
+
+
+@pytest.fixture
+def model(tmp_path):
+    data, split = SOURCE.load()
+    path = tmp_path / "model.npz"
+    save_hasher(replace(QUICK, bits=8, seed=5).fit(data.take(split.train)), path)
+    return path
+
+
+def drop(page: AppTest, path) -> AppTest:
+    page.file_uploader(key="runs_upload").upload(
+        path.name, path.read_bytes(), "application/octet-stream"
+    ).run()
+    assert not page.exception
+    return page
+
+
+def test_a_model_of_known_data_becomes_the_shown_run_of_this_visitor_alone(store, model):
+    page = drop(open_page(data="planted"), model)
+    assert "SMFH+ · 8 bits · seed 5 · trained on Planted" in texts(page)
+    page.button(key="runs_show").click().run()
+    assert not page.exception
+    job = page.session_state["shown"]
+    assert job.wait(timeout=SECONDS)
+    assert job.key.owner
+    assert job.key.owner != page.session_state["visitor"]
+    assert page.session_state["settings"].source == SOURCE
+    assert job.result.results["text", "image", "training"].scores.queries == 15
+    assert len(store.records()) == 4  # what a file claims is not kept
+
+
+def test_a_model_of_other_data_is_refused_in_words(store, tmp_path):
+    other = Planted(items=60, data_seed=9)
+    data, split = other.load()
+    path = tmp_path / "other.npz"
+    save_hasher(CVH(bits=4).fit(data.take(split.train)), path)
+    page = drop(open_page(data="planted"), path)
+    assert "trained on other items than Planted" in texts(page)
+    assert "runs_show" not in [button.key for button in page.button]
+
+
+def test_foreign_and_damaged_files_are_refused_in_words(store, model, tmp_path):
+    foreign = tmp_path / "foreign.npz"
+    write_npz(foreign, {"x": np.arange(3)})
+    page = drop(open_page(data="planted"), foreign)
+    assert "not a model that this program saved" in texts(page)
+    cut = tmp_path / "cut.npz"
+    cut.write_bytes(model.read_bytes()[:-60])
+    page = drop(open_page(data="planted"), cut)
+    assert "truncated" in texts(page)
+
+
+def test_words_are_sought_in_all_that_describes_a_run(store):
+    runs = store.records()
+    assert len(matching(runs, "PLANTED smfh+")) == 2
+    assert len(matching(runs, "items 60", methods=["cvh"])) == 2
+    assert matching(runs, "", data=["wiki"]) == []
+    assert usual_directions(runs) == runs[0].directions
+    assert row_of(runs[0], [("smell", "touch")])["smell → touch"] is None
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_it_opens_whatever_data_is_set(store, name):
+    page = open_page(data=name)
+    assert page.dataframe
+    assert not page.run().exception

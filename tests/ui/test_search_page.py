@@ -1,0 +1,261 @@
+"""Search in AppTest: every data set that is there, every way to ask, hostile words and wrong links."""
+
+import io
+import time
+
+import pytest
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from smfh.datasets import DATASETS, Planted
+from smfh.ui.search_link import Asked, read_asked, to_show, usual_asked
+
+SECONDS = 90
+SMALL = {"synthetic": {"data.items": "500"}, "planted": {}}
+QUICK = {"data": "emoji", "bits": "16", "iterations": "5", "rounds": "1"}
+MARKUP = "<img src=x onerror=alert(1)> **dog** $x$ :material/home: [a](javascript:alert(1))"
+
+
+def open_page(**query: str) -> AppTest:
+    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
+    page.switch_page("pages/2_Search.py")
+    for key, value in query.items():
+        page.query_params[key] = value
+    return page.run()
+
+
+def until_trained(page: AppTest) -> AppTest:
+    """Look again as the page does by itself, until the run is over and there is a form to ask with."""
+    end = time.monotonic() + SECONDS
+    while "search_source" not in keys(page, "selectbox") and time.monotonic() < end:
+        assert not page.exception
+        page.run()
+    assert not page.exception
+    return page
+
+
+def keys(page: AppTest, kind: str) -> list[str]:
+    return [element.key for element in page.get(kind)]
+
+
+def texts(page: AppTest) -> str:
+    return "\n".join(text.value for text in page.text)
+
+
+def answers(page: AppTest) -> list[int]:
+    """The rows of the cards, in order."""
+    names = [key for key in keys(page, "button") if key and key.startswith("search_with_")]
+    return [int(name.removeprefix("search_with_")) for name in names]
+
+
+@pytest.fixture
+def emoji() -> dict[str, str]:
+    if missing := DATASETS["emoji"]().missing():
+        pytest.skip(missing[0])
+    return QUICK
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_every_data_set_answers_at_once_or_says_what_it_needs(name):
+    page = open_page(data=name, bits="16", **SMALL.get(name, {}))
+    if DATASETS[name]().missing():
+        assert DATASETS[name].card.title in page.info[0].value
+        assert not page.run().exception
+        return
+    until_trained(page)
+    again = page.run()
+    assert not again.exception
+    assert len(answers(again)) == 12
+    assert "nearest at distance" in texts(again)
+    assert "a held-out query" in texts(again)
+    assert again.image  # pictures, or features as tiles
+    assert again.get("plotly_chart")
+
+
+def test_words_find_pictures_and_a_picture_finds_words(emoji):
+    page = until_trained(open_page(**emoji))
+    page.text_input(key="search_words").set_value("flag").run()
+    assert page.query_params["show.words"] == "flag"
+    assert "“flag”" in texts(page)
+    assert "Right (✓) is what has a class that your words name: Flags" in texts(page)
+    assert texts(page).count("flag: ") >= 9
+    row = answers(page)[0]
+    page.button(key=f"search_with_{row}").click().run()
+    assert page.query_params["show.row"] == str(row)
+    assert page.selectbox(key="search_source").value == "image"
+    assert page.selectbox(key="search_target").value == "text"
+    assert f"item {row}, a training item" in texts(page)
+    assert page.text_input(key="search_words").value == ""
+    assert not page.exception
+
+
+def test_why_shows_the_two_codes_and_what_they_stand_for(emoji):
+    page = until_trained(open_page(**emoji, **{"show.words": "flag"}))
+    row = answers(page)[2]
+    page.button(key=f"search_why_{row}").click().run()
+    assert not page.exception
+    assert page.query_params["show.why"] == str(row)
+    assert any(heading.value == "Why did this match?" for heading in page.subheader)
+    assert "of 16 bits agree" in texts(page)
+    assert any(text.value.startswith(("bit ", "bits ")) for text in page.text)
+    page.button(key="search_why_close").click().run()
+    assert "show.why" not in page.query_params
+    assert "of 16 bits agree" not in texts(page)
+
+
+@pytest.mark.parametrize("words", [MARKUP, "‮dog كلب", "🐶", "dog " * 100])
+def test_hostile_words_are_answered_and_shown_as_plain_text(emoji, words):
+    page = until_trained(open_page(**emoji, **{"show.words": words}))
+    assert not page.exception
+    assert len(answers(page)) == 12
+    assert f"“{words}”" in texts(page)
+    said = [element.value for element in (*page.markdown, *page.caption)]
+    assert not any(words in text or "onerror" in text for text in said)
+    assert not any("onerror" in (button.label or "") for button in page.button)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("", "no word to search with"),
+        ("a" * 10_000, "At most 500 characters"),
+        ("zzxqj", "known from training"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_clearly(emoji, words, why):
+    page = until_trained(open_page(**emoji, **{"show.words": words}))
+    assert not page.exception
+    assert why in texts(page)
+    assert not answers(page)
+    page.text_input(key="search_words").set_value("dog").run()
+    assert len(answers(page)) == 12
+
+
+def test_an_unknown_word_is_told_and_replaced_by_one_like_it(emoji):
+    page = until_trained(open_page(**emoji, **{"show.words": "red vehicl"}))
+    assert "“vehicl” is not known from training. Did you mean" in texts(page)
+    page.button(key="search_instead_0_vehicle").click().run()
+    assert page.query_params["show.words"] == "red vehicle"
+    assert "not known" not in "\n".join(text.value for text in page.text if "vehicl" in text.value)
+
+
+def test_an_uploaded_picture_is_asked_and_a_bad_one_refused(emoji):
+    page = until_trained(open_page(**emoji, **{"show.words": "dog"}))
+    file = io.BytesIO()
+    Image.new("RGB", (64, 48), "red").save(file, "PNG")
+    page.file_uploader(key="search_upload").set_value(("red.png", file.getvalue(), "image/png")).run()
+    assert not page.exception
+    assert "Your picture" in texts(page)
+    assert page.selectbox(key="search_source").value == "image"
+    assert len(answers(page)) == 12
+    page.file_uploader(key="search_upload").set_value(
+        ("bad.png", b"<svg onload=alert(1)>", "image/png")
+    ).run()
+    assert "is not a picture that can be read" in texts(page)
+    assert not page.exception
+
+
+def test_a_held_out_query_both_ways_and_by_the_other_database(planted):
+    page = until_trained(open_page(data="planted", bits="16"))
+    row = int(page.selectbox(key="search_pick").options[3].rsplit(" ", 1)[1])
+    page.selectbox(key="search_pick").set_value(row).run()
+    assert f"item {row}, a held-out query" in texts(page)
+    before = answers(page)
+    page.button(key="search_turn").click().run()
+    assert page.selectbox(key="search_source").value == "image"
+    assert page.query_params["show.row"] == str(row)
+    page.selectbox(key="search_database").set_value("unseen").run()
+    assert f"item {row}, a held-out query: its own pair is in the database" in texts(page)
+    assert not set(before) & set(answers(page))  # training items against held-out ones
+    page.selectbox(key="search_ties").set_value("database").run()
+    page.button(key="search_any").click().run()
+    assert not page.exception
+    assert len(answers(page)) == 12
+
+
+def test_more_results_come_in_pages(planted):
+    page = until_trained(open_page(data="planted", bits="16"))
+    page.selectbox(key="search_number").set_value(48).run()
+    first = answers(page)
+    assert len(first) == 24
+    turned = until_trained(open_page(data="planted", bits="16", **{"show.number": "48", "show.page": "2"}))
+    second = answers(turned)
+    assert len(second) == 24
+    assert not set(first) & set(second)
+    assert "Results 25 to 48 of 48" in "\n".join(caption.value for caption in turned.caption)
+
+
+def test_the_radius_counts_what_lies_within(planted):
+    page = until_trained(open_page(data="planted", bits="16"))
+    page.slider(key="search_radius").set_value(16).run()
+    assert page.query_params["show.radius"] == "16"
+    assert "300 within radius 16" in texts(page)
+
+
+def test_other_methods_are_trained_from_here_and_the_shown_run_stays(planted):
+    page = until_trained(open_page(data="planted", bits="16"))
+    assert texts(page).count("AP@100") == 2  # of the question, and of the shown method
+    page.button(key="search_train_cvh").click().run()
+    end = time.monotonic() + SECONDS
+    while texts(page).count("AP@100") < 3 and time.monotonic() < end:
+        page.run()
+    assert not page.exception
+    assert texts(page).count("AP@100") == 3
+    assert "search_train_cvh" not in keys(page, "button")
+    assert "SMFH+ · 16 bits" in texts(page)
+    assert page.session_state["shown"].key.method.name == "smfh-plus"
+
+
+def test_a_wrong_link_falls_back_with_notes():
+    wrong = {"row": "99999", "source": "<b>", "number": "13x", "page": "0", "radius": "-1", "why": "two"}
+    page = until_trained(
+        open_page(data="planted", bits="16", **{f"show.{name}": text for name, text in wrong.items()})
+    )
+    assert not page.exception
+    assert texts(page).count("The usual is shown instead.") == len(wrong)
+    assert "Unknown modality '<b>'" in texts(page)
+    assert len(answers(page)) == 12
+
+
+def test_an_answer_that_is_none_cannot_be_explained():
+    page = until_trained(open_page(data="planted", bits="16"))
+    outside = next(row for row in range(400) if row not in page.session_state["shown_data"][1].train)
+    again = until_trained(open_page(data="planted", bits="16", **{"show.why": str(outside)}))
+    assert f"Item {outside} is not among the answers" in texts(again)
+    assert not again.exception
+
+
+def test_other_pages_open_a_query_here(tmp_path):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "2_Search.py").write_text(
+        "import streamlit as st\nst.text(sorted(st.query_params.items()))"
+    )
+    start = tmp_path / "start.py"
+    start.write_text(
+        "import streamlit as st\nfrom smfh.ui.asking import open_query\n"
+        "if st.button('go', key='go'):\n    open_query(3, 'image', 'text')"
+    )
+    page = AppTest.from_file(str(start), default_timeout=SECONDS).run()
+    page.button(key="go").click().run()
+    assert not page.exception
+    told = [("show.row", "3"), ("show.source", "image"), ("show.target", "text")]
+    assert page.text[0].value == str(told)
+
+
+def test_a_link_says_what_is_unusual_and_is_read_back(planted):
+    data, _ = planted
+    usual = usual_asked(data)
+    assert usual == Asked("text", "image")
+    assert to_show(usual, data) == {}
+    asked = Asked(
+        "image", "text", row=3, database="unseen", ties="database", number=48, page=2, why=7, radius=3
+    )
+    assert read_asked(to_show(asked, data), data, bits=16) == (asked, [])
+
+
+def test_a_link_to_one_modality_twice_goes_to_another():
+    data, _ = Planted(items=40, modalities=3).load()
+    asked, notes = read_asked({"show.source": "image", "show.target": "image"}, data, bits=16)
+    assert asked.source == "image"
+    assert asked.target != "image"
+    assert notes == []
