@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from smfh.ui.answers import draw_curves, draw_pin, draw_try
+from smfh.ui.explore.answers import draw_curves, draw_pin, draw_try
+from smfh.ui.explore.scores import draw_scores
 from smfh.ui.page import begin_page, describe, draw_train
-from smfh.ui.scores import draw_scores
 from smfh.ui.session import pinned_run, shown_data
 from smfh.ui.training import draw_run
 

@@ -3,12 +3,12 @@
 import streamlit as st
 
 from smfh.types import InputError
-from smfh.ui.asking import answers_of, current_asked, pose
 from smfh.ui.page import begin_run
-from smfh.ui.search_form import draw_form, draw_unknown
-from smfh.ui.search_methods import draw_methods
-from smfh.ui.search_results import draw_distances, draw_question, draw_results
-from smfh.ui.search_why import draw_why
+from smfh.ui.search.asking import answers_of, current_asked, pose
+from smfh.ui.search.form import draw_form, draw_unknown
+from smfh.ui.search.methods import draw_methods
+from smfh.ui.search.results import draw_distances, draw_question, draw_results
+from smfh.ui.search.why import draw_why
 from smfh.ui.session import shown_data
 
 _, job = begin_run("Search", "Ask with words, with an item or with a picture, and see what is near.")

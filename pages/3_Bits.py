@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from smfh.ui.bits import chosen_bit, model_of, topics_of
-from smfh.ui.bits_matrix import draw_matrix
-from smfh.ui.bits_queries import draw_queries
-from smfh.ui.bits_space import draw_space
-from smfh.ui.bits_tiles import draw_tiles
-from smfh.ui.bits_topic import draw_reasons, draw_topic
+from smfh.ui.bits.matrix import draw_matrix
+from smfh.ui.bits.model import chosen_bit, model_of, topics_of
+from smfh.ui.bits.queries import draw_queries
+from smfh.ui.bits.space import draw_space
+from smfh.ui.bits.tiles import draw_tiles
+from smfh.ui.bits.topic import draw_reasons, draw_topic
 from smfh.ui.page import begin_run
 from smfh.ui.session import shown_data
 

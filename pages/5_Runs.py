@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from smfh.ui.runs import draw_runs, open_wanted
-from smfh.ui.runs_load import draw_load
+from smfh.ui.runs.listing import draw_runs, open_wanted
+from smfh.ui.runs.load import draw_load
 from smfh.ui.sidebar import draw_sidebar
 
 st.set_page_config(page_title="Runs · SMFH Explorer", page_icon=":material/image_search:", layout="wide")

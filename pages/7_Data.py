@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from smfh.ui.browse import draw_browse
-from smfh.ui.data_cards import TAB, TABS, choose_wanted, draw_cards
-from smfh.ui.own_data import draw_own_data
+from smfh.ui.data.browse import draw_browse
+from smfh.ui.data.cards import TAB, TABS, choose_wanted, draw_cards
+from smfh.ui.data.own import draw_own_data
 from smfh.ui.sidebar import draw_sidebar
 
 st.set_page_config(page_title="Data · SMFH Explorer", page_icon=":material/image_search:", layout="wide")

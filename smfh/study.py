@@ -67,6 +67,17 @@ def search_every_way(hasher: FittedHasher, data: MultimodalDataset, split: Split
     return Trained(hasher, results)
 
 
+def usual_direction(trained: Trained) -> tuple[str, str]:
+    """Text to image where there are such modalities."""
+    directions = trained.hasher.directions
+    return ("text", "image") if ("text", "image") in directions else directions[0]
+
+
+def typical_query(result: RetrievalResult) -> int:
+    """The query in the middle: half of all do better, half worse."""
+    return int(np.argsort(result.average_precision, kind="stable")[len(result.average_precision) // 2])
+
+
 @dataclass(frozen=True)
 class ValidationSet:
     """Training rows of one data set, a part of them asking; its queries are not in here."""

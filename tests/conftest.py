@@ -1,6 +1,7 @@
 """Data that many tests share."""
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,10 @@ from smfh.types import MultimodalDataset, Split
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(pytestconfig: pytest.Config) -> None:
-    """Keep what is drawn once out of the user's own cache, and for the next run."""
-    os.environ["SMFH_CACHE"] = str(pytestconfig.cache.mkdir("smfh"))
+    """Keep what is drawn once out of the user's own cache, and for the next run; but no finished runs."""
+    folder = pytestconfig.cache.mkdir("smfh")
+    shutil.rmtree(folder / "runs", ignore_errors=True)
+    os.environ["SMFH_CACHE"] = str(folder)
 
 
 @pytest.fixture(scope="session")

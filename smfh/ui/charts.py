@@ -1,14 +1,17 @@
 """A chart with its finding as title, its data as CSV, and words for who cannot see it."""
 
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Literal
+
 import streamlit as st
 
 from smfh.plots import Chart, csv_of
 
-CONFIG = {
-    "displaylogo": False,
-    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
-    "toImageButtonOptions": {"format": "png", "scale": 2},
-}
+LOOK = {"displaylogo": False, "toImageButtonOptions": {"format": "png", "scale": 2}}
+CONFIG = LOOK | {"modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
+PICKABLE = LOOK | {"modeBarButtonsToRemove": ["autoScale2d"], "scrollZoom": False}
+Mode = Literal["points", "box", "lasso"]
 
 
 def show_chart(chart: Chart, key: str, download: bool = True) -> None:
@@ -16,13 +19,47 @@ def show_chart(chart: Chart, key: str, download: bool = True) -> None:
     st.text(chart.title)  # in the figure it would not wrap on a phone; as text, nothing in it is markup
     st.plotly_chart(chart.figure(titled=False), key=f"chart_{key}", config=CONFIG, alt=chart.description)
     if download:
-        st.download_button(
-            "Data (CSV)",
-            csv_of(chart.rows()),
-            f"{key}.csv",
-            "text/csv",
-            key=f"csv_{key}",
-            icon=":material/download:",
-            type="tertiary",
-            on_click="ignore",
-        )
+        offer_data(chart, key)
+
+
+def show_pickable(
+    chart: Chart, key: str, modes: tuple[Mode, ...], on_pick: Callable[[], None] | None = None
+) -> Mapping[str, Any]:
+    """A figure whose points can be clicked or brushed; the picked ones as Streamlit tells them."""
+    st.text(chart.title)
+    event: Any = st.plotly_chart(
+        chart.figure(titled=False),
+        key=key,
+        config=PICKABLE,
+        alt=chart.description,
+        on_select=on_pick or "rerun",
+        selection_mode=modes,
+    )
+    offer_data(chart, key)
+    picked: Mapping[str, Any] = event
+    return picked
+
+
+def picked_numbers(event: Mapping[str, Any] | None) -> list[int]:
+    """The numbers that the picked points carry, each once; marks carry none."""
+    points = (event or {}).get("selection", {}).get("points", [])
+    carried = [point.get("customdata") for point in points]
+    flat = [value[0] if isinstance(value, list) and value else value for value in carried]
+    return list(dict.fromkeys(int(value) for value in flat if isinstance(value, int | float)))
+
+
+def offer_data(chart: Chart, key: str) -> None:
+    st.download_button(
+        "Data (CSV)",
+        partial(_csv, chart),  # written when it is asked for
+        f"{key}.csv",
+        "text/csv",
+        key=f"csv_{key}",
+        icon=":material/download:",
+        type="tertiary",
+        on_click="ignore",
+    )
+
+
+def _csv(chart: Chart) -> str:
+    return csv_of(chart.rows())

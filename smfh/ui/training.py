@@ -1,12 +1,12 @@
 """The run that is shown: its controls, how far it is, and its convergence while it trains."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from smfh.hashing import HashMethod
 from smfh.jobs import OVER, Job
-from smfh.plots import convergence
+from smfh.plots import Run, convergence
 from smfh.study import Trained
 from smfh.ui.charts import show_chart
 from smfh.ui.session import visitor
@@ -118,3 +118,13 @@ def total_steps(method: HashMethod) -> int:
 def job_method(job: Job[Trained]) -> HashMethod:
     method: HashMethod = job.key.method  # type: ignore[attr-defined]
     return method
+
+
+def runs_of(job: Job[Trained], protocol: str, directions: Sequence[str], pinned: bool) -> list[Run]:
+    """A finished run as charts want it."""
+    method = job_method(job)
+    return [
+        Run(method.name, f"{method.title}, {method.bits} bits", result, pinned)
+        for (source, target, searched), result in job.result.results.items()
+        if searched == protocol and f"{source} → {target}" in directions
+    ]

@@ -14,9 +14,9 @@ from smfh.datasets.own import OwnData
 from smfh.hashing import METHODS, make_method
 from smfh.metrics import AP_DEFINITIONS
 from smfh.store import RunStore
-from smfh.ui.compare import in_time
-from smfh.ui.compare_link import COMPARE, Wanted, read_wanted, to_query
-from smfh.ui.compare_open import clicked_point
+from smfh.ui.compare.link import COMPARE, Wanted, read_wanted, to_query
+from smfh.ui.compare.opening import clicked_point
+from smfh.ui.comparing import duration
 from smfh.ui.settings import Settings
 
 SECONDS = 90
@@ -231,4 +231,4 @@ def test_presets_are_the_methods_own():
 
 
 def test_time_is_told_as_people_do():
-    assert [in_time(s) for s in (0.1, 42, 200, 9000)] == ["1 s", "42 s", "3 min", "2.5 h"]
+    assert [duration(s) for s in (0.1, 42, 200, 9000)] == ["1 s", "42 s", "3 min", "2.5 h"]

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from smfh.datasets import DATASETS, Planted
 from smfh.datasets.own import template
 from smfh.types import MultimodalDataset, Split
-from smfh.ui.browse import A_PAGE, Filter, matching_rows
+from smfh.ui.data.browse import A_PAGE, Filter, matching_rows
 from smfh.ui.items import cells, feature_tile, pictures_of, top_words
 from smfh.ui.session import shelf
 

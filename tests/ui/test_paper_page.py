@@ -10,9 +10,9 @@ from smfh.__main__ import main
 from smfh.datasets import DATASETS
 from smfh.hashing import METHODS
 from smfh.paper import BENCHMARKS, COLUMNS, ERRATA, STAND_IN, TASKS, runnable
-from smfh.ui import kept, paper, paper_choice
-from smfh.ui.paper_choice import Choice, read_choice
-from smfh.ui.paper_measure import duration
+from smfh.ui import kept
+from smfh.ui.paper import choice, part
+from smfh.ui.paper.choice import Choice, read_choice
 
 SECONDS = 90
 
@@ -32,7 +32,7 @@ def own_runs(tmp_path, monkeypatch):
 @pytest.fixture
 def planted_stands_in(monkeypatch):
     """The smallest set in place of Emoji, which takes its time to be drawn."""
-    for module in (paper, paper_choice):
+    for module in (part, choice):
         monkeypatch.setattr(module, "STAND_IN", "planted")
 
 
@@ -166,8 +166,3 @@ def test_a_stand_in_is_chosen_only_where_no_benchmark_is_ready(monkeypatch):
     monkeypatch.delenv("SMFH_DATA", raising=False)
     assert read_choice({}).dataset == STAND_IN
     assert not DATASETS[STAND_IN]().missing()
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(0.2, "1 s"), (47.4, "47 s"), (119, "119 s"), (170, "3 min")])
-def test_a_duration_is_told_roughly(seconds, text):
-    assert duration(seconds) == text

@@ -13,7 +13,7 @@ from smfh.files import write_npz
 from smfh.hashing import CVH, SMFHPlus, save_hasher
 from smfh.store import RunStore
 from smfh.ui.kept import run_store
-from smfh.ui.runs_table import matching, row_of, usual_directions
+from smfh.ui.runs.table import matching, row_of, usual_directions
 
 SECONDS = 90
 SOURCE = Planted(items=60)

@@ -8,7 +8,7 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from smfh.datasets import DATASETS, Planted
-from smfh.ui.search_link import Asked, read_asked, to_show, usual_asked
+from smfh.ui.search.link import Asked, read_asked, to_show, usual_asked
 
 SECONDS = 90
 SMALL = {"synthetic": {"data.items": "500"}, "planted": {}}
@@ -232,7 +232,7 @@ def test_other_pages_open_a_query_here(tmp_path):
     )
     start = tmp_path / "start.py"
     start.write_text(
-        "import streamlit as st\nfrom smfh.ui.asking import open_query\n"
+        "import streamlit as st\nfrom smfh.ui.going import open_query\n"
         "if st.button('go', key='go'):\n    open_query(3, 'image', 'text')"
     )
     page = AppTest.from_file(str(start), default_timeout=SECONDS).run()

@@ -17,10 +17,10 @@ from smfh.asking import (
 )
 from smfh.evaluation import PROTOCOLS
 from smfh.types import MultimodalDataset, Split
-from smfh.ui.asking import UPLOAD, WORDS, ask
 from smfh.ui.gallery import caption_of, labels_of
 from smfh.ui.items import cut
-from smfh.ui.search_link import NUMBERS, Asked
+from smfh.ui.search.asking import UPLOAD, WORDS, ask
+from smfh.ui.search.link import NUMBERS, Asked
 
 PICK = "search_pick"
 FORMATS = ("png", "jpg", "jpeg", "gif", "webp", "bmp")

@@ -9,11 +9,11 @@ from smfh.evaluation import PROTOCOLS
 from smfh.features.text import PIECE
 from smfh.plots import distance_histogram, reach_histogram
 from smfh.types import BoolArray, MultimodalDataset, Split
-from smfh.ui.asking import Posed, ask
 from smfh.ui.charts import show_chart
 from smfh.ui.gallery import caption_of, draw_relevance, labels_of
 from smfh.ui.items import PICTURE, cut, pictures_of, top_words
-from smfh.ui.search_link import Asked
+from smfh.ui.search.asking import Posed, ask
+from smfh.ui.search.link import Asked
 
 A_PAGE = 24
 NARROW = 136  # pixels of a card

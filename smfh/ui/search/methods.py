@@ -9,10 +9,10 @@ from smfh.hashing import METHODS, HashMethod, make_method
 from smfh.jobs import Job, JobKey
 from smfh.study import Trained, train_and_search
 from smfh.types import InputError, MultimodalDataset, Split
-from smfh.ui.asking import Posed, answers_of
 from smfh.ui.gallery import caption_of
 from smfh.ui.items import cut, pictures_of
-from smfh.ui.search_link import Asked
+from smfh.ui.search.asking import Posed, answers_of
+from smfh.ui.search.link import Asked
 from smfh.ui.session import queue, visitor
 from smfh.ui.training import MOVING, TICK, draw_progress, job_method
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -11,17 +10,17 @@ from smfh.comparison import Grid
 from smfh.evaluation import PROTOCOLS
 from smfh.hashing import METHODS
 from smfh.metrics import AP_DEFINITIONS
-from smfh.plots import Chart, csv_of
+from smfh.plots import Chart
 from smfh.plots.published import Published
 from smfh.report import View, compared_pairs, every_chart, pair_rows, sentences
 from smfh.significance import Difference, how_tested
-from smfh.ui.charts import CONFIG, show_chart
-from smfh.ui.compare import keep_wanted, kept_wanted, set_once
-from smfh.ui.compare_home import draw_home
-from smfh.ui.compare_link import MOST_RADIUS
-from smfh.ui.compare_open import CLICKED, draw_open, open_clicked, open_wanted
+from smfh.ui.charts import show_chart, show_pickable
+from smfh.ui.compare.choice import keep_wanted, kept_wanted, set_once
+from smfh.ui.compare.home import draw_home
+from smfh.ui.compare.link import MOST_RADIUS
+from smfh.ui.compare.opening import CLICKED, draw_open, open_clicked, open_wanted
+from smfh.ui.explore.scores import published
 from smfh.ui.kept import run_store
-from smfh.ui.scores import published
 
 LOG_K = "compare_log"
 FEW = 2  # directions that fit side by side
@@ -154,27 +153,8 @@ def _draw_pair(charts: Mapping[str, Chart], *names: str) -> None:
 
 def draw_score_chart(chart: Chart) -> None:
     """A click on a point of it opens that run."""
-    st.text(chart.title)
-    st.plotly_chart(
-        chart.figure(titled=False),
-        key=CLICKED,
-        on_select=open_clicked,
-        selection_mode="points",
-        config=CONFIG,
-        alt=chart.description,
-    )
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.download_button(
-            "Data (CSV)",
-            partial(csv_of, chart.rows()),
-            "compare_map.csv",
-            "text/csv",
-            key="csv_compare_map",
-            icon=":material/download:",
-            type="tertiary",
-            on_click="ignore",
-        )
-        st.caption(BANDS)
+    show_pickable(chart, CLICKED, ("points",), open_clicked)
+    st.caption(BANDS)
 
 
 def draw_test(pairs: Sequence[Difference], view: View) -> None:

@@ -9,13 +9,14 @@ from smfh.asking import Answers
 from smfh.jobs import Job
 from smfh.plots import bit_strips
 from smfh.study import Trained
-from smfh.topics import BitTopic, topics
+from smfh.topics import BitTopic
 from smfh.types import BoolArray, MultimodalDataset, Split
-from smfh.ui.asking import ask
+from smfh.ui.bits.model import model_of, topics_of
 from smfh.ui.charts import show_chart
 from smfh.ui.gallery import caption_of
 from smfh.ui.items import cut
-from smfh.ui.search_link import Asked
+from smfh.ui.search.asking import ask
+from smfh.ui.search.link import Asked
 
 CAPTION, SUMMARY = 80, 90  # characters shown
 LINES = 12  # groups of bits that are told
@@ -51,7 +52,7 @@ def draw_why(
             _draw_result(asked.why, place, answers, data)
         with right:
             show_chart(bit_strips(answers.code, answers.codes[place]), "search_why")
-        _draw_meaning(_topics(repr(job.key), job.result, data, split), answers.code, answers.codes[place])
+        _draw_meaning(topics_of(model_of(job, data, split)), answers.code, answers.codes[place])
 
 
 def _draw_result(row: int, place: int, answers: Answers, data: MultimodalDataset) -> None:
@@ -91,9 +92,3 @@ def meaning_lines(bits: Iterable[BitTopic]) -> list[str]:
         for summary, numbers in told[:LINES]
     ]
     return lines if len(told) <= LINES else [*lines, f"… and {len(told) - LINES} more kinds of bits"]
-
-
-@st.cache_resource(max_entries=8, show_spinner="Asking what each bit stands for …")
-def _topics(name: str, _trained: Trained, _data: MultimodalDataset, _split: Split) -> tuple[BitTopic, ...]:
-    """Of one run, whose key is its name."""
-    return topics(_trained.hasher, _data, _split)

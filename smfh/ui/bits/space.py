@@ -6,10 +6,10 @@ import streamlit as st
 from smfh.landscape import KINDS, CodeMap, map_codes
 from smfh.plots import code_map
 from smfh.types import FloatArray, IntArray, MultimodalDataset
-from smfh.ui.bits import Model, about_item
-from smfh.ui.bits_asked import Marked, choose_query
-from smfh.ui.bits_pick import picked_numbers, show_pickable
-from smfh.ui.bits_radius import draw_buckets, draw_radius
+from smfh.ui.bits.asked import Marked, choose_query
+from smfh.ui.bits.model import Model, about_item
+from smfh.ui.bits.radius import draw_buckets, draw_radius
+from smfh.ui.charts import picked_numbers, show_pickable
 from smfh.ui.gallery import caption_of, draw_gallery, shortened
 
 MAP, KIND = "code_map", "map_kind"

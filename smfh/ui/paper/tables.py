@@ -11,8 +11,8 @@ from smfh.hashing import METHODS
 from smfh.paper import COLUMNS, TASKS, TIMES, TOLERANCE, Cell, as_latex, as_rows, heading, in_words
 from smfh.plots import Published, agreement, csv_of
 from smfh.ui.charts import show_chart
-from smfh.ui.paper import cells_for, draw_part
-from smfh.ui.paper_choice import Choice
+from smfh.ui.paper.choice import Choice
+from smfh.ui.paper.part import cells_for, draw_part
 from smfh.ui.session import Loaded
 
 AGREES, DIFFERS = "background-color: rgba(68, 92, 176, 0.20)", "background-color: rgba(203, 134, 8, 0.32)"

@@ -6,11 +6,11 @@ import streamlit as st
 from smfh.landscape import Buckets, fill_buckets
 from smfh.metrics import look_up
 from smfh.plots import bucket_sizes, hit_rate_by_radius, size_by_radius
-from smfh.ui.answers import runs_of
-from smfh.ui.bits import Model
-from smfh.ui.bits_asked import Marked
+from smfh.ui.bits.asked import Marked
+from smfh.ui.bits.model import Model
 from smfh.ui.charts import show_chart
 from smfh.ui.gallery import draw_gallery, relevance_words, shortened
+from smfh.ui.training import runs_of
 
 RADIUS = "look_up_radius"
 USUAL = 2

@@ -6,7 +6,7 @@ from smfh.datasets import DATASETS
 from smfh.plots import bit_classes, bit_words
 from smfh.topics import BitTopic
 from smfh.types import MultimodalDataset
-from smfh.ui.bits import about_item, choose_bit
+from smfh.ui.bits.model import about_item, choose_bit
 from smfh.ui.charts import show_chart
 from smfh.ui.gallery import draw_gallery
 

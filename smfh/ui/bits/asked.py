@@ -6,12 +6,12 @@ import numpy as np
 import streamlit as st
 
 from smfh.hamming import pack
+from smfh.study import typical_query, usual_direction
 from smfh.types import BoolArray, InputError, IntArray, Words
-from smfh.ui.answers import typical_query, usual_direction
-from smfh.ui.asking import KEPT, answers_of, pose
-from smfh.ui.bits import Model
+from smfh.ui.bits.model import Model
 from smfh.ui.gallery import caption_of, shortened
-from smfh.ui.search_link import read_asked
+from smfh.ui.search.asking import KEPT, answers_of, pose
+from smfh.ui.search.link import read_asked
 
 DIRECTION, QUERY = "space_direction", "space_query"
 LAST = -1  # stands for the query of the Search page among the places of held-out queries

@@ -7,11 +7,12 @@ import streamlit as st
 
 from smfh.store import Damaged, RunRecord
 from smfh.types import InputError
+from smfh.ui.going import go_to_explore
 from smfh.ui.kept import run_store
-from smfh.ui.runs_table import CHOSEN, description, draw_table, filtered, new_table
+from smfh.ui.runs.table import CHOSEN, description, draw_table, filtered, new_table
 from smfh.ui.session import key_of, load, start
 from smfh.ui.settings import Settings
-from smfh.ui.sidebar import CONTROL, KEPT
+from smfh.ui.sidebar import KEPT
 
 OPEN, SAID = "runs_open", "runs_said"
 LONGEST_TITLE = 80
@@ -39,14 +40,6 @@ def open_wanted() -> None:
         say(*error.problems)
         return
     go_to_explore(settings)
-
-
-def go_to_explore(settings: Settings) -> None:
-    """Let the sidebar say these settings, and show the run that was just started."""
-    st.session_state[KEPT] = settings
-    for key in [key for key in map(str, st.session_state) if key.startswith(CONTROL)]:
-        del st.session_state[key]  # the sidebar sets them anew
-    st.switch_page("streamlit_app.py")
 
 
 def say(*problems: str) -> None:

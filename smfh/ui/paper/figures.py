@@ -9,8 +9,8 @@ from smfh.comparison import Grid
 from smfh.paper import TASKS, figure_2, figure_3, figure_4a, figure_4b
 from smfh.ui.charts import show_chart
 from smfh.ui.kept import run_store
-from smfh.ui.paper import READING, draw_part
-from smfh.ui.paper_choice import Choice
+from smfh.ui.paper.choice import Choice
+from smfh.ui.paper.part import READING, draw_part
 from smfh.ui.session import Loaded
 
 Draw = Callable[[str, Grid], None]  # data set, trainings

@@ -11,8 +11,8 @@ from smfh.hashing import FittedHasher, load_hasher
 from smfh.jobs import JobKey, job_key
 from smfh.study import search_every_way
 from smfh.types import InputError, MultimodalDataset, Split
+from smfh.ui.going import go_to_explore
 from smfh.ui.kept import run_store
-from smfh.ui.runs import go_to_explore
 from smfh.ui.session import Loaded, load, queue, shelf, visitor
 from smfh.ui.settings import Settings
 from smfh.ui.sidebar import KEPT

@@ -4,7 +4,7 @@ import streamlit as st
 
 from smfh.hamming import unpack
 from smfh.plots import Chart, bit_balance, bit_correlation, class_bits
-from smfh.ui.bits import Model
+from smfh.ui.bits.model import Model
 from smfh.ui.charts import show_chart
 
 

@@ -8,8 +8,8 @@ import streamlit as st
 
 from smfh.plots import Tile, bit_tiles
 from smfh.topics import BitTopic
-from smfh.ui.bits import choose_bit
-from smfh.ui.bits_pick import picked_numbers, show_pickable
+from smfh.ui.bits.model import choose_bit
+from smfh.ui.charts import picked_numbers, show_pickable
 
 NUMBER, TILES = "bit_number", "bit_tiles"
 ORDERS: Mapping[str, Callable[[BitTopic], Any]] = MappingProxyType(

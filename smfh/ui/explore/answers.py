@@ -1,19 +1,18 @@
 """Answers to one held-out query, and the curves over all of them."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import streamlit as st
 
 from smfh.datasets import DATASETS
 from smfh.jobs import Job
-from smfh.plots import Run, precision_at_k, recall_at_k
-from smfh.study import Trained
+from smfh.plots import precision_at_k, recall_at_k
+from smfh.study import Trained, typical_query, usual_direction
 from smfh.types import MultimodalDataset, RetrievalResult, Split
 from smfh.ui.charts import show_chart
 from smfh.ui.gallery import caption_of, draw_gallery, labels_of, relevance_words
+from smfh.ui.going import open_query
 from smfh.ui.settings import differences
-from smfh.ui.training import job_method
+from smfh.ui.training import job_method, runs_of
 
 ANSWERS = 12
 CHANGED = 5  # queries shown where a pinned run did better or worse
@@ -24,14 +23,17 @@ def draw_try(trained: Trained, data: MultimodalDataset, split: Split) -> None:
     source, target = usual_direction(trained)
     result = trained.results[source, target, "training"]
     place = st.session_state.get("try_query", typical_query(result)) % len(split.queries)
-    head, button = st.columns([5, 1], vertical_alignment="center")
-    head.markdown(f"#### Try it: {source} → {target}")
+    row = int(split.queries[place])
 
     def another() -> None:
         st.session_state["try_query"] = int(np.random.default_rng().integers(len(split.queries)))
 
-    button.button("Another", icon=":material/casino:", on_click=another, width="stretch")
-    draw_query(data, int(split.queries[place]), result, place)
+    with st.container(horizontal=True, vertical_alignment="center", key="try_row"):
+        st.markdown(f"#### Try it: {source} → {target}")
+        st.button("Another", icon=":material/casino:", on_click=another)
+        if st.button("Open in Search", icon=":material/search:"):
+            open_query(row, source, target)
+    draw_query(data, row, result, place)
 
 
 def draw_query(data: MultimodalDataset, row: int, result: RetrievalResult, place: int) -> None:
@@ -50,17 +52,6 @@ def draw_query(data: MultimodalDataset, row: int, result: RetrievalResult, place
     )
     if data.thumbnails is not None and data.name in DATASETS:
         st.caption(DATASETS[data.name].card.terms)
-
-
-def typical_query(result: RetrievalResult) -> int:
-    """The query in the middle: half of all do better, half worse."""
-    return int(np.argsort(result.average_precision, kind="stable")[len(result.average_precision) // 2])
-
-
-def usual_direction(trained: Trained) -> tuple[str, str]:
-    """Text to image where there are such modalities."""
-    directions = trained.hasher.directions
-    return ("text", "image") if ("text", "image") in directions else directions[0]
 
 
 def draw_curves(job: Job[Trained], pinned: Job[Trained] | None) -> None:
@@ -86,15 +77,6 @@ def draw_curves(job: Job[Trained], pinned: Job[Trained] | None) -> None:
         show_chart(precision_at_k(runs, K, log), "precision")
     with right:
         show_chart(recall_at_k(runs, K, log), "recall")
-
-
-def runs_of(job: Job[Trained], protocol: str, directions: Sequence[str], pinned: bool) -> list[Run]:
-    method = job_method(job)
-    return [
-        Run(method.name, f"{method.title}, {method.bits} bits", result, pinned)
-        for (source, target, searched), result in job.result.results.items()
-        if searched == protocol and f"{source} → {target}" in directions
-    ]
 
 
 def draw_pin(job: Job[Trained], pinned: Job[Trained] | None, data: MultimodalDataset, split: Split) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import streamlit as st
 
@@ -18,21 +18,13 @@ from smfh.asking import (
     takes_pictures,
 )
 from smfh.jobs import Job
-from smfh.study import Trained
+from smfh.study import Trained, typical_query
 from smfh.types import MultimodalDataset, Split
-from smfh.ui.answers import typical_query
-from smfh.ui.search_link import Asked, fitting, read_asked, to_show
+from smfh.ui.search.link import Asked, fitting, read_asked, to_show
 from smfh.ui.settings import SHOW
 
-PAGE = "pages/2_Search.py"
 WORDS, UPLOAD = "search_words", "search_upload"  # keys of controls
 KEPT = "search_kept"  # what was asked before the page was left, and of which data
-
-
-def open_query(row: int, source: str, target: str) -> NoReturn:
-    """Go to the Search page and ask there with an item of the shown data."""
-    told = {"row": str(row), "source": source, "target": target}
-    st.switch_page(PAGE, query_params={f"{SHOW}{name}": text for name, text in told.items()})
 
 
 def current_asked(data: MultimodalDataset, bits: int) -> tuple[Asked, list[str]]:

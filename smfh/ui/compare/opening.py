@@ -9,10 +9,11 @@ from smfh.comparison import Grid
 from smfh.comparison.grid import cell_of, template
 from smfh.hashing import HashMethod
 from smfh.types import InputError
+from smfh.ui.going import go_to_explore
 from smfh.ui.kept import run_store
 from smfh.ui.session import start
 from smfh.ui.settings import Settings
-from smfh.ui.sidebar import CONTROL, KEPT
+from smfh.ui.sidebar import KEPT
 
 CLICKED, OPEN, CHOSEN = "chart_compare_map", "compare_open", "compare_chosen"
 
@@ -51,10 +52,7 @@ def open_run(grid: Grid, cell: HashMethod) -> None:
         st.error("The run cannot be opened now:")
         st.text("\n".join(error.problems))
         return
-    st.session_state[KEPT] = settings
-    for key in [key for key in map(str, st.session_state) if key.startswith(CONTROL)]:
-        del st.session_state[key]  # the sidebar sets them anew
-    st.switch_page("streamlit_app.py")
+    go_to_explore(settings)
 
 
 def draw_open(grid: Grid) -> None:

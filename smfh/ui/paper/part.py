@@ -11,8 +11,8 @@ from smfh.paper import BENCHMARKS, CITATION, PARTS, STAND_IN, published_cells, r
 from smfh.paper.tables import Cell
 from smfh.types import InputError
 from smfh.ui.kept import run_store
-from smfh.ui.paper_choice import Choice, choose
-from smfh.ui.paper_measure import draw_measured
+from smfh.ui.paper.choice import Choice, choose
+from smfh.ui.paper.measure import draw_measured
 from smfh.ui.session import Loaded, load
 from smfh.ui.sidebar import draw_sidebar
 

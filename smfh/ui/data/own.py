@@ -9,7 +9,7 @@ from smfh.datasets.own import OwnData, Preview, template
 from smfh.jobs import Job, JobKey
 from smfh.study import Trained
 from smfh.types import InputError
-from smfh.ui.data_cards import PAIRS, WANTED, choose, open_tab
+from smfh.ui.data.cards import PAIRS, WANTED, choose, open_tab
 from smfh.ui.items import cut, draw_item
 from smfh.ui.session import pinned_run, shown, visitor
 from smfh.ui.settings import DATA, Settings, default_settings

@@ -7,12 +7,9 @@ import streamlit as st
 from smfh.comparison import Comparison, ComparisonRun, Grid, seconds_left
 from smfh.hashing import HashMethod
 from smfh.paper import Part
-from smfh.types import InputError
+from smfh.ui.comparing import REFUSED, TICK, duration, progress_in_words, start_comparison
 from smfh.ui.kept import comparisons, run_store
 from smfh.ui.session import visitor
-
-TICK = 1.0  # seconds between two looks at what is being measured
-MINUTE = 60
 
 
 def draw_measured(part: Part, grid: Grid, draw: Callable[[], None]) -> None:
@@ -45,18 +42,6 @@ def _draw_progress(part: Part, run: ComparisonRun) -> None:
         st.button("Cancel", icon=":material/close:", key=f"cancel_{part.name}", on_click=run.cancel)
 
 
-def progress_in_words(run: ComparisonRun) -> str:
-    """How many trainings are done, which one is at work, and how long the rest takes."""
-    words = [f"{run.done} of {run.total} trainings"]
-    if (cell := run.current) is not None:
-        words.append(f"{cell.title}, {cell.bits} bits, seed {cell.seed}")
-    if position := run.position:
-        words.append(f"waiting, number {position} in line")
-    if (left := run.time_left) is not None:
-        words.append(f"{duration(left)} left")
-    return " · ".join(words)
-
-
 def _draw_button(part: Part, grid: Grid, run: ComparisonRun | None) -> None:
     missing = grid.missing(run_store())
     busy = (other := comparisons().of(visitor())) is not None and not other.over
@@ -70,7 +55,7 @@ def _draw_button(part: Part, grid: Grid, run: ComparisonRun | None) -> None:
                 type="primary",
                 icon=":material/play_arrow:",
                 key=f"measure_{part.name}",
-                on_click=_start,  # before the page is drawn, so that no time is lost
+                on_click=start_comparison,
                 args=(grid,),
                 disabled=busy,
                 help="Something else of yours is being measured or compared." if busy else None,
@@ -90,22 +75,10 @@ def cost_in_words(missing: list[HashMethod], grid: Grid) -> str:
     return f"{words}, {'time not known yet' if seconds is None else f'about {duration(seconds)}'}"
 
 
-def duration(seconds: float) -> str:
-    """Seconds below two minutes, then minutes."""
-    return f"{max(1, round(seconds))} s" if seconds < 2 * MINUTE else f"{round(seconds / MINUTE)} min"
-
-
 def _draw_problems(run: ComparisonRun | None) -> None:
-    problems: list[str] = list(st.session_state.pop("paper_refused", ()))
+    problems: list[str] = list(st.session_state.pop(REFUSED, ()))
     if run is not None:
         problems += [*run.stopped_by, *(why for several in run.problems.values() for why in several)]
     if problems:
         st.error("Not everything could be measured. What was finished is kept:")
         st.text("\n".join(dict.fromkeys(problems)))
-
-
-def _start(grid: Grid) -> None:
-    try:
-        comparisons().start(grid, visitor())
-    except InputError as error:
-        st.session_state["paper_refused"] = error.problems

@@ -7,11 +7,12 @@ import numpy as np
 import streamlit as st
 
 from smfh.plots import confusion
+from smfh.study import usual_direction
 from smfh.types import IntArray, MultimodalDataset, RetrievalResult
-from smfh.ui.answers import usual_direction
-from smfh.ui.bits import Model
+from smfh.ui.bits.model import Model
 from smfh.ui.charts import show_chart
 from smfh.ui.gallery import caption_of, labels_of, shortened
+from smfh.ui.going import open_query
 
 FIRST = 12  # answers that the table counts
 TABLE, DIRECTION, CLASSES, END = "query_table", "query_direction", "query_classes", "query_end"
@@ -95,6 +96,4 @@ def picked_row(event: Mapping[str, Any] | None) -> int | None:
 def open_picked(position: int | None, rows: IntArray, source: str, target: str) -> None:
     """Ask the picked query on the Search page."""
     if position is not None and position < len(rows):
-        from smfh.ui.asking import open_query
-
         open_query(int(rows[position]), source, target)

@@ -8,13 +8,13 @@ import streamlit as st
 from smfh.comparison import Comparison, ComparisonRun, Grid, grid_of, seconds_left
 from smfh.hashing import METHODS
 from smfh.types import InputError
-from smfh.ui.compare_link import COMPARE, LENGTHS, MOST_SEEDS, PRESETS, Wanted, read_wanted, to_query
+from smfh.ui.compare.link import COMPARE, LENGTHS, MOST_SEEDS, PRESETS, Wanted, read_wanted, to_query
+from smfh.ui.comparing import REFUSED, TICK, duration, progress_in_words, start_comparison
 from smfh.ui.kept import comparisons, run_store
 from smfh.ui.session import Loaded, visitor
 from smfh.ui.settings import Settings, differences
 
-TICK = 1.0  # seconds between two looks at the progress
-WANTED, NOTES, REFUSED = "compare_wanted", "compare_notes", "compare_refused"
+WANTED, NOTES = "compare_wanted", "compare_notes"
 
 
 def kept_wanted() -> Wanted:
@@ -138,27 +138,20 @@ def _draw_start(grid: Grid) -> None:
             st.button(label, disabled=True, key="compare_run")
             return
         seconds = seconds_left(missing, store.records(), grid.data.fingerprint)
-        about = "" if seconds is None else f" · about {in_time(seconds)}"
+        about = "" if seconds is None else f" · about {duration(seconds)}"
         trainings = "training" if len(missing) == 1 else "trainings"
         st.button(
             f"Run {len(missing)} {trainings}{about}",
             type="primary",
             icon=":material/play_arrow:",
             key="compare_run",
-            on_click=_start,
+            on_click=start_comparison,
             args=(grid,),
         )
         if len(missing) < total:
             st.caption(f"{total - len(missing)} of {total} are there already and shown below.")
         elif seconds is None:
             st.caption("Nothing was trained on this data yet, so the time is not known.")
-
-
-def _start(grid: Grid) -> None:
-    try:
-        comparisons().start(grid, visitor())
-    except InputError as error:
-        st.session_state[REFUSED] = error.problems
 
 
 def _draw_orders(run: ComparisonRun, grid: Grid) -> None:
@@ -181,15 +174,7 @@ def _watch(run: ComparisonRun) -> None:
     def live() -> None:
         if run.over:
             st.rerun()
-        left = run.time_left
-        words = [f"{run.done} of {run.total}", "" if left is None else f"about {in_time(left)} left"]
-        if run.state == "paused":
-            words.append("paused")
-        elif run.position:
-            words.append(f"waiting, number {run.position} in line")
-        elif (cell := run.current) is not None:
-            words.append(f"now {cell.title}, {cell.bits} bits, seed {cell.seed}")
-        st.progress(run.done / max(run.total, 1), " · ".join(filter(None, words)))
+        st.progress(run.done / max(run.total, 1), progress_in_words(run))
 
     live()
 
@@ -210,10 +195,3 @@ def _draw_end(run: ComparisonRun) -> None:
                     for cell, why in run.problems.items()
                 )
             )
-
-
-def in_time(seconds: float) -> str:
-    """Such as 40 s, 3 min or 2 h."""
-    if seconds < 90:
-        return f"{max(seconds, 1):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,1 @@
+"""Bits: what they stand for, how the codes lie, whom they serve."""

@@ -1,0 +1,1 @@
+"""Compare: what to compare, how to look at it, what to take home."""

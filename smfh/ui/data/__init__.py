@@ -1,0 +1,1 @@
+"""Data: cards, pairs, and what a visitor brings."""

@@ -1,0 +1,1 @@
+"""Explore: scores, answers, curves."""

@@ -1,0 +1,1 @@
+"""Search: ask, look at the answers, ask why."""
