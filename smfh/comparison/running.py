@@ -43,7 +43,9 @@ def kept_or_trained(
         except InputError as error:
             log.warning("A run was not kept: %s", error)
 
-    Timer(LATER, keep).start()  # when the page is drawn; a program that ends waits for it
+    later = Timer(LATER, keep)  # when the page is drawn; a program that ends waits for it
+    later.name = "keeping"
+    later.start()
     return trained
 
 

@@ -3,13 +3,14 @@
 import secrets
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import streamlit as st
 
 from smfh.comparison import kept_or_trained
 from smfh.datasets import DatasetSource, OnProgress
+from smfh.hashing import HashMethod
 from smfh.jobs import Job, JobKey, TrainingQueue, Work, job_key
 from smfh.study import Trained, train_and_search
 from smfh.types import MultimodalDataset, Split
@@ -84,17 +85,30 @@ def key_of(settings: Settings, loaded: Loaded) -> JobKey:
 
 
 def start(settings: Settings, loaded: Loaded) -> Job[Trained]:
-    """Train with these settings, or join whoever does, or find it done, now or long ago."""
-    job = queue().submit(key_of(settings, loaded), _work(settings, loaded), visitor())
-    st.session_state["shown"], st.session_state["shown_data"] = job, loaded
+    """Train with these settings, or join whoever does, or find it done, now or long ago; and show it."""
+    job = _submit(settings, loaded)
+    show(job, settings, loaded)
     return job
 
 
-def _work(settings: Settings, loaded: Loaded) -> Work[Trained]:
+def start_beside(method: HashMethod) -> Job[Trained]:
+    """The same for another method on the data of the shown run, which stays on the screen."""
+    return _submit(replace(st.session_state["shown_settings"], method=method), shown_data())
+
+
+def _submit(settings: Settings, loaded: Loaded) -> Job[Trained]:
     """What is trained on public data is kept on disk; uploads leave nothing there."""
     if settings.source.name == "own":
-        return partial(train_and_search, settings.method, *loaded)
-    return partial(kept_or_trained, run_store(), settings.source, settings.method, *loaded)
+        work: Work[Trained] = partial(train_and_search, settings.method, *loaded)
+    else:
+        work = partial(kept_or_trained, run_store(), settings.source, settings.method, *loaded)
+    return queue().submit(key_of(settings, loaded), work, visitor())
+
+
+def show(job: Job[Trained], settings: Settings, loaded: Loaded) -> None:
+    """Let this be the run that the visitor looks at."""
+    st.session_state["shown"], st.session_state["shown_data"] = job, loaded
+    st.session_state["shown_settings"] = settings
 
 
 def shown_data() -> Loaded:

@@ -178,7 +178,7 @@ def forget() -> None:
     if st.session_state[KEPT].source.name == OwnData.name:
         choose(default_settings().source)
     gone = ["own_source", "own_loaded", LOOKED_AT, PROBLEMS]
-    gone += ["shown", "shown_data"] if _is_private(shown()) else []
+    gone += ["shown", "shown_data", "shown_settings"] if _is_private(shown()) else []
     gone += ["pinned"] if _is_private(pinned_run()) else []
     for key in gone:
         st.session_state.pop(key, None)

@@ -11,6 +11,7 @@ from smfh.hashing import FittedHasher, load_hasher
 from smfh.jobs import JobKey, job_key
 from smfh.study import search_every_way
 from smfh.types import InputError, MultimodalDataset, Split
+from smfh.ui import session
 from smfh.ui.going import go_to_explore
 from smfh.ui.kept import run_store
 from smfh.ui.session import Loaded, load, queue, shelf, visitor
@@ -131,5 +132,6 @@ def show(hasher: FittedHasher, digest: str, source: DatasetSource, loaded: Loade
         st.error("It cannot be searched now:")
         st.text("\n".join(error.problems))
         return
-    st.session_state["shown"], st.session_state["shown_data"] = job, loaded
-    go_to_explore(Settings(source, hasher.method, st.session_state[KEPT].hidden))
+    settings = Settings(source, hasher.method, st.session_state[KEPT].hidden)
+    session.show(job, settings, loaded)
+    go_to_explore(settings)

@@ -1,19 +1,18 @@
 """The same query by several methods, one row each; those that are not trained yet can be, from here."""
 
 from dataclasses import replace
-from functools import partial
 
 import streamlit as st
 
 from smfh.hashing import METHODS, HashMethod, make_method
 from smfh.jobs import Job, JobKey
-from smfh.study import Trained, train_and_search
+from smfh.study import Trained
 from smfh.types import InputError, MultimodalDataset, Split
 from smfh.ui.gallery import caption_of
 from smfh.ui.items import cut, pictures_of
 from smfh.ui.search.asking import Posed, answers_of
 from smfh.ui.search.link import Asked
-from smfh.ui.session import queue, visitor
+from smfh.ui.session import queue, start_beside, visitor
 from smfh.ui.training import MOVING, TICK, draw_progress, job_method
 
 SHOWN = 8
@@ -45,7 +44,7 @@ def draw_methods(
                     _draw_unfinished(run)
     for problem in st.session_state.pop("search_refused", ()):
         st.error(problem)
-    _draw_missing(job, [method for method, run in runs if run is None or run.state not in GOING], data, split)
+    _draw_missing(job, [method for method, run in runs if run is None or run.state not in GOING])
 
 
 def rivals(job: Job[Trained]) -> list[tuple[HashMethod, Job[Trained] | None]]:
@@ -89,9 +88,7 @@ def _mark(right: bool | None) -> str:
     return {None: "–", True: "✓", False: "✗"}[right]
 
 
-def _draw_missing(
-    job: Job[Trained], methods: list[HashMethod], data: MultimodalDataset, split: Split
-) -> None:
+def _draw_missing(job: Job[Trained], methods: list[HashMethod]) -> None:
     """A button for each method that has no run, and one for all of them."""
     if not methods:
         return
@@ -102,7 +99,7 @@ def _draw_missing(
                 icon=":material/play_arrow:",
                 key=f"search_train_{method.name}",
                 on_click=_train,
-                args=(job, [method], data, split),
+                args=(job, [method]),
             )
         if len(methods) > 1:
             st.button(
@@ -111,7 +108,7 @@ def _draw_missing(
                 icon=":material/play_arrow:",
                 key="search_train_all",
                 on_click=_train,
-                args=(job, methods, data, split),
+                args=(job, methods),
             )
 
 
@@ -148,13 +145,13 @@ def _cancel(run: Job[Trained]) -> None:
         st.toast("Others watch this run too, so it goes on.", icon=":material/group:")
 
 
-def _train(job: Job[Trained], methods: list[HashMethod], data: MultimodalDataset, split: Split) -> None:
+def _train(job: Job[Trained], methods: list[HashMethod]) -> None:
     """Put them in line; the run that the visitor looks at stays."""
     started: dict[JobKey, Job[Trained]] = st.session_state.setdefault(ASKED_FOR, {})
     for method in methods:
         key = replace(_key(job), method=method)
         try:
-            started[key] = queue().submit(key, partial(train_and_search, method, data, split), visitor())
+            started[key] = start_beside(method)
         except InputError as error:
             st.session_state["search_refused"] = error.problems
             return
