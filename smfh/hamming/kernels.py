@@ -204,39 +204,72 @@ def scan_inplace(
 ) -> None:
     """Count all items by distance and relevance, and place the nearest ones.
 
-    `cells` (queries, items with padding) is room for d + 2^shift · relevant.
+    `cells` (some, items with padding) is room for d + 2^shift · relevant of some queries at a time.
     """
-    top, bits, flag = order.shape[1], items_at.shape[1] - 1, 1 << shift
-    _fill_inplace(queries, database, asked, labels, shift, cells)
-    for q in range(queries.shape[0]):
-        row = cells[q]
-        counts = np.zeros((8, 2 * flag), dtype=np.int64)
-        if row.itemsize == 1:
-            _count_octets_inplace(row, counts)
-        else:
-            _count_pairs_inplace(row, counts)
-        for i in range(items, row.shape[0]):
-            counts[0, row[i]] -= 1  # padding
-        for d in range(bits + 1):
-            relevant_at[q, d] = counts[:, flag + d].sum()
-            items_at[q, d] = counts[:, d].sum() + relevant_at[q, d]
-        places = items_at[q].copy()
-        _starts_inplace(places)
-        last = bits
-        while last > 0 and places[last] >= top:
-            last -= 1
-        for start in range(0, items, LANES):
-            mask = which_cells_within(row, start, shift, last) & _there(start, items)
-            while mask:
-                item = start + _trailing_zeros(mask)
-                mask &= mask - ONE
-                distance = row[item] & (flag - 1)
-                place = places[distance]
-                places[distance] = place + 1
-                if place < top:
-                    order[q, place] = item
-                    nearest[q, place] = distance
-                    relevance[q, place] = row[item] >= flag
+    some = cells.shape[0]
+    counts = np.empty((8, 2 << shift), dtype=np.int64)
+    for first in range(0, queries.shape[0], some):
+        last = min(first + some, queries.shape[0])
+        _fill_inplace(queries[first:last], database, asked[first:last], labels, shift, cells)
+        for q in range(first, last):
+            row = cells[q - first]
+            _count_inplace(row, items, counts)
+            _add_up_inplace(counts, items_at[q], relevant_at[q])
+            _take_inplace(row, items, shift, items_at[q], order[q], nearest[q], relevance[q])
+
+
+@compiled
+def _count_inplace(row: IntArray, items: int, counts: IntArray) -> None:
+    """How often each cell occurs, in several counts to be added up."""
+    counts[:] = 0
+    if row.itemsize == 1:
+        _count_octets_inplace(row, counts)
+    else:
+        _count_pairs_inplace(row, counts)
+    for i in range(items, row.shape[0]):
+        counts[0, row[i]] -= 1  # padding
+
+
+@compiled
+def _add_up_inplace(counts: IntArray, items_at: IntArray, relevant_at: IntArray) -> None:
+    """Counts of cells as counts of items and of relevant items by distance."""
+    flag = counts.shape[1] // 2
+    for d in range(items_at.shape[0]):
+        others, relevant = 0, 0
+        for k in range(counts.shape[0]):
+            others += counts[k, d]
+            relevant += counts[k, flag + d]
+        items_at[d], relevant_at[d] = others + relevant, relevant
+
+
+@compiled
+def _take_inplace(
+    row: IntArray,
+    items: int,
+    shift: int,
+    items_at: IntArray,
+    order: IntArray,
+    nearest: IntArray,
+    relevance: BoolArray,
+) -> None:
+    """The nearest items from their cells, ties in database order."""
+    top, flag = order.shape[0], 1 << shift
+    places = items_at.copy()
+    _starts_inplace(places)
+    last = places.shape[0] - 1
+    while last > 0 and places[last] >= top:
+        last -= 1
+    for start in range(0, items, LANES):
+        mask = which_cells_within(row, start, shift, last) & _there(start, items)
+        while mask:
+            item = start + _trailing_zeros(mask)
+            mask &= mask - ONE
+            distance = row[item] & (flag - 1)
+            place = places[distance]
+            places[distance] = place + 1
+            if place < top:
+                order[place], nearest[place] = item, distance
+                relevance[place] = row[item] >= flag
 
 
 @compiled_sum
@@ -260,22 +293,28 @@ def precisions_inplace(
     precisions: FloatArray,
 ) -> None:
     """Σ_k P@k · rel(k) over the whole ranking of every query."""
-    flag = 1 << shift
+    some, flag = cells.shape[0], 1 << shift
     before = np.empty(items, dtype=np.int64)
-    _fill_inplace(queries, database, asked, labels, shift, cells)
-    for q in range(queries.shape[0]):
-        row = cells[q, :items]
-        # items in the low half of a word, relevant ones in the high half: one access counts both
-        counts = np.zeros(flag, dtype=np.int64)
-        for i in range(items):
-            cell = np.int64(row[i])
-            counts[cell & (flag - 1)] += 1 + ((cell >> shift) << HALF)
-        _starts_inplace(counts)
-        number = np.int64(0)
-        for i in range(items):
-            cell = np.int64(row[i])
-            distance, relevant = cell & (flag - 1), cell >> shift
-            before[number] = counts[distance]
-            counts[distance] += 1 + (relevant << HALF)
-            number += relevant
-        precisions[q] = _sum_precisions(before[:number])
+    for first in range(0, queries.shape[0], some):
+        last = min(first + some, queries.shape[0])
+        _fill_inplace(queries[first:last], database, asked[first:last], labels, shift, cells)
+        for q in range(first, last):
+            precisions[q] = _precisions(cells[q - first], items, shift, flag, before)
+
+
+@compiled
+def _precisions(row: IntArray, items: int, shift: int, flag: int, before: IntArray) -> float:
+    # items in the low half of a word, relevant ones in the high half: one access counts both
+    counts = np.zeros(flag, dtype=np.int64)
+    for i in range(items):
+        cell = np.int64(row[i])
+        counts[cell & (flag - 1)] += 1 + ((cell >> shift) << HALF)
+    _starts_inplace(counts)
+    number = np.int64(0)
+    for i in range(items):
+        cell = np.int64(row[i])
+        distance, relevant = cell & (flag - 1), cell >> shift
+        before[number] = counts[distance]
+        counts[distance] += 1 + (relevant << HALF)
+        number += relevant
+    return _sum_precisions(before[:number])

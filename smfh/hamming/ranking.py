@@ -10,8 +10,8 @@ from smfh.hamming.codes import WORD, any_common, check_padding, check_pair, dist
 from smfh.parallel import over_rows
 from smfh.types import BoolArray, FloatArray, InputError, IntArray, Words
 
-QUERIES_AT_ONCE = 32  # of a thread: they share what is in its cache
-SCANNED_AT_ONCE = 4  # fewer, since their distances to all items should stay there too
+QUERIES_AT_ONCE = 64  # of a thread: they share what is in its cache
+SCANNED_AT_ONCE = 8  # of those, fewer, since their distances to all items should stay there too
 LANES = 64  # items that the kernels meet together
 
 
@@ -92,7 +92,7 @@ def scan(
             labels,
             len(database),
             bits.bit_length(),
-            _cells(rows, words, bits),
+            _cells(words, bits),
             result.order[rows],
             result.distances[rows],
             result.relevance[rows],
@@ -100,7 +100,7 @@ def scan(
             result.relevant_at[rows],
         )
 
-    over_rows(work, len(queries), SCANNED_AT_ONCE)
+    over_rows(work, len(queries), QUERIES_AT_ONCE)
     return result
 
 
@@ -145,11 +145,11 @@ def sum_precisions(
             labels,
             len(database),
             bits.bit_length(),
-            _cells(rows, words, bits),
+            _cells(words, bits),
             sums[rows],
         )
 
-    over_rows(work, len(queries), SCANNED_AT_ONCE)
+    over_rows(work, len(queries), QUERIES_AT_ONCE)
     return sums
 
 
@@ -195,10 +195,10 @@ def _by_word(rows: Words) -> Words:
     return words
 
 
-def _cells(rows: slice, words: Words, bits: int) -> NDArray[np.uint8 | np.uint16]:
-    """Room for distance and relevance of all items, as narrow as they allow."""
+def _cells(words: Words, bits: int) -> NDArray[np.uint8 | np.uint16]:
+    """Room for distance and relevance of all items to some queries, as narrow as they allow."""
     narrow = bits.bit_length() < 8
-    return np.empty((rows.stop - rows.start, words.shape[1]), dtype=np.uint8 if narrow else np.uint16)
+    return np.empty((SCANNED_AT_ONCE, words.shape[1]), dtype=np.uint8 if narrow else np.uint16)
 
 
 def compiled() -> ModuleType | None:
