@@ -100,7 +100,7 @@ def search(
     everything = queries, database, pack(query_labels), pack(database_labels), bits
     found = scan(*everything, DEPTH)
     return Ranking(
-        indices=rows[found.order].astype(np.int32),
+        indices=rows.astype(np.int32)[found.order],
         distances=found.distances,
         relevance=found.relevance,
         counts=DistanceCounts(found.items_at, found.relevant_at),

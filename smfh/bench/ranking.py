@@ -36,7 +36,7 @@ def bench_ranking(report: Report, quick: bool, repeats: int) -> None:
             )
         if bits == 64:
             bench_numpy(report, database, asked[:50], seconds["ranking"] / queries)
-    bench_evaluation(report, rng, 500 if quick else ASKED)
+    bench_evaluation(report, rng, 500 if quick else ASKED, repeats)
 
 
 def bench_numpy(report: Report, database: Words, asked: Words, ours: float) -> None:
@@ -45,7 +45,7 @@ def bench_numpy(report: Report, database: Words, asked: Words, ours: float) -> N
     report.compare("numpy/ranking", seconds, ours, "XOR, popcount and a stable sort in NumPy, a query")
 
 
-def bench_evaluation(report: Report, rng: np.random.Generator, queries: int) -> None:
+def bench_evaluation(report: Report, rng: np.random.Generator, queries: int, repeats: int) -> None:
     """P@K and R@K at every K, AP with its ties and chance, and counts by radius, beside the top 100 alone."""
     bits = 64
     database, asked = codes(rng, ITEMS, bits), codes(rng, queries, bits)
@@ -64,7 +64,7 @@ def bench_evaluation(report: Report, rng: np.random.Generator, queries: int) -> 
             "ranking of all": lambda: rank(asked, database, TOP),
             "evaluation with full AP": lambda: evaluate().full_average_precision,
         },
-        2,
+        repeats,
     )
     report.seconds |= seconds
     what = f"of {queries:,} queries over {ITEMS:,} items beside their top {TOP} alone"

@@ -260,6 +260,8 @@ def _take_inplace(
     while last > 0 and places[last] >= top:
         last -= 1
     for start in range(0, items, LANES):
+        if last < 0:  # the first places are all taken by what is equal
+            break
         mask = which_cells_within(row, start, shift, last) & _there(start, items)
         while mask:
             item = start + _trailing_zeros(mask)
@@ -270,6 +272,8 @@ def _take_inplace(
             if place < top:
                 order[place], nearest[place] = item, distance
                 relevance[place] = row[item] >= flag
+            if distance == last and place + 1 >= top:
+                last -= 1  # whatever else lies there comes too late
 
 
 @compiled_sum
