@@ -12,7 +12,6 @@ from smfh.comparison.measures import (
     MeanCurves,
     Point,
     mean_curves,
-    measured,
     points,
     query_precisions,
 )
@@ -38,7 +37,6 @@ __all__ = [
     "in_words",
     "kept_or_trained",
     "mean_curves",
-    "measured",
     "method_text",
     "points",
     "query_precisions",

@@ -121,18 +121,6 @@ def points(
     ]
 
 
-def measured(
-    grid: Grid,
-    store: RunStore,
-    measure: str = "map",
-    definition: APDefinition = USUAL,
-    protocol: str = "training",
-    directions: Sequence[tuple[str, str]] | None = None,
-) -> list[Measured]:
-    """The same for `plots.score_curves`."""
-    return [point.measured for point in points(grid, store, measure, definition, protocol, directions)]
-
-
 @dataclass(frozen=True, eq=False)
 class MeanCurves:
     """Curves of one method, each (seeds, places); their mean is along the first axis."""

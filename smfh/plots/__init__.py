@@ -12,7 +12,6 @@ from smfh.plots.curves import (
     Run,
     hit_rate_by_radius,
     precision_at_k,
-    precision_recall_by_radius,
     recall_at_k,
     size_by_radius,
 )
@@ -61,7 +60,6 @@ __all__ = [
     "method_colour",
     "plotly_script",
     "precision_at_k",
-    "precision_recall_by_radius",
     "radius_over_seeds",
     "reach_histogram",
     "recall_at_k",

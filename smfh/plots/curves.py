@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smfh.metrics import radius_curve
 from smfh.plots.chart import Axis, Mark
 from smfh.plots.lines import Line, LineChart, findings, line_name
 from smfh.plots.theme import DASHES, PINNED_DASHES, method_colour, turn
@@ -77,27 +76,6 @@ def _depth_chart(
     )
 
 
-def precision_recall_by_radius(runs: Sequence[Run]) -> LineChart:
-    """Mean precision against mean recall of the look-up within radius 0, 1, … bits."""
-
-    def points(result: RetrievalResult) -> Points:
-        curve = radius_curve(result.ranking.counts)
-        return curve.recall, curve.precision
-
-    lines = _lines(runs, points, name_points="radius")
-    title, description = findings(lines, 0.5, "precision", "at recall 0.5")
-    return LineChart(
-        kind="precision and recall by radius",
-        title=title,
-        description=description,
-        x=Axis("recall within the radius", limits=(0, 1)),
-        y=Axis("precision within the radius", limits=(0, 1)),
-        lines=lines,
-        note=NOTE,
-        compare_at_x=False,
-    )
-
-
 def hit_rate_by_radius(runs: Sequence[Run], marked: int = 2) -> LineChart:
     """The share of queries that find something relevant within radius 0, 1, … bits."""
 
@@ -137,9 +115,7 @@ def _radius_chart(what: str, lines: tuple[Line, ...], y: Axis, marked: int) -> L
     )
 
 
-def _lines(
-    runs: Sequence[Run], points: Callable[[RetrievalResult], Points], name_points: str = ""
-) -> tuple[Line, ...]:
+def _lines(runs: Sequence[Run], points: Callable[[RetrievalResult], Points]) -> tuple[Line, ...]:
     """The colour tells the method, the dash the direction; what is pinned is thin and dotted."""
     directions = list(dict.fromkeys(run.direction for run in runs))
     lines = []
@@ -155,7 +131,6 @@ def _lines(
                 dash=turn(PINNED_DASHES if run.pinned else DASHES, directions.index(run.direction)),
                 width=2 if run.pinned else 3,
                 faint=run.pinned,
-                points=tuple(f"{name_points} {k}" for k in range(len(x))) if name_points else None,
             )
         )
     return tuple(lines)

@@ -7,7 +7,7 @@ import pytest
 
 from smfh.evaluation import evaluate
 from smfh.hashing import SMFH, SMFHPlus
-from smfh.metrics import look_up, radius_curve
+from smfh.metrics import look_up
 from smfh.plots import (
     Axis,
     Measured,
@@ -15,7 +15,6 @@ from smfh.plots import (
     hit_rate_by_radius,
     method_colour,
     precision_at_k,
-    precision_recall_by_radius,
     recall_at_k,
     score_curves,
     size_by_radius,
@@ -89,17 +88,6 @@ def test_the_marked_place_is_the_one_that_the_title_tells(runs, marked, K):
 def test_one_line_alone_beats_nobody(runs):
     value = runs[0].result.precision_curve[99]
     assert precision_at_k(runs[:1]).title == f"SMFH+: precision {value:.3f} among the first 100 answers"
-
-
-def test_precision_and_recall_by_radius_are_the_metrics_own(runs):
-    chart = precision_recall_by_radius(runs)
-    for run, line in zip(runs, chart.lines, strict=True):
-        curve = radius_curve(run.result.ranking.counts)
-        np.testing.assert_array_equal(line.x, curve.recall)
-        np.testing.assert_array_equal(line.y, curve.precision)
-    assert chart.lines[0].points[3] == "radius 3"
-    assert list(chart.figure().data[0].text)[:2] == ["radius 0", "radius 1"]
-    assert chart.rows()[2]["point"] == "radius 2"
 
 
 @pytest.mark.parametrize("radius", [0, 2, 16])
