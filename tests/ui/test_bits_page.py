@@ -4,7 +4,6 @@ import time
 
 import numpy as np
 import pytest
-from smfh.ui.bits.pick import picked_numbers
 from streamlit.testing.v1 import AppTest
 
 from smfh.datasets import DATASETS
@@ -16,6 +15,7 @@ from smfh.ui.bits.model import BIT, read_bit
 from smfh.ui.bits.queries import order_queries, picked_row
 from smfh.ui.bits.space import class_shares
 from smfh.ui.bits.tiles import arrange, tile_of
+from smfh.ui.charts import picked_numbers
 from smfh.ui.search.asking import KEPT
 
 SECONDS = 90
