@@ -273,6 +273,16 @@ def test_two_visitors_share_the_cells_of_one_comparison(grid, store, queue):
     assert len(store.records()) == 8
 
 
+def test_a_deleted_cell_is_trained_again(grid, store, queue):
+    desk = Comparisons(store, queue)
+    assert desk.start(grid, "visitor").wait(SOON)
+    store.delete(store.find(grid.keys[COMPARISON.cells[2]]).record.id)
+    again = desk.start(grid, "visitor")
+    assert again.wait(SOON)
+    assert (again.state, again.trained) == ("finished", 1)
+    assert grid.missing(store) == []
+
+
 def test_one_comparison_a_visitor_and_so_many_at_once(grid, store, queue):
     gate = threading.Event()
     queue.submit("others", lambda on_step: gate.wait(SOON))

@@ -166,6 +166,7 @@ class ComparisonRun:
                 with self._changed:
                     self._problems[cell] = job.problems
                 break
+            self._queue.forget(job.key)  # the store has it: were it deleted there, it must be trained again
             with self._changed:
                 self._trained += job.state == "finished"
         with self._changed:

@@ -45,6 +45,11 @@ class TrainingQueue:
                 return self._finished[key]
             return self._unfinished.get(key)
 
+    def forget(self, key: Hashable) -> None:
+        """Remember the result of this key no longer; who holds the job keeps it."""
+        with self._changed:
+            self._finished.pop(key, None)
+
     def close(self) -> None:
         """End everything and wait until the last thread has ended; nothing is taken any more."""
         with self._changed:
