@@ -3,18 +3,18 @@
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from importlib import import_module
 
-from smfh.commands import bench, compare, data, evaluate, fit, paper, tune
 from smfh.types import InputError
 
 COMMANDS = {
-    "data": data,
-    "fit": fit,
-    "evaluate": evaluate,
-    "compare": compare,
-    "paper": paper,
-    "tune": tune,
-    "bench": bench,
+    "data": "list the data sets, or look into one",
+    "fit": "train a method on a data set and score it",
+    "evaluate": "score a saved model on a data set",
+    "compare": "train methods with several lengths and seeds, and put their scores side by side",
+    "paper": "measure Tables 1 and 2 of the paper beside their published numbers",
+    "tune": "choose a method's weights on validation parts of training data",
+    "bench": "measure speed as ratios against named rivals",
 }
 DESCRIPTION = """Supervised Matrix Factorization for Cross-Modality Hashing (SMFH, IJCAI-16): pictures
 and texts become short binary codes, so that words find pictures and pictures find words by
@@ -28,19 +28,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = ArgumentParser("python -m smfh", description=DESCRIPTION, epilog=EPILOG)
     parser.formatter_class = RawDescriptionHelpFormatter
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, module in COMMANDS.items():
-        module.add_arguments(
-            commands.add_parser(
-                name,
-                help=module.HELP,
-                description=module.__doc__,
-                epilog=module.EPILOG,
-                formatter_class=RawDescriptionHelpFormatter,
-            )
-        )
-    chosen = parser.parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    for name, words in COMMANDS.items():
+        command = commands.add_parser(name, help=words, formatter_class=RawDescriptionHelpFormatter)
+        if name in given[:1]:  # what is not asked for is not loaded
+            module = import_module(f"smfh.commands.{name}")
+            command.description, command.epilog = module.__doc__, module.EPILOG
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+    chosen = parser.parse_args(given)
     try:
-        COMMANDS[chosen.command].run(chosen)
+        chosen.run(chosen)
     except InputError as error:
         print("\n".join(f"error: {problem}" for problem in error.problems), file=sys.stderr)
         return 2

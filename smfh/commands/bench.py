@@ -8,7 +8,6 @@ from pathlib import Path
 
 from smfh.bench.measure import Report
 
-HELP = "measure speed as ratios against named rivals"
 EPILOG = """Ratios above 1 mean that the first of the two took longer. faiss is compared with where it is
 installed: python -m pip install --group bench
 

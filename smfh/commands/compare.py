@@ -19,7 +19,6 @@ from smfh.report import View, csv_rows, html_of, latex_of
 from smfh.store import RunStore
 from smfh.types import InputError, together
 
-HELP = "train methods with several lengths and seeds, and put their scores side by side"
 EPILOG = """What is finished is kept in the cache folder (SMFH_CACHE), also when the command is killed:
 started again it trains only what is missing. The pages read and fill the same folder.
 

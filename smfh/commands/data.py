@@ -12,7 +12,6 @@ from smfh.datasets import DATASETS, DatasetSource, Fetchable, OnProgress, found_
 from smfh.features.pictures import contact_sheet
 from smfh.types import InputError, MultimodalDataset, Split, together
 
-HELP = "list the data sets, or look into one"
 EPILOG = """examples:
   python -m smfh data                                    every set: ready, or what it needs
   python -m smfh data wiki                               its files, its size, its labels

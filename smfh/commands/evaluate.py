@@ -17,7 +17,6 @@ from smfh.metrics import AP_DEFINITIONS
 from smfh.study import direction_scores
 from smfh.types import InputError, together
 
-HELP = "score a saved model on a data set"
 EPILOG = """examples:
   python -m smfh fit wiki --save wiki64.npz
   python -m smfh evaluate wiki64.npz wiki

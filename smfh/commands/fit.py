@@ -23,7 +23,6 @@ from smfh.metrics import AP_DEFINITIONS, APDefinition
 from smfh.study import direction_scores, method_fields
 from smfh.types import InputError, MultimodalDataset, Split, TrainingStep, together
 
-HELP = "train a method on a data set and score it"
 EPILOG = """examples:
   python -m smfh fit planted                                   no files needed
   python -m smfh fit wiki --method smfh --bits 32 --alpha 2 --mu 25 -m 1000

@@ -21,7 +21,6 @@ from smfh.paper import BENCHMARKS, SEEDS, TABLE_BITS, Cell, as_rows, as_text, me
 from smfh.store import RunStore
 from smfh.types import InputError, unknown
 
-HELP = "measure Tables 1 and 2 of the paper beside their published numbers"
 EPILOG = """examples:
   python -m smfh paper                                  every method, five seeds
   python -m smfh paper --methods smfh --seeds 2 --csv > table1.csv

@@ -12,7 +12,6 @@ from smfh.datasets import DATASETS
 from smfh.study import TUNED, VALIDATION_SHARE, Trial, tune, validation_sets
 from smfh.types import InputError, unknown
 
-HELP = "choose a method's weights on validation parts of training data"
 EPILOG = """Queries are never looked at: a part of each set's training rows asks the rest of them, by
 both protocols.
 

@@ -52,7 +52,7 @@ def shelf() -> Shelf:
 @st.cache_resource
 def queue() -> TrainingQueue:
     """One training at a time over all visitors; two would take turns on the same cores."""
-    return TrainingQueue(workers=1, kept=16)
+    return TrainingQueue(workers=1, kept=8)
 
 
 def visitor() -> str:
