@@ -14,7 +14,8 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,6 @@ from smfh.types import EPS, FloatArray, InputError, Matrix
 
 if TYPE_CHECKING:
     from sklearn.decomposition import LatentDirichletAllocation
-    from sklearn.feature_extraction.text import CountVectorizer
 
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 RUNS = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
@@ -66,7 +66,13 @@ class Vocabulary:
 
     def count(self, sentences: Sequence[str]) -> sparse.csr_array:
         """How often each token stands in each sentence."""
-        return sparse.csr_array(self._counter.transform(sentences), dtype=np.float32)
+        known = [[self._columns[t] for t in tokens(s, self.letters) if t in self._columns] for s in sentences]
+        ends = np.cumsum([0, *map(len, known)], dtype=np.int32)
+        columns = np.fromiter(chain.from_iterable(known), dtype=np.int32, count=ends[-1])
+        ones = np.ones(len(columns), dtype=np.float32)
+        counts = sparse.csr_array((ones, columns, ends), shape=(len(known), len(self.tokens)))
+        counts.sum_duplicates()
+        return counts
 
     def unknown_words(self, sentence: str) -> list[str]:
         """The words that training never taught, each once, as they are read."""
@@ -84,13 +90,6 @@ class Vocabulary:
     @cached_property
     def _columns(self) -> dict[str, int]:
         return {token: column for column, token in enumerate(self.tokens)}
-
-    @cached_property
-    def _counter(self) -> "CountVectorizer":
-        from sklearn.feature_extraction.text import CountVectorizer
-
-        analyzer = partial(tokens, letters=self.letters)
-        return CountVectorizer(analyzer=analyzer, vocabulary=self._columns, dtype=np.float32)
 
 
 def fit_vocabulary(
