@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from smfh.hashing import HashMethod
-from smfh.jobs import OVER, Job
+from smfh.jobs import Job
 from smfh.plots import Run, convergence
 from smfh.study import Trained
 from smfh.ui.charts import show_chart
@@ -23,6 +23,7 @@ def draw_run(job: Job[Trained], pinned: Job[Trained] | None) -> None:
     log = scale.toggle("Log scale", key="convergence_log")
     relative = size.toggle("Relative to the start", key="convergence_relative")
     before = pinned.result.hasher.trace if pinned is not None and pinned is not job else None
+    _wait_a_moment(job)
     _draw_controls(job)
     moving = job.state in MOVING
 
@@ -55,23 +56,16 @@ def draw_waiting(job: Job[Trained]) -> None:
 
 
 def _draw_controls(job: Job[Trained]) -> None:
-    """Outside of what redraws itself: a click in there can get lost while the page is drawn anew."""
-    place = st.empty()
-    if job.over:
-        return
-    is_paused = job.state == "paused"
-    with place.container(horizontal=True, key="run_controls"):
-        if is_paused:
+    """Outside of what redraws itself, and in one place: a button that is put up anew can miss a click."""
+    with st.container(horizontal=True, key="run_controls"):
+        if job.over:
+            return
+        if job.state == "paused":
             st.button("Resume", icon=":material/play_arrow:", on_click=job.resume)
         else:
             st.button("Pause", icon=":material/pause:", on_click=_steer, args=(job.pause,))
         st.button("Step", icon=":material/skip_next:", on_click=_steer, args=(job.step,))
         st.button("Cancel", icon=":material/close:", on_click=_steer, args=(job.cancel,))
-    _wait_a_moment(job)
-    if job.state in OVER:
-        place.empty()
-    elif (job.state == "paused") != is_paused:
-        st.rerun()
 
 
 def _wait_a_moment(job: Job[Trained]) -> None:
