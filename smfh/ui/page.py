@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import streamlit as st
 
-from smfh.jobs import Job, JobKey
+from smfh.jobs import Job
 from smfh.study import Trained
 from smfh.types import InputError
 from smfh.ui.session import Loaded, key_of, load, shown, start
 from smfh.ui.settings import Settings
 from smfh.ui.sidebar import draw_sidebar
-from smfh.ui.training import draw_waiting, job_method
+from smfh.ui.training import draw_waiting, job_method, run_key
 
 
 def begin_page(title: str, subtitle: str) -> tuple[Settings, Loaded]:
@@ -50,7 +50,7 @@ def draw_train(settings: Settings, loaded: Loaded) -> Job[Trained]:
         st.button("Try again", key="train")
         st.stop()
     # a model that was loaded from a file is its visitor's own, whatever the data
-    same = replace(_key(job), owner="") == replace(key_of(settings, loaded), owner="")
+    same = replace(run_key(job), owner="") == replace(key_of(settings, loaded), owner="")
     is_current = same and job.state not in ("cancelled", "failed")
     method, split = settings.method, loaded[1]
     with st.container(horizontal=True, vertical_alignment="center", key="train_row"):
@@ -77,11 +77,6 @@ def _train(settings: Settings, loaded: Loaded) -> None:
         start(settings, loaded)
     except InputError as error:
         st.session_state["refused"] = error.problems
-
-
-def _key(job: Job[Trained]) -> JobKey:
-    key: JobKey = job.key  # type: ignore[assignment]
-    return key
 
 
 def describe(job: Job[Trained]) -> str:

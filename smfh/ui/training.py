@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from smfh.hashing import HashMethod
-from smfh.jobs import Job
+from smfh.jobs import Job, JobKey
 from smfh.plots import Run, convergence
 from smfh.study import Trained
 from smfh.ui.charts import show_chart
@@ -109,9 +109,14 @@ def total_steps(method: HashMethod) -> int:
     return max(1, getattr(method, "iterations", 0) + getattr(method, "rounds", 0))
 
 
+def run_key(job: Job[Trained]) -> JobKey:
+    """What decides the run; a queue takes any key, the pages give it this kind."""
+    key: JobKey = job.key  # type: ignore[assignment]
+    return key
+
+
 def job_method(job: Job[Trained]) -> HashMethod:
-    method: HashMethod = job.key.method  # type: ignore[attr-defined]
-    return method
+    return run_key(job).method
 
 
 def runs_of(job: Job[Trained], protocol: str, directions: Sequence[str], pinned: bool) -> list[Run]:

@@ -12,7 +12,7 @@ from smfh.ui.charts import show_chart
 from smfh.ui.gallery import caption_of, draw_gallery, labels_of, relevance_words
 from smfh.ui.going import open_query
 from smfh.ui.settings import differences
-from smfh.ui.training import job_method, runs_of
+from smfh.ui.training import job_method, run_key, runs_of
 
 ANSWERS = 12
 CHANGED = 5  # queries shown where a pinned run did better or worse
@@ -94,7 +94,8 @@ def draw_pin(job: Job[Trained], pinned: Job[Trained] | None, data: MultimodalDat
     st.markdown("#### Compared with the pinned run")
     st.text(f"Changed: {', '.join(changes) or 'the data only'}")
     st.button("Unpin", icon=":material/keep_off:", on_click=_pin, args=(None,), key="pin_run")
-    if pinned.key.data != job.key.data or pinned.key.split != job.key.split:  # type: ignore[attr-defined]
+    before, now = run_key(pinned), run_key(job)
+    if (before.data, before.split) != (now.data, now.split):
         st.caption("The pinned run was on other data, so single queries cannot be compared.")
         return
     _draw_changed_queries(job.result, pinned.result, data, split)

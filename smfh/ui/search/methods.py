@@ -13,7 +13,7 @@ from smfh.ui.items import cut, pictures_of
 from smfh.ui.search.asking import Posed, answers_of
 from smfh.ui.search.link import Asked
 from smfh.ui.session import queue, start_beside, visitor
-from smfh.ui.training import MOVING, TICK, draw_progress, job_method
+from smfh.ui.training import MOVING, TICK, draw_progress, job_method, run_key
 
 SHOWN = 8
 CARD, SMALL = 92, 56  # pixels
@@ -49,7 +49,7 @@ def draw_methods(
 
 def rivals(job: Job[Trained]) -> list[tuple[HashMethod, Job[Trained] | None]]:
     """The shown run, then each other method with as many bits and the same seed, and its run if any."""
-    own, key = job_method(job), _key(job)
+    own, key = job_method(job), run_key(job)
     others = [make_method(name, bits=own.bits, seed=own.seed) for name in METHODS if name != own.name]
     started: dict[JobKey, Job[Trained]] = st.session_state.get(ASKED_FOR, {})
     runs = []
@@ -57,11 +57,6 @@ def rivals(job: Job[Trained]) -> list[tuple[HashMethod, Job[Trained] | None]]:
         wanted = replace(key, method=method)
         runs.append((method, queue().find(wanted) or started.get(wanted)))
     return [(own, job), *runs]
-
-
-def _key(job: Job[Trained]) -> JobKey:
-    key: JobKey = job.key  # type: ignore[assignment]
-    return key
 
 
 def _draw_answers(
@@ -149,7 +144,7 @@ def _train(job: Job[Trained], methods: list[HashMethod]) -> None:
     """Put them in line; the run that the visitor looks at stays."""
     started: dict[JobKey, Job[Trained]] = st.session_state.setdefault(ASKED_FOR, {})
     for method in methods:
-        key = replace(_key(job), method=method)
+        key = replace(run_key(job), method=method)
         try:
             started[key] = start_beside(method)
         except InputError as error:
