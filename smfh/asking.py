@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
-from smfh.evaluation import PROTOCOLS, searched
+from smfh.evaluation import PROTOCOLS, database_codes
 from smfh.features.image import ImageEncoder
 from smfh.features.maps import FeatureMap, row_norms
 from smfh.features.text import TextEncoder, words
@@ -196,7 +196,7 @@ def answer(
         if name not in known:
             raise unknown(kind, name, known)
     code = hasher.functions[question.source].encode(question.features)
-    database, rows = searched(hasher, data, split, target, protocol)
+    database, rows = database_codes(hasher, data, split, target, protocol)
     d = distances(code, database)[0]
     order: IntArray = np.argsort(d, kind="stable")
     relevant: BoolArray | None = None if question.classes is None else data.labels[rows] @ question.classes

@@ -1,36 +1,13 @@
-"""A fitted hasher and queries → a RetrievalResult, by either protocol."""
+"""A fitted hasher and the queries of a split → Scores over all of them, or Answers to some, by either protocol."""
 
-from functools import partial
+from collections.abc import Mapping
 
 import numpy as np
 
 from smfh.hamming import pack, scan, sum_precisions
 from smfh.hashing import FittedHasher
-from smfh.metrics import (
-    AP_DEFINITIONS,
-    APDefinition,
-    average_precision,
-    chance,
-    chance_average_precision,
-    precision_at,
-    precision_curve,
-    recall_curve,
-    tied_average_precision,
-)
-from smfh.types import (
-    BoolArray,
-    DistanceCounts,
-    FloatArray,
-    InputError,
-    IntArray,
-    MultimodalDataset,
-    Ranking,
-    RetrievalResult,
-    Scores,
-    Split,
-    Words,
-    unknown,
-)
+from smfh.metrics import AP_DEFINITIONS, APDefinition, Scores, score
+from smfh.types import Answers, DistanceCounts, InputError, IntArray, MultimodalDataset, Split, Words, unknown
 
 PROTOCOLS = {
     "training": "The database is the training set with its learnt codes, as in the paper; "
@@ -38,7 +15,7 @@ PROTOCOLS = {
     "unseen": "The database is the held-out items, encoded by the hash function of their own modality; "
     "nothing of it was trained on. A query's own pair is among them.",
 }
-DEPTH = 1000  # answers kept for curves and galleries
+DEPTH = 1000  # answers that precision and recall are told for
 
 
 def evaluate(
@@ -48,35 +25,53 @@ def evaluate(
     source: str,
     target: str,
     protocol: str = "training",
-    definition: APDefinition = AP_DEFINITIONS["found"],
-) -> RetrievalResult:
+    definitions: Mapping[str, APDefinition] = AP_DEFINITIONS,
+) -> Scores:
     """Search the `target` modality with every query of the `source` modality; relevant = shares a label."""
-    for modality in (source, target):
-        if modality not in hasher.functions:
-            raise unknown("modality", modality, hasher.functions)
-    if protocol not in PROTOCOLS:
-        raise unknown("protocol", protocol, PROTOCOLS)
-    queries = hasher.functions[source].encode(data.modalities[source][split.queries])
-    database, rows = searched(hasher, data, split, target, protocol)
-    ranking = search(queries, database, data.labels[split.queries], data.labels[rows], hasher.bits, rows)
-    scores, per_query = score(ranking, definition)
-    return RetrievalResult(
-        source=source,
-        target=target,
-        protocol=protocol,
-        bits=hasher.bits,
-        ranking=ranking,
-        average_precision=per_query,
-        precision_curve=precision_curve(ranking.relevance),
-        recall_curve=recall_curve(ranking.relevance, ranking.counts.total_relevant),
-        scores=scores,
+    queries, database, rows = encode_search(hasher, data, split, source, target, protocol)
+    labels = pack(data.labels)
+    everything = queries, database, labels[split.queries], labels[rows], hasher.bits
+    found = scan(*everything, DEPTH)
+    counts = DistanceCounts(found.items_at, found.relevant_at)
+    return score(
+        source, target, protocol, found.relevance, counts, sum_precisions(*everything), definitions
     )
 
 
-def searched(
+def find_answers(
+    hasher: FittedHasher,
+    data: MultimodalDataset,
+    split: Split,
+    source: str,
+    target: str,
+    protocol: str = "training",
+    depth: int = DEPTH,
+) -> Answers:
+    """The `depth` nearest items of every query, to be looked at; `evaluate` tells what they are worth."""
+    queries, database, rows = encode_search(hasher, data, split, source, target, protocol)
+    labels = pack(data.labels)
+    found = scan(queries, database, labels[split.queries], labels[rows], hasher.bits, depth)
+    return Answers(rows.astype(np.int32)[found.order], found.distances, found.relevance)
+
+
+def encode_search(
+    hasher: FittedHasher, data: MultimodalDataset, split: Split, source: str, target: str, protocol: str
+) -> tuple[Words, Words, IntArray]:
+    """The codes of all queries, those of the database, and the rows of the data set that these stand for."""
+    if source not in hasher.functions:
+        raise unknown("modality", source, hasher.functions)
+    queries = hasher.functions[source].encode(data.modalities[source][split.queries])
+    return queries, *database_codes(hasher, data, split, target, protocol)
+
+
+def database_codes(
     hasher: FittedHasher, data: MultimodalDataset, split: Split, target: str, protocol: str
 ) -> tuple[Words, IntArray]:
     """The codes of the database and the rows of the data set that they stand for."""
+    if target not in hasher.functions:
+        raise unknown("modality", target, hasher.functions)
+    if protocol not in PROTOCOLS:
+        raise unknown("protocol", protocol, PROTOCOLS)
     if protocol == "unseen":
         return hasher.functions[target].encode(data.modalities[target][split.queries]), split.queries
     codes = hasher.database_codes[target]
@@ -86,49 +81,3 @@ def searched(
             "evaluate on the split that the model was trained on."
         )
     return codes, split.train
-
-
-def search(
-    queries: Words,
-    database: Words,
-    query_labels: BoolArray,
-    database_labels: BoolArray,
-    bits: int,
-    rows: IntArray,
-) -> Ranking:
-    """Rank all items for every query; keep the nearest and the counts by distance."""
-    everything = queries, database, pack(query_labels), pack(database_labels), bits
-    found = scan(*everything, DEPTH)
-    return Ranking(
-        indices=rows.astype(np.int32)[found.order],
-        distances=found.distances,
-        relevance=found.relevance,
-        counts=DistanceCounts(found.items_at, found.relevant_at),
-        sum_precisions=partial(sum_precisions, *everything),
-    )
-
-
-def score(ranking: Ranking, definition: APDefinition) -> tuple[Scores, FloatArray]:
-    """Means over all queries, and the AP of each, by any definition; nothing is ranked anew."""
-    relevance, counts = ranking.relevance, ranking.counts
-    if definition.top is None:
-        per_query = ranking.full_average_precision
-    else:
-        per_query = average_precision(relevance, counts.total_relevant, definition)
-    tied = tied_average_precision(counts, definition)
-    random = chance(counts)
-    scores = Scores(
-        label=definition.label,
-        definition=definition.words,
-        formula=definition.formula,
-        mean_average_precision=float(per_query.mean()),
-        tie_aware=float(tied.expected.mean()),
-        best=float(tied.best.mean()),
-        worst=float(tied.worst.mean()),
-        chance=float(chance_average_precision(counts, definition).mean()),
-        precision_at_100=float(precision_at(relevance, min(100, relevance.shape[1])).mean()),
-        chance_precision=float(np.mean(random.relevant / np.maximum(random.items, 1))),
-        queries=len(per_query),
-        queries_without_relevant=counts.queries_without_relevant,
-    )
-    return scores, per_query

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from smfh.evaluation import searched
+from smfh.evaluation import database_codes
 from smfh.features.text import PIECE, Vocabulary
 from smfh.hamming import unpack
 from smfh.hashing import FittedHasher
@@ -83,7 +83,7 @@ def shown_modality(hasher: FittedHasher) -> str:
 
 def database_bits(hasher: FittedHasher, data: MultimodalDataset, split: Split) -> BoolArray:
     """The bits of the training items by which pictures are found; (items, bits)."""
-    codes, _ = searched(hasher, data, split, shown_modality(hasher), "training")
+    codes, _ = database_codes(hasher, data, split, shown_modality(hasher), "training")
     return unpack(codes, hasher.bits)
 
 

@@ -6,7 +6,8 @@ Items are rows everywhere. The paper writes them as columns, so its equations ap
 from smfh.types.arrays import EPS, BoolArray, FloatArray, IntArray, Matrix, Words
 from smfh.types.data import Encoder, MultimodalDataset, Rows, Split, check_features
 from smfh.types.errors import InputError, together, unknown
-from smfh.types.retrieval import DistanceCounts, Ranking, RetrievalResult, Scores
+from smfh.types.points import Point
+from smfh.types.retrieval import Answers, DistanceCounts
 from smfh.types.training import (
     Choice,
     OnStep,
@@ -23,6 +24,7 @@ from smfh.types.training import (
 
 __all__ = [
     "EPS",
+    "Answers",
     "BoolArray",
     "Choice",
     "DistanceCounts",
@@ -34,10 +36,8 @@ __all__ = [
     "MultimodalDataset",
     "OnStep",
     "Parameter",
-    "Ranking",
-    "RetrievalResult",
+    "Point",
     "Rows",
-    "Scores",
     "Split",
     "TrainingStep",
     "Words",

@@ -1,12 +1,10 @@
-"""What a search yields: rankings, counts by distance, scores with their definition."""
+"""What a search yields: counts by distance over the whole database, and the answers somebody looks at."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from smfh.types.arrays import BoolArray, FloatArray, IntArray
+from smfh.types.arrays import BoolArray, IntArray
 from smfh.types.errors import InputError
 
 
@@ -50,50 +48,10 @@ def _count_problems(items: IntArray, relevant: IntArray) -> list[str]:
     return problems
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Means over all queries, with what is needed to read them."""
-
-    label: str  # such as mAP@100
-    definition: str  # in words
-    formula: str
-    mean_average_precision: float  # ties in database order
-    tie_aware: float  # expected over random order within ties
-    best: float  # that the ties allow
-    worst: float
-    chance: float  # the same score for a random order
-    precision_at_100: float  # at the database's size where that is smaller
-    chance_precision: float
-    queries: int
-    queries_without_relevant: int  # they count as 0
-
-
 @dataclass(frozen=True, eq=False)
-class Ranking:
-    """The nearest items of every query, and what is known of the whole database: enough for any score."""
+class Answers:
+    """The nearest items of some queries, nearest first; equal distances in database order."""
 
-    indices: IntArray  # (queries, depth), rows of the data set, nearest first
+    rows: IntArray  # (queries, depth), of the data set
     distances: IntArray  # (queries, depth)
-    relevance: BoolArray  # (queries, depth)
-    counts: DistanceCounts  # over the whole database
-    sum_precisions: Callable[[], FloatArray]  # Σ_k P@k · rel(k) over the whole ranking of every query
-
-    @cached_property
-    def full_average_precision(self) -> FloatArray:
-        """(queries,); only where it is asked for, since it takes a pass over all items in their order."""
-        return self.sum_precisions() / np.maximum(self.counts.total_relevant, 1)
-
-
-@dataclass(frozen=True, eq=False)
-class RetrievalResult:
-    """All that a figure or a gallery needs of one direction of search."""
-
-    source: str  # modality of the queries
-    target: str  # modality that is searched
-    protocol: str  # "training" or "unseen"
-    bits: int
-    ranking: Ranking
-    average_precision: FloatArray  # (queries,), by the scores' definition
-    precision_curve: FloatArray  # (depth,), mean over queries of precision at 1 … depth
-    recall_curve: FloatArray  # (depth,)
-    scores: Scores
+    relevance: BoolArray  # (queries, depth), do they share a label with the query?

@@ -1,0 +1,29 @@
+"""What a ranking is worth: definitions, average precision with ties and chance, curves, and all of it as Scores."""
+
+from smfh.metrics.average_precision import (
+    TiedAP,
+    average_precision,
+    chance,
+    chance_average_precision,
+    tied_average_precision,
+)
+from smfh.metrics.curves import RadiusCurve, precision_curve, radius_curve, recall_curve
+from smfh.metrics.definitions import AP_DEFINITIONS, APDefinition
+from smfh.metrics.scores import APScore, Scores, score
+
+__all__ = [
+    "AP_DEFINITIONS",
+    "APDefinition",
+    "APScore",
+    "RadiusCurve",
+    "Scores",
+    "TiedAP",
+    "average_precision",
+    "chance",
+    "chance_average_precision",
+    "precision_curve",
+    "radius_curve",
+    "recall_curve",
+    "score",
+    "tied_average_precision",
+]

@@ -1,0 +1,80 @@
+"""Which average precision is meant. On one ranking four of them, all called mAP, differ by a factor of ten."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, get_args
+
+import numpy as np
+
+from smfh.types import InputError, IntArray, unknown
+
+DivideBy = Literal["found", "capped", "all"]
+
+
+@dataclass(frozen=True)
+class APDefinition:
+    """Which average precision is meant: how deep it looks, and what its sum is divided by."""
+
+    top: int | None = 100  # K; None: the whole ranking
+    divide_by: DivideBy = "found"
+
+    def __post_init__(self) -> None:
+        problems: list[str] = []
+        whole = isinstance(self.top, int | np.integer) and not isinstance(self.top, bool)
+        if self.top is not None and (not whole or self.top < 1):
+            problems.append(f"top must be a whole number from 1, or None for all items; got {self.top!r}.")
+        if self.divide_by not in get_args(DivideBy):
+            problems += unknown("denominator", self.divide_by, get_args(DivideBy)).problems
+        if problems:
+            raise InputError(problems)
+
+    @property
+    def label(self) -> str:
+        """What an axis or a column calls the mean of this AP."""
+        if self.top is None:
+            return "mAP"  # all three denominators are R here
+        return f"mAP@{self.top}" + ("" if self.divide_by == "found" else f" ({self.divide_by})")
+
+    @property
+    def words(self) -> str:
+        """The definition as one sentence."""
+        if self.top is None:
+            where, by = "in the whole ranking", "by the number of relevant items in the database"
+        else:
+            where = f"among the first {self.top} answers"
+            by = {
+                "found": "by the number of relevant items found there",
+                "capped": f"by the number of relevant items in the database, at most {self.top}",
+                "all": "by the number of all relevant items in the database",
+            }[self.divide_by]
+        return (
+            f"For each query the precisions at the relevant items {where} are added up and divided {by}, "
+            "a query with nothing relevant counts as 0, and mAP is the mean over all queries."
+        )
+
+    @property
+    def formula(self) -> str:
+        """The definition as a line of text; rel(k) is 1 where the k-th answer is relevant."""
+        if self.top is None:
+            return "AP = Σ_k P@k · rel(k) / R"
+        K = self.top
+        by = {"found": f"Σ_(k≤{K}) rel(k)", "capped": f"min(R, {K})", "all": "R"}[self.divide_by]
+        return f"AP@{K} = Σ_(k≤{K}) P@k · rel(k) / {by}"
+
+    def denominator(self, found: IntArray, total: IntArray) -> IntArray:
+        """found: Σ_(k≤K) rel(k); capped: min(R, K); all: R. At least 1, since the sum above a 0 is 0."""
+        by = found if self.divide_by == "found" else total
+        if self.divide_by == "capped" and self.top is not None:
+            by = np.minimum(total, self.top)
+        return np.maximum(by, 1)
+
+
+AP_DEFINITIONS: Mapping[str, APDefinition] = MappingProxyType(
+    {
+        "found": APDefinition(),  # the paper's
+        "capped": APDefinition(divide_by="capped"),
+        "all": APDefinition(divide_by="all"),
+        "full": APDefinition(top=None, divide_by="all"),
+    }
+)
