@@ -1,20 +1,20 @@
-"""What is to be compared, cell by cell, and which cells are there."""
+"""What is to be compared, run by run, and which runs are there."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from smfh.datasets import DatasetSource
 from smfh.hashing import HashMethod
-from smfh.jobs import JobKey, job_key
-from smfh.store import RunRecord, RunStore, StoredRun
+from smfh.runs import RunKey, RunRecord, RunStore, run_key, usual_first
 from smfh.types import InputError, MultimodalDataset, Split, parameters
 
-MOST_METHODS, MOST_LENGTHS, MOST_SEEDS, MOST_CELLS = 24, 12, 20, 500
-CELL = ("bits", "seed")  # what differs between the cells of one method
+MOST_METHODS, MOST_LENGTHS, MOST_SEEDS, MOST_RUNS = 24, 12, 20, 500
+OF_A_RUN = ("bits", "seed")  # what differs between the runs of one setting
 
 
 @dataclass(frozen=True)
@@ -27,22 +27,22 @@ class Comparison:
     seeds: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "methods", tuple(dict.fromkeys(map(template, self.methods))))
+        object.__setattr__(self, "methods", tuple(dict.fromkeys(map(setting_of, self.methods))))
         object.__setattr__(self, "bits", tuple(sorted(set(self.bits))))
         if problems := _problems(self):
             raise InputError(problems)
 
     @property
-    def cells(self) -> tuple[HashMethod, ...]:
+    def trainings(self) -> tuple[HashMethod, ...]:
         """Every method at every length with every seed; all of one seed first, so that curves come early."""
         return tuple(
-            cell_of(method, bits, seed)
+            replace(method, bits=bits, seed=seed)
             for seed in range(self.seeds)
             for bits in self.bits
             for method in self.methods
         )
 
-    @property
+    @cached_property
     def titles(self) -> Mapping[HashMethod, str]:
         """What to call each method; where one stands twice, with what sets it apart."""
         times = Counter(method.name for method in self.methods)
@@ -52,19 +52,15 @@ class Comparison:
         }
 
 
-def template(method: HashMethod) -> HashMethod:
+def setting_of(method: HashMethod) -> HashMethod:
     """The method with the bits and the seed that it has by itself: two of one setting are then equal."""
-    usual = {f.name: f.default for f in fields(method) if f.name in CELL}  # type: ignore[arg-type]
-    return _with(method, **usual)
+    usual = type(method)()
+    return replace(method, bits=usual.bits, seed=usual.seed)
 
 
-def cell_of(method: HashMethod, bits: int, seed: int) -> HashMethod:
-    return _with(method, bits=bits, seed=seed)
-
-
-def _with(method: HashMethod, **values: Any) -> HashMethod:
-    changed: HashMethod = replace(method, **values)  # type: ignore[type-var]
-    return changed
+def name_training(method: HashMethod) -> str:
+    """Such as SMFH, 32 bits, seed 1."""
+    return f"{method.title}, {method.bits} bits, seed {method.seed}"
 
 
 def _told_apart(method: HashMethod, methods: Iterable[HashMethod]) -> str:
@@ -79,6 +75,7 @@ def _told_apart(method: HashMethod, methods: Iterable[HashMethod]) -> str:
 
 
 def value_in_words(value: Any) -> str:
+    """A parameter's value as a person writes it."""
     if isinstance(value, tuple):
         return "/".join(map(value_in_words, value)) or "equal"
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -95,15 +92,15 @@ def _problems(comparison: Comparison) -> list[str]:
         for what, (came, most) in wanted.items()
         if not 1 <= came <= most
     ]
-    for length in comparison.bits:
-        for method in comparison.methods[:1]:
+    for method in comparison.methods[:1]:
+        for length in comparison.bits:
             try:
-                cell_of(method, length, 0)
+                replace(method, bits=length)
             except InputError as error:
                 problems += error.problems
-    cells = len(comparison.methods) * len(comparison.bits) * comparison.seeds
-    if not problems and cells > MOST_CELLS:
-        problems.append(f"{cells:,} trainings are too many at once; at most {MOST_CELLS} are taken.")
+    trainings = len(comparison.methods) * len(comparison.bits) * comparison.seeds
+    if not problems and trainings > MOST_RUNS:
+        problems.append(f"{trainings:,} trainings are too many at once; at most {MOST_RUNS} are taken.")
     if comparison.source.name == "own":
         problems.append(
             "Own data stays with its visitor and is not kept on disk, so it cannot be compared in the "
@@ -114,50 +111,64 @@ def _problems(comparison: Comparison) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """A comparison on its loaded data."""
+    """A comparison on its loaded data: the runs that it is made of."""
 
     comparison: Comparison
     data: MultimodalDataset
     split: Split
-    keys: Mapping[HashMethod, JobKey]  # by cell
+
+    @cached_property
+    def keys(self) -> Mapping[HashMethod, RunKey]:
+        """The key of every training; the data is hashed once for all of them."""
+        first, *others = self.comparison.trainings
+        key = run_key(self.data, self.split, first)
+        return {first: key} | {method: replace(key, method=method) for method in others}
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """What makes two grids the same."""
+        first = next(iter(self.keys.values()))
+        return ("grid", first.data, first.split, self.comparison)
 
     @property
     def directions(self) -> list[tuple[str, str]]:
-        """Every (source, target) of different modalities."""
+        """Every (source, target) of different modalities, the usual one first."""
         names = tuple(self.data.modalities)
-        return [(s, t) for t in names for s in names if s != t]
+        return usual_first([(s, t) for t in names for s in names if s != t])
 
-    def found(self, store: RunStore) -> dict[HashMethod, StoredRun]:
-        """The cells that are there, by whichever program they were trained."""
-        runs = {cell: store.find(key) for cell, key in self.keys.items()}
-        return {cell: run for cell, run in runs.items() if run is not None}
+    def found(self, store: RunStore) -> dict[HashMethod, RunRecord]:
+        """The runs that are there, by whichever program they were trained."""
+        records = {method: store.find(key) for method, key in self.keys.items()}
+        return {method: record for method, record in records.items() if record is not None}
 
     def missing(self, store: RunStore) -> list[HashMethod]:
-        """The cells that are still to be trained, in their order."""
-        return [cell for cell, key in self.keys.items() if store.find(key) is None]
+        """What is still to be trained, in its order."""
+        return [method for method, key in self.keys.items() if store.find(key) is None]
 
 
-def grid_of(comparison: Comparison, data: MultimodalDataset, split: Split) -> Grid:
-    """The cells with their keys; the data is hashed once for all of them."""
-    cells = comparison.cells
-    first = job_key(data, cells[0], "", split)
-    return Grid(comparison, data, split, {cell: replace(first, method=cell) for cell in cells})
-
-
-def seconds_left(cells: Sequence[HashMethod], records: Iterable[RunRecord], data: str) -> float | None:
-    """How long these cells take, from what the same method, or any, took on this data; None if none did.
+def estimate_seconds(
+    trainings: Sequence[HashMethod], records: Iterable[RunRecord], data: str
+) -> dict[HashMethod, float]:
+    """How long each training takes, from what its setting, its method, or any took on this data; empty if none.
 
     Where only other lengths were measured, time is taken to grow with the bits.
     """
-    measured = [record for record in records if record.data == data]
+    measured: dict[object, dict[int, list[float]]] = {}  # by setting, name or nothing, and by bits
+    for record in records:
+        if record.key.data == data:
+            method, seconds = record.method, record.timing.run
+            for group in (setting_of(method), method.name, None):
+                measured.setdefault(group, {}).setdefault(method.bits, []).append(seconds / method.bits)
     if not measured:
-        return None
-    return sum(_likely_seconds(cell, measured) for cell in cells)
+        return {}
+    means = {
+        group: {bits: float(np.mean(rates)) for bits, rates in by_bits.items()}
+        for group, by_bits in measured.items()
+    }
+    return {method: _likely_seconds(method, means) for method in trainings}
 
 
-def _likely_seconds(cell: HashMethod, measured: Sequence[RunRecord]) -> float:
-    same = [record for record in measured if template(record.method) == template(cell)]
-    near = same or [record for record in measured if record.method.name == cell.name] or measured
-    distance = min(abs(record.method.bits - cell.bits) for record in near)
-    nearest = [record for record in near if abs(record.method.bits - cell.bits) == distance]
-    return float(np.mean([record.timing.whole * cell.bits / record.method.bits for record in nearest]))
+def _likely_seconds(method: HashMethod, means: Mapping[object, Mapping[int, float]]) -> float:
+    by_bits = means.get(setting_of(method)) or means.get(method.name) or means[None]
+    nearest = min(by_bits, key=lambda bits: (abs(bits - method.bits), bits))
+    return by_bits[nearest] * method.bits

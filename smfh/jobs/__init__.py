@@ -1,15 +1,14 @@
-"""The bounded queue that trains in the background: start, watch, pause, step, resume, cancel.
+"""The bounded queue for all work in the background: start, watch, pause, step, resume, cancel.
 
-    job = queue.submit(job_key(train, method), partial(method.fit, train), visitor)
+    job = queue.submit(key, lambda course: method.fit(train, on_step=course.report), visitor)
 
-The same key is computed once: whoever asks again joins the run or finds its result. A run belongs to all who
-watch it, so only its single watcher may hold it up or end it. A paused run gives its place to the next in
-line at once, and goes on by itself after `pause_limit` seconds: a tab closed on a paused run neither stops
-the others nor loses nor leaks the run.
+The same key is worked on once: whoever asks again joins the job or finds its result. A job belongs to all who
+watch it, so only its single watcher may hold it up or end it. A paused job gives way to the next in line at
+once, and goes on by itself after `pause_limit` seconds: a tab closed on a paused job neither stops the others
+nor loses nor leaks it. Work of many parts gives way between them, so that nobody waits for all of it.
 """
 
-from smfh.jobs.job import OVER, Job, State, Work
-from smfh.jobs.key import JobKey, job_key
-from smfh.jobs.queue import TrainingQueue
+from smfh.jobs.job import OVER, Course, Job, State, Work
+from smfh.jobs.queue import JobQueue
 
-__all__ = ["OVER", "Job", "JobKey", "State", "TrainingQueue", "Work", "job_key"]
+__all__ = ["OVER", "Course", "Job", "JobQueue", "State", "Work"]

@@ -3,40 +3,52 @@
 import logging
 import traceback
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Generic, Literal, TypeVar
 
-from smfh.jobs.places import Places
-from smfh.types import InputError, OnStep, TrainingStep
+from smfh.jobs.line import Line
+from smfh.types import InputError
 
 State = Literal["queued", "running", "paused", "finished", "cancelled", "failed"]
 OVER: tuple[State, ...] = ("finished", "cancelled", "failed")
 T = TypeVar("T")
-Work = Callable[[OnStep], T]
 
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class Course:
+    """What work is handed, and must use: it tells how far it is, and hears when to halt or to end."""
+
+    report: Callable[[Any], None]  # a step is done; it halts here while the job is paused
+    check: Callable[..., None]  # between reports: a cancelled job ends here
+    give_way: Callable[[], None]  # whoever waits goes first
+
+
+Work = Callable[[Course], T]
+
+
 class Cancelled(BaseException):
-    """Raised by on_step to end a run; no Exception, so that no work catches it by mistake."""
+    """Raised in the work to end it; no Exception, so that no work catches it by mistake."""
 
 
 class Job(Generic[T]):
     """What became of the work of one key; the queue makes it."""
 
     def __init__(
-        self, key: Hashable, work: Work[T], places: Places, on_end: Callable[["Job[Any]"], None]
+        self, key: Hashable, work: Work[T], line: Line, on_end: Callable[["Job[Any]"], None]
     ) -> None:
         self.key = key
         self._work: Work[T] | None = work
-        self._places, self._changed = places, places.changed
+        self._line, self._changed = line, line.changed
         self._on_end = on_end  # told when it finished, failed, or is wanted no more
         self._state: State = "queued"
         self._begun = False
         self._unwanted = False
         self._allowed: int | None = None  # steps until the next pause; None: no pause
         self._watchers: set[str] = set()
-        self._steps: list[TrainingStep] = []
+        self._reports: list[Any] = []
         self._result: T | None = None
         self._error: BaseException | None = None
         self._spent = 0.0  # seconds of work before the last halt
@@ -52,17 +64,17 @@ class Job(Generic[T]):
         return self._state in OVER
 
     @property
-    def steps(self) -> tuple[TrainingStep, ...]:
-        """Every step so far."""
+    def reports(self) -> tuple[Any, ...]:
+        """What the work has told so far, a step each."""
         with self._changed:
-            return tuple(self._steps)
+            return tuple(self._reports)
 
     @property
     def position(self) -> int:
         """Its place in the line, from 1; 0 where it does not wait."""
         with self._changed:
-            line = self._places.line
-            return line.index(self) + 1 if self in line else 0
+            waiting = self._line.waiting
+            return waiting.index(self) + 1 if self in waiting else 0
 
     @property
     def watchers(self) -> frozenset[str]:
@@ -98,7 +110,7 @@ class Job(Generic[T]):
     def time_left(self, total_steps: int) -> float | None:
         """Seconds of work still to do, at the mean pace so far; None before the first step."""
         with self._changed:
-            done = len(self._steps)
+            done = len(self._reports)
             if self.over or done == 0:
                 return 0.0 if self.over else None
             left = self._last_step / done * (total_steps - done)
@@ -119,17 +131,17 @@ class Job(Generic[T]):
                 self.resume()
 
     def leave(self, visitor: str) -> None:
-        """This visitor waits for it no more; the run goes on."""
+        """This visitor waits for it no more; the job goes on."""
         with self._changed:
             self._watchers.discard(visitor)
 
     def pause(self, visitor: str = "") -> bool:
-        """Halt after the iteration under way; False where it is over or others watch, and it goes on."""
+        """Halt after the step under way; False where it is over or others watch, and it goes on."""
         with self._changed:
             return self._hold(visitor, 0 if self._state == "paused" else 1)
 
     def step(self, visitor: str = "") -> bool:
-        """Run one more iteration, then halt; False where it is over or others watch, and it goes on."""
+        """Do one more step, then halt; False where it is over or others watch, and it goes on."""
         with self._changed:
             return self._hold(visitor, (self._allowed or 0) + 1)
 
@@ -140,9 +152,9 @@ class Job(Generic[T]):
             self._go_on()
 
     def cancel(self, visitor: str = "") -> bool:
-        """Leave, and end the run: at once where it waits or is paused, else at its next step.
+        """Leave, and end the job: at once where it waits or is paused, else at its next step.
 
-        False where others watch, and it goes on. A run that is over stays as it is.
+        False where others watch, and it goes on. A job that is over stays as it is.
         """
         with self._changed:
             self._watchers.discard(visitor)
@@ -157,7 +169,7 @@ class Job(Generic[T]):
             if self.over:
                 return
             self._unwanted = True
-            self._on_end(self)  # who asks from now on gets a new run
+            self._on_end(self)  # who asks from now on gets a new job
             if self._state != "running":
                 self._close("cancelled")
 
@@ -166,7 +178,7 @@ class Job(Generic[T]):
         self._state, self._since = "running", perf_counter()
         if not self._begun:
             self._begun = True
-            self._places.start_thread(self._run)
+            self._line.start_thread(self._run)
         self._changed.notify_all()
 
     # What follows expects the lock to be held, save what is said to run in the thread at work.
@@ -180,10 +192,10 @@ class Job(Generic[T]):
         return True
 
     def _go_on(self) -> None:
-        """From a pause back into the line, at its head: this run has had its turn of waiting."""
+        """From a pause back into the line, at its head: this job has had its turn of waiting."""
         if self._state == "paused":
             self._state = "queued"
-            self._places.join_line(self, first=True)
+            self._line.join(self, first=True)
 
     def _halt(self, state: State) -> None:
         """Stop the clock; give the place at work, or in the line, to the next."""
@@ -191,9 +203,9 @@ class Job(Generic[T]):
         self._spent, self._since = self.seconds, None
         self._state = state
         if had_a_place:
-            self._places.give_back()
+            self._line.finish()
         else:
-            self._places.leave_line(self)
+            self._line.leave(self)
         self._changed.notify_all()
 
     def _close(self, state: State) -> None:
@@ -221,28 +233,42 @@ class Job(Generic[T]):
     def _outcome(self) -> tuple[State, T | None, BaseException | None]:
         """In the thread at work; a function of its own, so that its frame is gone when all is told."""
         try:
-            return "finished", self._work(self._on_step), None  # type: ignore[misc] # only _close drops it
+            course = Course(self._report, self._check, self._give_way)
+            return "finished", self._work(course), None  # type: ignore[misc] # only _close drops it
         except Cancelled:
             return "cancelled", None, None
         except BaseException as error:
             return "failed", None, error
 
-    def _on_step(self, step: TrainingStep) -> None:
-        """In the thread at work, after every iteration."""
+    def _report(self, step: Any) -> None:
+        """In the thread at work, after every step."""
         with self._changed:
-            self._steps.append(step)
+            self._reports.append(step)
             self._last_step = self.seconds
             if self._allowed is not None:
                 self._allowed -= 1
             if self._allowed == 0 and not self._unwanted:
                 self._park()
-            if self._unwanted:
-                raise Cancelled
+            self._check()
+
+    def _check(self, *_: Any) -> None:
+        """In the thread at work."""
+        if self._unwanted:
+            raise Cancelled
+
+    def _give_way(self) -> None:
+        """In the thread at work: to the end of the line, if there is one."""
+        with self._changed:
+            if self._line.waiting and not self._unwanted:
+                self._halt("queued")
+                self._line.join(self)
+                self._changed.wait_for(lambda: self._state != "queued")
+            self._check()
 
     def _park(self) -> None:
-        """Halt until someone lets this run go on, or the limit is reached, and a place is free."""
+        """Halt until someone lets this job go on, or the limit is reached, and a place is free."""
         self._halt("paused")
-        if not self._changed.wait_for(lambda: self._state != "paused", self._places.pause_limit):
+        if not self._changed.wait_for(lambda: self._state != "paused", self._line.pause_limit):
             self.resume()
         self._changed.wait_for(lambda: self._state != "queued")
 

@@ -1,4 +1,4 @@
-"""Who is at work and who waits for a place."""
+"""Who is at work and who waits."""
 
 from collections import deque
 from collections.abc import Callable
@@ -12,36 +12,37 @@ class Waiting(Protocol):
     def begin(self) -> None: ...
 
 
-class Places:
-    """A number of places at work and one line before them; every method expects the lock to be held."""
+class Line:
+    """A number of workers and one line before them; every method expects the lock to be held."""
 
     def __init__(self, workers: int, pause_limit: float) -> None:
         self.workers, self.pause_limit = workers, pause_limit
         self.changed = Condition()  # one lock for all: what changes, changes for everybody at once
-        self.line: deque[Waiting] = deque()
-        self.taken = 0
+        self.waiting: deque[Waiting] = deque()
+        self.at_work = 0
         self.threads: set[Thread] = set()
 
-    def join_line(self, who: Waiting, first: bool = False) -> None:
+    def join(self, who: Waiting, first: bool = False) -> None:
         if first:
-            self.line.appendleft(who)
+            self.waiting.appendleft(who)
         else:
-            self.line.append(who)
+            self.waiting.append(who)
         self.fill()
 
-    def leave_line(self, who: Waiting) -> None:
-        if who in self.line:
-            self.line.remove(who)
+    def leave(self, who: Waiting) -> None:
+        if who in self.waiting:
+            self.waiting.remove(who)
 
-    def give_back(self) -> None:
-        self.taken -= 1
+    def finish(self) -> None:
+        """One at work has stopped."""
+        self.at_work -= 1
         self.fill()
 
     def fill(self) -> None:
-        """Set to work whom there is a place for."""
-        while self.line and self.taken < self.workers:
-            self.taken += 1
-            self.line.popleft().begin()
+        """Set to work as many as there are workers for."""
+        while self.waiting and self.at_work < self.workers:
+            self.at_work += 1
+            self.waiting.popleft().begin()
 
     def start_thread(self, run: Callable[[], None]) -> None:
         """A thread for each job, since a paused one keeps its own; it leaves the list when it ends."""
@@ -51,6 +52,6 @@ class Places:
             with self.changed:
                 self.threads.discard(thread)
 
-        thread = Thread(target=run_and_leave, name="training", daemon=True)
+        thread = Thread(target=run_and_leave, name="job", daemon=True)
         self.threads.add(thread)
         thread.start()

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from smfh.comparison import Grid, Point, points
-from smfh.report.view import View, told_directions
-from smfh.store import RunStore
+from smfh.comparison import Grid, View, points
+from smfh.export.findings import told_directions
+from smfh.runs import RunStore
+from smfh.types import Point
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -38,9 +39,9 @@ def latex_of(grid: Grid, store: RunStore, view: View) -> str:
     scores = [
         _table(found, _caption(grid, found, view), lowest=False, decimals=3)
         for direction in told_directions(grid, view)
-        if (found := points(grid, store, "map", view.metric, view.protocol, [direction]))
+        if (found := points(grid, store, view.towards(*direction)))
     ]
-    times = points(grid, store, "training", view.metric, view.protocol, grid.directions[:1])
+    times = points(grid, store, view, "training")
     if times:
         caption = f"Training seconds on {grid.comparison.source.card.title}{_over_seeds(times)}."
         scores.append(_table(times, caption, lowest=True, decimals=2))
@@ -67,17 +68,17 @@ def _over_seeds(found: Sequence[Point]) -> str:
 
 def _table(found: Sequence[Point], caption: str, lowest: bool, decimals: int) -> str:
     """The best of each column is bold; a cell that is not finished is a dash."""
-    lengths = sorted({point.bits for point in found})
-    cells = {(point.title, point.bits): point for point in found}
+    lengths = sorted({point.at for point in found})
+    cells = {(point.title, point.at): point for point in found}
     better = min if lowest else max
-    best = {bits: better((p for p in found if p.bits == bits), key=lambda p: p.mean) for bits in lengths}
+    best = {bits: better((p for p in found if p.at == bits), key=lambda p: p.mean) for bits in lengths}
     lines = [
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{escape(caption)}}}",
         rf"\begin{{tabular}}{{l{'r' * len(lengths)}}}",
         r"\toprule",
-        " & ".join(["Method", *(f"{bits} bits" for bits in lengths)]) + r" \\",
+        " & ".join(["Method", *(f"{bits:g} bits" for bits in lengths)]) + r" \\",
         r"\midrule",
     ]
     for title in dict.fromkeys(point.title for point in found):

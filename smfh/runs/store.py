@@ -1,45 +1,26 @@
-"""The folder of runs: find, save, list, rename, delete."""
+"""Finished runs on disk: one file each, whole or not there; find, save, list, rename, delete."""
 
 import os
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Lock
 from typing import TypeVar
 
-from smfh.datasets import DatasetSource
 from smfh.datasets.cache import cache_folder
+from smfh.evaluation import evaluate
 from smfh.files import read_npz
 from smfh.files.arrays import write_npz, write_whole
 from smfh.hashing import FittedHasher
-from smfh.hashing.storage import hasher_arrays, hasher_file, hasher_of
-from smfh.jobs import JobKey
-from smfh.metrics import AP_DEFINITIONS, APDefinition
-from smfh.store.judgement import (
-    SUMS,
-    Judged,
-    judged_of,
-    judgement_arrays,
-    judgement_names,
-    ranking_of,
-    result_of,
-)
-from smfh.store.record import (
-    Damaged,
-    Direction,
-    Listing,
-    RunRecord,
-    Timing,
-    header_of,
-    packed_header,
-    record_of,
-    run_id,
-)
-from smfh.study import Trained
-from smfh.types import InputError, RetrievalResult, unknown
+from smfh.hashing.storage import hasher_arrays, hasher_of
+from smfh.memory import Memory
+from smfh.metrics import Scores
+from smfh.runs.key import RunKey
+from smfh.runs.record import RunRecord, Timing, read_header, write_header
+from smfh.runs.run import Run, Search, ready_searches
+from smfh.runs.scores import array_names, read_scores, scores_arrays
+from smfh.types import InputError, MultimodalDataset, Split
 
 HEADER = "run"
 ID = re.compile(r"[0-9a-f]{64}")
@@ -47,78 +28,69 @@ GIGABYTE = 10**9
 USUAL_GIGABYTES = 5.0
 LONGEST_TITLE = 80
 LEFT_OVER = 3600.0  # seconds after which the temporary file of another writer is one that was killed
-KEPT_JUDGED = 2000  # in memory; each some 25 kB
-USUAL = AP_DEFINITIONS["found"]
+REMEMBERED_SCORES = 1000  # in memory; 40 kB each on Wiki, 250 kB on NUS-WIDE
+Stamp = tuple[int, int]  # time and size of a file: changes whenever the file does
 T = TypeVar("T")
 
 
-def runs_folder() -> Path:
-    """Where runs are kept unless another folder is named."""
-    return cache_folder() / "runs"
+@dataclass(frozen=True)
+class Damaged:
+    """A file of the folder that is no run, or no longer one."""
+
+    id: str
+    problem: str
+    bytes: int
 
 
 @dataclass(frozen=True)
-class StoredRun:
-    """A run in the folder; what it holds is read when it is asked for."""
+class Listing:
+    """All that is in the folder, the newest run first."""
 
-    record: RunRecord
-    store: "RunStore"
-
-    def result(
-        self, source: str, target: str, protocol: str = "training", definition: APDefinition = USUAL
-    ) -> RetrievalResult:
-        """The search by any definition; its ranking has no `indices` and no `distances`."""
-        return self.store.result(self.record, (source, target, protocol), definition)
-
-    def judged(
-        self, source: str, target: str, protocol: str = "training", definition: APDefinition = USUAL
-    ) -> Judged:
-        """Its scores and curves, remembered."""
-        return self.store.judged(self.record, (source, target, protocol), definition)
+    runs: tuple[RunRecord, ...]
+    damaged: tuple[Damaged, ...]
 
     @property
-    def hasher(self) -> FittedHasher:
-        return self.store.model(self.record.id)
+    def bytes(self) -> int:
+        return sum(run.bytes for run in self.runs) + sum(file.bytes for file in self.damaged)
 
 
 class RunStore:
     """Any number of them, in any number of programs, may work on one folder: a file is whole or not there."""
 
     def __init__(self, folder: Path | None = None, gigabytes: float | None = None) -> None:
-        self.folder = runs_folder() if folder is None else folder
+        self.folder = cache_folder() / "runs" if folder is None else folder
         self.limit = (limit_from_environment() if gigabytes is None else gigabytes) * GIGABYTE
-        self._records: dict[str, tuple[tuple[int, int], RunRecord | Damaged]] = {}  # by id, with their stamp
-        self._judged: OrderedDict[tuple[str, tuple[int, int], Direction, APDefinition], Judged] = (
-            OrderedDict()
-        )
-        self._lock = Lock()
+        self._records: dict[str, tuple[Stamp, RunRecord | Damaged]] = {}  # by id
+        self._scores: Memory[tuple[str, Stamp | None, Search], Scores] = Memory(REMEMBERED_SCORES)
 
-    def find(self, key: JobKey) -> StoredRun | None:
+    def find(self, key: RunKey) -> RunRecord | None:
         """The run that this key decides; None where it is not there, is damaged, or is private."""
-        return None if key.owner else self.get(run_id(key))
+        return None if key.owner else self.get(key.id)
 
-    def get(self, id: str) -> StoredRun | None:
+    def get(self, id: str) -> RunRecord | None:
         """The run of this id; None where it is not there or is damaged."""
         found = self._look(id)
-        return StoredRun(found, self) if isinstance(found, RunRecord) else None
+        return found if isinstance(found, RunRecord) else None
 
-    def save(self, key: JobKey, source: DatasetSource, trained: Trained, timing: Timing) -> RunRecord:
+    def save(self, run: Run, timing: Timing) -> RunRecord:
         """Write the run; in place of one of the same id, which says the same."""
-        if key.owner:
+        if run.key.owner:
             raise InputError("What was trained on own data belongs to its visitor and is not kept on disk.")
         self.check_room()
-        name, model = run_id(key), hasher_arrays(trained.hasher)
-        header = packed_header(header_of(key, source, trained, timing, list(model)))
-        arrays = {HEADER: header, **model, **judgement_arrays(trained)}
-        self._write(self._path(name), lambda path: write_npz(path, arrays, level=1))
-        saved = self._look(name)
-        if not isinstance(saved, RunRecord):  # deleted at once by somebody, or the disk lies
+        model = hasher_arrays(run.hasher)
+        scores = [run.scores(*search) for search in ready_searches(run.hasher.directions)]
+        arrays = {HEADER: write_header(run, scores, timing, list(model)), **model}
+        for number, one in enumerate(scores):
+            arrays |= scores_arrays(number, one)
+        self._write(self._path(run.key.id), lambda path: write_npz(path, arrays, level=1))
+        saved = self.get(run.key.id)
+        if saved is None:  # deleted at once by somebody, or the disk lies
             raise InputError("The run was written and cannot be read again; look at the disk.")
         return saved
 
     def listing(self) -> Listing:
         """All runs and all that is damaged; only headers are read, and only of what has changed."""
-        found = [self._look(name) for name in self._ids()]
+        found = [self._look(id) for id in self._ids()]
         runs = sorted((r for r in found if isinstance(r, RunRecord)), key=lambda r: (r.when, r.id))
         return Listing(tuple(reversed(runs)), tuple(d for d in found if isinstance(d, Damaged)))
 
@@ -126,44 +98,26 @@ class RunStore:
         """All runs, the newest first."""
         return list(self.listing().runs)
 
-    def result(self, record: RunRecord, direction: Direction, definition: APDefinition) -> RetrievalResult:
-        """One search of the run, scored by this definition from what was kept."""
-        order = list(record.scores)
-        if direction not in order:
-            raise unknown("search", " ".join(direction), [" ".join(known) for known in order])
-        number, path = order.index(direction), self._path(record.id)
+    def scores(
+        self, record: RunRecord, data: MultimodalDataset, split: Split, source: str, target: str, protocol: str
+    ) -> Scores:
+        """The scores of one search of the run: remembered, from its file, or ranked now on its data."""
+        search = (source, target, protocol)
 
-        def read() -> RetrievalResult:
-            arrays = read_npz(path, [*judgement_names(number), SUMS])
-            return result_of(record, direction, ranking_of(record, number, arrays), definition)
+        def find() -> Scores:
+            if search not in record.searches:
+                return evaluate(self.hasher(record), data, split, *search)
+            names = array_names(list(record.searches).index(search))
+            arrays = read_npz(self._path(record.id), names)
+            return read_scores(record.searches[search], [arrays[name] for name in names], record.method.bits)
 
-        return self._read(record.id, read)
+        key = (record.id, self._stamp(record.id), search)
+        return self._scores.get(key, lambda: self._read(record.id, find))
 
-    def judged(self, record: RunRecord, direction: Direction, definition: APDefinition) -> Judged:
-        """The same in small, from memory where it was asked for before."""
-        key = (record.id, self._stamp(record.id) or (0, 0), direction, definition)
-        with self._lock:
-            if key in self._judged:
-                self._judged.move_to_end(key)
-                return self._judged[key]
-        judged = judged_of(self.result(record, direction, definition))
-        with self._lock:
-            self._judged[key] = judged
-            while len(self._judged) > KEPT_JUDGED:
-                self._judged.popitem(last=False)
-        return judged
-
-    def model(self, id: str) -> FittedHasher:
+    def hasher(self, record: RunRecord) -> FittedHasher:
         """The model of the run."""
-        record = self._look(id)
-        if not isinstance(record, RunRecord):
-            raise InputError(f"There is no run {id[:12]} any more; it was deleted or is damaged.")
-        path = self._path(id)
-        return self._read(id, lambda: hasher_of(read_npz(path, record.model_arrays), path.name))
-
-    def model_file(self, id: str) -> bytes:
-        """The model as a file of its own, for who wants to take it along."""
-        return hasher_file(self.model(id))
+        path = self._path(record.id)
+        return self._read(record.id, lambda: hasher_of(read_npz(path, record.model_arrays), path.name))
 
     def rename(self, id: str, title: str) -> None:
         """Give the run a title, or take it away with an empty one."""
@@ -222,8 +176,8 @@ class RunStore:
         names = [entry.name for entry in self._entries()]
         return [n.removesuffix(".npz") for n in names if n.endswith(".npz") and ID.fullmatch(n[:-4])]
 
-    def _stamp(self, id: str) -> tuple[int, int] | None:
-        """Changes whenever the file does; None where there is none."""
+    def _stamp(self, id: str) -> Stamp | None:
+        """Time and size of the run's file; None where there is none."""
         try:
             about = self._path(id).stat()
         except OSError:
@@ -236,16 +190,15 @@ class RunStore:
         if stamp is None:
             self._records.pop(id, None)
             return None
-        kept = self._records.get(id)
-        if kept is None or kept[0] != stamp:
-            kept = self._records[id] = stamp, self._read_header(id, stamp[1])
-        found = kept[1]
+        known = self._records.get(id)
+        if known is None or known[0] != stamp:
+            known = self._records[id] = stamp, self._read_header(id, stamp[1])
+        found = known[1]
         return replace(found, title=self._title(id)) if isinstance(found, RunRecord) else found
 
     def _read_header(self, id: str, size: int) -> RunRecord | Damaged:
         try:
-            header = read_npz(self._path(id), [HEADER])[HEADER].tobytes()
-            return record_of(id, header, "", size)
+            return read_header(id, read_npz(self._path(id), [HEADER])[HEADER].tobytes(), size)
         except InputError as error:
             return Damaged(id, " ".join(error.problems), size)
 
@@ -261,10 +214,12 @@ class RunStore:
         stamp = self._stamp(id)
         try:
             return read()
-        except InputError as error:
+        except (InputError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            known = isinstance(error, InputError)
+            problem = str(error) if known else f"It holds no run: {type(error).__name__} at {error}."
             if stamp is not None and stamp == self._stamp(id):
-                self._records[id] = stamp, Damaged(id, " ".join(error.problems), stamp[1])
-            raise
+                self._records[id] = stamp, Damaged(id, problem, stamp[1])
+            raise InputError(problem) from error
 
     def _write(self, path: Path, write: Callable[[Path], None]) -> None:
         try:

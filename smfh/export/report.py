@@ -4,19 +4,21 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 
-from smfh.comparison import Grid, command_line, points
+from smfh.comparison import Grid, View, points
 from smfh.evaluation import PROTOCOLS
 from smfh.plots.published import Published
-from smfh.report.document import Section, document
-from smfh.report.figures import every_chart
-from smfh.report.table import settings_of
-from smfh.report.view import View, compared_pairs, sentences, told_directions
+from smfh.export.document import Section, document
+from smfh.export.figures import every_chart
+from smfh.export.rows import settings_of
+from smfh.export.findings import compared_pairs, sentences, told_directions
 from smfh.significance import Difference, how_tested, signed
-from smfh.store import RunStore
+from smfh.runs import RunStore
 
 
-def html_of(grid: Grid, store: RunStore, view: View, published: Sequence[Published] = ()) -> str:
-    """One file that lives without a server; nothing is trained for it."""
+def html_of(
+    grid: Grid, store: RunStore, view: View, command: str, published: Sequence[Published] = ()
+) -> str:
+    """One file that lives without a server; nothing is trained for it. `command` is what repeats it."""
     pairs = compared_pairs(grid, store, view)
     title = f"Comparison on {grid.comparison.source.card.title}, {view.direction}"
     findings = [*sentences(pairs, view), how_tested(pairs)]
@@ -30,7 +32,7 @@ def html_of(grid: Grid, store: RunStore, view: View, published: Sequence[Publish
             Section("Data", _data(grid)),
             Section("Methods", _methods(grid)),
             Section("Made with", table=_versions(grid, store)),
-            Section("Repeat it", verbatim=command_line(grid.comparison, view.definition, view.protocol)),
+            Section("Repeat it", verbatim=command),
         ],
     )
 
@@ -64,23 +66,23 @@ def pair_rows(pairs: Sequence[Difference]) -> list[dict[str, str]]:
 def score_rows(grid: Grid, store: RunStore, view: View) -> list[dict[str, str]]:
     """Mean ± standard deviation, a row for each method and direction, a column for each length."""
     rows: dict[tuple[str, str], dict[str, str]] = {}
-    for point in points(grid, store, "map", view.metric, view.protocol, told_directions(grid, view)):
+    told = [view.towards(*direction) for direction in told_directions(grid, view)]
+    for point in (point for one in told for point in points(grid, store, one)):
         row = rows.setdefault(
             (point.direction, point.title), {"direction": point.direction, "method": point.title}
         )
         spread = f" ± {point.deviation:.3f}" if len(point.values) > 1 else ""
-        row[f"{point.bits} bits"] = f"{point.mean:.3f}{spread}"
+        row[f"{point.at} bits"] = f"{point.mean:.3f}{spread}"
     return list(rows.values())
 
 
 def _data(grid: Grid) -> list[str]:
     source, key = grid.comparison.source, next(iter(grid.keys.values()))
-    options: dict[str, object] = asdict(source)  # type: ignore[call-overload]
     return [
         f"{source.card.title}: {len(grid.split.train):,} training items, "
         f"{len(grid.split.queries):,} queries, {len(grid.data.class_names):,} classes; "
         + ", ".join(f"{name} ({X.shape[1]:,} dimensions)" for name, X in grid.data.modalities.items()),
-        f"Options: {', '.join(f'{name} = {value}' for name, value in options.items()) or 'none'}",
+        f"Options: {', '.join(f'{name} = {value}' for name, value in asdict(source).items()) or 'none'}",
         f"Fingerprint of the data (SHA-256): {key.data}",
         f"Fingerprint of the split (SHA-256): {key.split}",
         source.card.terms,
@@ -96,10 +98,10 @@ def _methods(grid: Grid) -> list[str]:
 
 
 def _versions(grid: Grid, store: RunStore) -> list[dict[str, object]]:
-    """What the cells were trained with; several rows where they were trained at different times."""
+    """What the runs were trained with; several rows where they were trained at different times."""
     rows: dict[tuple[tuple[str, str], ...], int] = {}
-    for run in grid.found(store).values():
-        versions = tuple(sorted(run.record.versions.items()))
+    for record in grid.found(store).values():
+        versions = tuple(sorted(record.versions.items()))
         rows[versions] = rows.get(versions, 0) + 1
     today = datetime.now(UTC).date().isoformat()
-    return [{"report of": today, "cells": cells} | dict(versions) for versions, cells in rows.items()]
+    return [{"report of": today, "runs": runs} | dict(versions) for versions, runs in rows.items()]

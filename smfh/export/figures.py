@@ -1,0 +1,41 @@
+"""The figures of a comparison, from the store alone: the same on the page and in the report."""
+
+from collections.abc import Sequence
+
+from smfh.comparison import Grid, View, curves, points
+from smfh.plots import Chart, precision_at_k, precision_by_recall, recall_at_k, score_curves
+from smfh.plots.published import Published, with_crosses
+from smfh.runs import RunStore
+
+HITS = "queries with a relevant item within radius {} / all queries"
+SECONDS = "wall-clock seconds of a training"
+MICROSECONDS = "wall-clock time of all queries / their number"
+
+
+def every_chart(
+    grid: Grid, store: RunStore, view: View, published: Sequence[Published] = (), log: bool = False
+) -> dict[str, Chart]:
+    """All figures by a short name; `log` is for those over K."""
+    at_one_length = curves(grid, store, view)
+    hits = points(grid, store, view, f"hits_{view.radius}")
+    training, encoding = (points(grid, store, view, measure) for measure in ("training", "encoding"))
+    return {
+        "map": score_chart(grid, store, view, published),
+        "precision": precision_at_k(at_one_length, log=log),
+        "recall": recall_at_k(at_one_length, log=log),
+        "radius": precision_by_recall(at_one_length),
+        "hits": score_curves(hits, "look-up hit rate", formula=HITS.format(view.radius)),
+        "training": score_curves(training, "training time (s)", lowest=True, formula=SECONDS, log=True),
+        "encoding": score_curves(
+            encoding, "encoding time (µs a query)", lowest=True, formula=MICROSECONDS, log=True
+        ),
+    }
+
+
+def score_chart(grid: Grid, store: RunStore, view: View, published: Sequence[Published] = ()) -> Chart:
+    """The chosen mAP over code lengths, with chance, and with what a paper prints at these lengths."""
+    found = points(grid, store, view)
+    chance = found[0].chance if found else None
+    chart = score_curves(found, view.metric.label, chance=chance, formula=view.metric.formula)
+    crosses = [cross for cross in published if cross.at in {point.at for point in found}]
+    return with_crosses(chart, crosses) if crosses else chart

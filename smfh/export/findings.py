@@ -1,0 +1,33 @@
+"""What the test over queries says of a comparison, and which directions a table tells."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from smfh.comparison import Grid, View, query_precisions
+from smfh.runs import RunStore
+from smfh.significance import Difference, compare_pairs, in_words
+
+MOST_DIRECTIONS = 6  # that tables tell: those of three modalities
+
+
+def told_directions(grid: Grid, view: View) -> list[tuple[str, str]]:
+    """All of them; where many modalities make hundreds, that of the view and its reverse."""
+    if len(grid.directions) <= MOST_DIRECTIONS:
+        return grid.directions
+    return [(view.source, view.target), (view.target, view.source)]
+
+
+def compared_pairs(grid: Grid, store: RunStore, view: View) -> list[Difference]:
+    """Every pair of methods that have been trained at this length; none where there is one method."""
+    AP = query_precisions(grid, store, view)
+    if len(AP) < 2 or any(values.shape[1] < 2 for values in AP.values()):
+        return []
+    return compare_pairs(AP)
+
+
+def sentences(pairs: Sequence[Difference], view: View) -> list[str]:
+    """Each method against the next best one, in words."""
+    order = list(dict.fromkeys(name for pair in pairs for name in (pair.first, pair.second)))
+    neighbours = set(pairwise(order))
+    where = f"at {view.bits} bits, {view.direction}"
+    return [in_words(pair, where) for pair in pairs if (pair.first, pair.second) in neighbours]

@@ -1,0 +1,33 @@
+"""Runs: what identifies one, the run as a value, find or train, its file on disk.
+
+    store = RunStore()
+    run = find_or_train(store, source, method, data, split)   # in this program or in any other, now or long ago
+    run.scores("text", "image").mean_average_precision
+    store.records()                                           # what is known of all that are kept
+
+A file's name is the hash of all that decides the run, so that two programs which finish the same run write the
+same file, and none waits for the other.
+"""
+
+from smfh.runs.key import RunKey, run_key
+from smfh.runs.record import RunRecord, Timing
+from smfh.runs.run import Run, Search, ready_searches, usual_first
+from smfh.runs.store import Damaged, Listing, RunStore
+from smfh.runs.training import find_or_keep, find_or_train, scored
+
+__all__ = [
+    "Damaged",
+    "Listing",
+    "Run",
+    "RunKey",
+    "RunRecord",
+    "RunStore",
+    "Search",
+    "Timing",
+    "find_or_keep",
+    "find_or_train",
+    "ready_searches",
+    "run_key",
+    "scored",
+    "usual_first",
+]

@@ -1,0 +1,97 @@
+"""What identifies a run: all that decides its outcome, and nothing else."""
+
+import hashlib
+import json
+from dataclasses import dataclass, fields
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+
+from smfh.datasets.planted import Planted
+from smfh.evaluation import evaluate
+from smfh.hashing import METHODS, HashMethod, make_method, preset
+from smfh.types import InputError, MultimodalDataset, Split, parameters
+
+PROBE = Planted(items=60, sparse_text=True)
+PROBE_BITS = 12
+DIGITS = 9  # of a probe's scores: rounding that differs between processors is no other algorithm
+
+
+@dataclass(frozen=True)
+class RunKey:
+    """Data, split and method; and whose the run is."""
+
+    data: str  # fingerprint
+    split: str  # fingerprint
+    method: HashMethod
+    owner: str = ""  # "" where everybody may share it
+
+    @property
+    def id(self) -> str:
+        """SHA-256 of all that decides the outcome; the name of the run's file."""
+        return identify(self, behaviour(self.method.name))
+
+
+def run_key(data: MultimodalDataset, split: Split, method: HashMethod, owner: str = "") -> RunKey:
+    """The key of this method trained and searched on the parts of a split."""
+    return RunKey(data.fingerprint, _split_fingerprint(split), method, owner)
+
+
+def _split_fingerprint(split: Split) -> str:
+    digest = hashlib.sha256()
+    for rows in (split.train, split.queries, split.validation):
+        digest.update(len(rows).to_bytes(8, "little"))  # where one part ends and the next begins
+        digest.update(rows.astype("<i8").tobytes())
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def identify(key: RunKey, behaviour: str) -> str:
+    """The id of a run whose method behaves so; parameters that change nothing are left out."""
+    about = parameters(key.method)
+    values = {
+        f.name: _typed(getattr(key.method, f.name), f.default)
+        for f in fields(key.method)
+        if f.name in about and getattr(key.method, f.name) != about[f.name].neutral
+    }
+    return _digest([key.data, key.split, key.method.name, values, behaviour])
+
+
+@cache
+def behaviour(name: str) -> str:
+    """SHA-256 of what a method and its presets yield on a small set.
+
+    It changes by itself whenever training or scoring comes to yield something else, and only then: a new
+    parameter that is neutral, or the same algorithm written anew, leaves every kept run as it is.
+    """
+    data, split = PROBE.load()
+    train = data.take(split.train)
+    outcomes: list[Any] = []
+    for values in ({}, *(preset(name, choice) for choice in METHODS[name].presets)):
+        try:
+            hasher = make_method(name, **(values | {"bits": PROBE_BITS})).fit(train)
+            scores = evaluate(hasher, data, split, "text", "image")
+        except InputError as error:
+            outcomes.append(error.problems)
+            continue
+        outcomes += [codes.tolist() for codes in hasher.database_codes.values()]
+        outcomes += [round(score.mean, DIGITS) for score in scores.average_precision.values()]
+    return _digest(outcomes)
+
+
+def _typed(value: Any, like: Any) -> Any:
+    """2 and 2.0 are the same weight, and must be written alike."""
+    return [float(part) for part in value] if isinstance(value, tuple) else type(like)(value)
+
+
+def _digest(value: Any) -> str:
+    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"), default=_plain)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"A parameter must be a number, a word or several of them; got {value!r}.")

@@ -1,0 +1,167 @@
+"""What is known of a run without opening its model: the header of its file."""
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from smfh.datasets import DATASETS, DatasetSource, make_source
+from smfh.files import Array
+from smfh.hashing import HashMethod, make_method
+from smfh.metrics import Scores
+from smfh.runs.key import RunKey, behaviour, identify
+from smfh.runs.run import Run, Search
+from smfh.runs.scores import finite, scores_header
+from smfh.types import InputError
+
+FORMAT, VERSION = "smfh-run", 2  # of the file's layout
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds on the machine that trained."""
+
+    training: float
+    encoding: Mapping[str, float]  # all queries, by their modality
+    run: float  # training, search and all else
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """Who, what, when, and how it scored."""
+
+    id: str
+    title: str  # that a person gave it; "" for none
+    when: datetime
+    source: DatasetSource
+    training_items: int
+    queries: int
+    key: RunKey
+    behaviour: str  # of the method when it was trained
+    trained_on: str  # fingerprint of the training items
+    timing: Timing
+    versions: Mapping[str, str]
+    searches: Mapping[Search, Mapping[str, Any]]  # what of their scores is no array, in the file's order
+    model_arrays: tuple[str, ...]  # names of those arrays in the file that are the model
+    bytes: int  # of the file
+
+    @property
+    def method(self) -> HashMethod:
+        return self.key.method
+
+    @property
+    def is_current(self) -> bool:
+        """Whether its method, trained again, would yield the same."""
+        return self.behaviour == behaviour(self.method.name)
+
+    @property
+    def directions(self) -> list[tuple[str, str]]:
+        return list(dict.fromkeys((source, target) for source, target, _ in self.searches))
+
+    def mean_average_precision(self, source: str, target: str, protocol: str = "training") -> float | None:
+        """mAP@100 as in the paper; None where this search is not in the file."""
+        header = self.searches.get((source, target, protocol))
+        return None if header is None else finite(header["map"])
+
+
+def write_header(run: Run, scores: Sequence[Scores], timing: Timing, model_arrays: Sequence[str]) -> Array:
+    """The header as it goes into the file."""
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "when": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "dataset": run.source.name,
+        "options": asdict(run.source),
+        "training_items": len(run.split.train),
+        "queries": len(run.split.queries),
+        "data": run.key.data,
+        "split": run.key.split,
+        "trained_on": run.hasher.trained_on,
+        "method": run.method.name,
+        "parameters": asdict(run.method),
+        "behaviour": behaviour(run.method.name),
+        "timing": asdict(timing),
+        "versions": versions(),
+        "searches": [scores_header(one) for one in scores],
+        "model_arrays": list(model_arrays),
+    }
+    return np.frombuffer(json.dumps(header, default=_plain).encode(), dtype=np.uint8)
+
+
+def read_header(id: str, header: bytes, size: int) -> RunRecord:
+    """The header as it comes from a file, every value checked; it must be the run of this id."""
+    try:
+        said = json.loads(header)
+        if said["format"] != FORMAT or said["version"] != VERSION:
+            raise InputError(
+                f"It is a {str(said['format'])[:40]} of version {str(said['version'])[:40]}; this program "
+                f"reads {FORMAT} of version {VERSION}."
+            )
+        timing = said["timing"]
+        record = RunRecord(
+            id=id,
+            title="",
+            when=datetime.fromisoformat(said["when"]).astimezone(UTC),
+            source=_read_source(str(said["dataset"]), said["options"]),
+            training_items=int(said["training_items"]),
+            queries=int(said["queries"]),
+            key=RunKey(
+                data=str(said["data"]),
+                split=str(said["split"]),
+                method=make_method(str(said["method"]), **_tuples(said["parameters"])),
+            ),
+            behaviour=str(said["behaviour"]),
+            trained_on=str(said["trained_on"]),
+            timing=Timing(
+                training=finite(timing["training"]),
+                encoding={str(name): finite(value) for name, value in timing["encoding"].items()},
+                run=finite(timing["run"]),
+            ),
+            versions={str(name): str(text) for name, text in said["versions"].items()},
+            searches={(str(s), str(t), str(p)): about for about in said["searches"] for s, t, p in [about["search"]]},
+            model_arrays=tuple(map(str, said["model_arrays"])),
+            bytes=size,
+        )
+        for search in record.searches:
+            record.mean_average_precision(*search)
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        raise InputError(f"Its header is not one of a run: {type(error).__name__} at {error}.") from error
+    if identify(record.key, record.behaviour) != id:
+        raise InputError("Its name is not that of the run it holds; it was renamed or changed.")
+    return record
+
+
+def _read_source(name: str, options: Mapping[str, Any]) -> DatasetSource:
+    """The data set with those of its options that it has today."""
+    known = asdict(make_source(name))
+    return make_source(name, **{option: value for option, value in _tuples(options).items() if option in known})
+
+
+def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON has no tuples; the fields of methods and data sets have no lists."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"A header holds numbers and words; got {value!r}.")
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """What a result may depend on beside its parameters."""
+    found = {"python": platform.python_version(), "numpy": np.__version__}
+    try:
+        return found | {"smfh": version("smfh-explorer")}
+    except PackageNotFoundError:  # started from its folder, not installed
+        return found

@@ -1,0 +1,123 @@
+"""Find or train: the one place from which pages, comparisons, studies and commands get a run."""
+
+import logging
+from threading import Timer
+from time import perf_counter
+
+from smfh.datasets import DatasetSource
+from smfh.hashing import FittedHasher, HashMethod
+from smfh.runs.key import RunKey, run_key
+from smfh.runs.record import RunRecord, Timing
+from smfh.runs.run import Run, ready_searches
+from smfh.runs.store import RunStore
+from smfh.types import InputError, MultimodalDataset, OnStep, Split
+
+WRITTEN_AFTER = 1.0  # seconds, when the page is drawn
+ENCODINGS_TIMED = 3  # the fastest counts
+
+log = logging.getLogger(__name__)
+
+
+def find_or_train(
+    store: RunStore | None,
+    source: DatasetSource,
+    method: HashMethod,
+    data: MultimodalDataset,
+    split: Split,
+    on_step: OnStep | None = None,
+    owner: str = "",
+) -> Run:
+    """The run, from the store or trained now, with its usual scores.
+
+    Nobody waits for the disk: a new run is written a moment later, and where that fails it is shown all the
+    same. Without a store nothing is kept.
+    """
+    key = run_key(data, split, method, owner)
+    if store is not None and (kept := _open(store, key, source, data, split)) is not None:
+        return kept
+    run, seconds = train(key, source, data, split, on_step)
+    if store is not None and not owner:
+        later = Timer(WRITTEN_AFTER, _save, (store, run, seconds))  # a program that ends waits for it
+        later.name = "writing a run"
+        later.start()
+    return run
+
+
+def find_or_keep(
+    store: RunStore,
+    source: DatasetSource,
+    method: HashMethod,
+    data: MultimodalDataset,
+    split: Split,
+    on_step: OnStep | None = None,
+) -> RunRecord:
+    """What is known of the run: found, or trained and on the disk when this returns."""
+    key = run_key(data, split, method)
+    if (record := store.find(key)) is not None:
+        return record
+    store.check_room()
+    return _keep(store, *train(key, source, data, split, on_step))
+
+
+def train(
+    key: RunKey,
+    source: DatasetSource,
+    data: MultimodalDataset,
+    split: Split,
+    on_step: OnStep | None = None,
+) -> tuple[Run, float]:
+    """Fit on the training rows and score what is usually looked at; the run, and the seconds it took."""
+    hasher = key.method.fit(data.take(split.train), on_step=on_step)
+    trained = perf_counter()
+    run = scored(Run(key, source, data, split, hasher))
+    return run, hasher.seconds + perf_counter() - trained
+
+
+def scored(run: Run) -> Run:
+    """The run with the scores that are usually looked at."""
+    for search in ready_searches(run.hasher.directions):
+        run.scores(*search)
+    return run
+
+
+def time_encoding(hasher: FittedHasher, data: MultimodalDataset, split: Split) -> dict[str, float]:
+    """Seconds to encode all queries, by their modality."""
+    return {name: _fastest(hasher, name, data, split) for name in hasher.modalities}
+
+
+def _fastest(hasher: FittedHasher, modality: str, data: MultimodalDataset, split: Split) -> float:
+    features = data.modalities[modality][split.queries]
+    seconds = []
+    for _ in range(ENCODINGS_TIMED):
+        started = perf_counter()
+        hasher.functions[modality].encode(features)
+        seconds.append(perf_counter() - started)
+    return min(seconds)
+
+
+def _keep(store: RunStore, run: Run, seconds: float) -> RunRecord:
+    encoding = time_encoding(run.hasher, run.data, run.split)
+    return store.save(run, Timing(run.hasher.seconds, encoding, seconds))
+
+
+def _save(store: RunStore, run: Run, seconds: float) -> None:
+    try:
+        _keep(store, run, seconds)
+    except InputError as error:
+        log.warning("A run was not kept: %s", error)
+
+
+def _open(
+    store: RunStore, key: RunKey, source: DatasetSource, data: MultimodalDataset, split: Split
+) -> Run | None:
+    """The run with its model, or None where it is not there or cannot be read."""
+    if (record := store.find(key)) is None:
+        return None
+    try:
+        run = Run(key, source, data, split, store.hasher(record))
+        for search in ready_searches(run.hasher.directions):
+            run.remember(store.scores(record, data, split, *search))
+        return run
+    except InputError as error:
+        log.warning("A kept run is trained again: %s", error)
+        return None
