@@ -1,4 +1,4 @@
-"""compare: methods × bits × seeds on a data set; finished cells are kept, only missing ones are trained."""
+"""compare: methods × bits × seeds on a data set; finished runs are kept, only missing ones are trained."""
 
 import json
 import sys
@@ -10,14 +10,23 @@ from typing import Any
 from tqdm import tqdm
 
 from smfh.commands.options import add_data_arguments, add_metric_argument, chosen_split, dataset_source
-from smfh.comparison import Comparison, Grid, Point, grid_of, points, read_method, run_comparison
+from smfh.commands.spelling import compare_command, read_method
+from smfh.comparison import (
+    Comparison,
+    Grid,
+    GridProgress,
+    Problems,
+    View,
+    name_training,
+    points_every_way,
+    train_grid,
+)
 from smfh.evaluation import PROTOCOLS
-from smfh.hashing import METHODS, HashMethod
-from smfh.metrics import APDefinition
+from smfh.export import csv_rows, html_of, latex_of
+from smfh.hashing import METHODS
 from smfh.plots import csv_of
-from smfh.report import View, csv_rows, html_of, latex_of
-from smfh.store import RunStore
-from smfh.types import InputError, together
+from smfh.runs import RunStore
+from smfh.types import InputError, Point, together
 
 EPILOG = """What is finished is kept in the cache folder (SMFH_CACHE), also when the command is killed:
 started again it trains only what is missing. The pages read and fill the same folder.
@@ -67,37 +76,37 @@ def run(arguments: Namespace) -> None:
         *(partial(read_method, text) for text in arguments.methods),
     )
     comparison = Comparison(source, tuple(methods), tuple(arguments.bits), arguments.seeds)
-    grid, store = grid_of(comparison, *source.load(rows, arguments.split_seed)), RunStore()
+    grid, store = Grid(comparison, *source.load(rows, arguments.split_seed)), RunStore()
     problems = train_missing(grid, store)
     view = usual_view(grid, arguments.ap, arguments.protocol)
     if grid.found(store):
         print(printed(grid, store, view, arguments))
         if report is not None:
-            report.write_text(html_of(grid, store, view), encoding="utf-8")
+            command = compare_command(comparison, view)
+            report.write_text(html_of(grid, store, view, command), encoding="utf-8")
     if problems:
         raise InputError(
-            [f"{_name(cell)}: {reason}" for cell, reasons in problems.items() for reason in reasons]
+            [f"{name_training(run)}: {reason}" for run, reasons in problems.items() for reason in reasons]
         )
 
 
 def usual_view(grid: Grid, definition: str, protocol: str) -> View:
     """Text to image at 64 bits where there is such a thing."""
-    directions, lengths = grid.directions, grid.comparison.bits
-    source, target = ("text", "image") if ("text", "image") in directions else directions[0]
+    lengths = grid.comparison.bits
     bits = USUAL_BITS if USUAL_BITS in lengths else lengths[-1]
-    return View(source, target, definition, protocol, bits)
+    return View(*grid.directions[0], definition, protocol, bits)
 
 
 def printed(grid: Grid, store: RunStore, view: View, arguments: Namespace) -> str:
     """The finished cells in the form that was asked for."""
     if arguments.csv:
-        return csv_of(csv_rows(grid, store, view.definition)).rstrip()
+        return csv_of(csv_rows(grid, store, view)).rstrip()
     if arguments.latex:
         return latex_of(grid, store, view).rstrip()
-    found = points(grid, store, "map", view.metric, view.protocol)
+    found = points_every_way(grid, store, view)
     if arguments.json:
-        return json.dumps([row_of(point, view.metric, view.protocol) for point in found], indent=2)
-    return as_text(grid, found, view.metric, view.protocol)
+        return json.dumps([row_of(point, view) for point in found], indent=2)
+    return as_text(grid, found, view)
 
 
 def _writable(path: Path) -> Path:
@@ -107,61 +116,57 @@ def _writable(path: Path) -> Path:
     return path
 
 
-def train_missing(grid: Grid, store: RunStore) -> dict[HashMethod, tuple[str, ...]]:
+def train_missing(grid: Grid, store: RunStore) -> Problems:
     """Train with a progress bar on a terminal; tell in any case how much was there."""
-    missing = grid.missing(store)
-    there, trained = len(grid.keys) - len(missing), 0
-    print(
-        f"{there} of {len(grid.keys)} cells are there; {len(missing)} to train", file=sys.stderr, flush=True
-    )
-    with tqdm(total=len(grid.keys), initial=there, unit="cell", disable=not sys.stderr.isatty()) as bar:
+    total, missing = len(grid.keys), len(grid.missing(store))
+    print(f"{total - missing} of {total} runs are there; {missing} to train", file=sys.stderr, flush=True)
+    with tqdm(total=total, initial=total - missing, unit="run", disable=not sys.stderr.isatty()) as bar:
 
-        def show(cell: HashMethod, is_new: bool) -> None:
-            nonlocal trained
-            trained += is_new
-            bar.set_description(_name(cell))
-            bar.update(is_new)
+        def show(progress: GridProgress) -> None:
+            bar.set_description(name_training(progress.current) if progress.current else "done")
+            bar.update(progress.done - bar.n)
 
-        problems = run_comparison(grid, store, show)
-    print(f"trained {trained - len(problems)} cells", file=sys.stderr)
+        problems = train_grid(grid, store, show)
+    print(f"trained {missing - len(problems)} runs", file=sys.stderr)
     return problems
 
 
-def row_of(point: Point, definition: APDefinition, protocol: str) -> dict[str, Any]:
+def row_of(point: Point, view: View) -> dict[str, Any]:
     """One cell of the table for a program."""
+    worst, best = point.ties or (point.mean, point.mean)
     return {
-        "method": point.method.name,
+        "method": point.method,
         "title": point.title,
-        "bits": point.bits,
-        "direction": f"{point.source}->{point.target}",
-        "protocol": protocol,
-        "score": definition.label,
+        "bits": point.at,
+        "direction": point.direction.replace(" → ", "->"),
+        "protocol": view.protocol,
+        "score": view.metric.label,
         "mean": point.mean,
         "deviation": point.deviation,
         "lowest": min(point.values),
         "highest": max(point.values),
-        "ties_at_worst": point.worst,
-        "ties_at_best": point.best,
+        "ties_at_worst": worst,
+        "ties_at_best": best,
         "chance": point.chance,
         "seeds": len(point.values),
     }
 
 
-def as_text(grid: Grid, found: list[Point], definition: APDefinition, protocol: str) -> str:
+def as_text(grid: Grid, found: list[Point], view: View) -> str:
     """A table a direction: methods down, lengths across, mean ± deviation over seeds."""
-    comparison, lines = grid.comparison, []
-    at = {(point.direction, point.method, point.bits): point for point in found}
+    comparison, metric, lines = grid.comparison, view.metric, []
+    at = {(point.direction, point.title, point.at): point for point in found}
     width = max(len(title) for title in comparison.titles.values()) + 2
     for direction in dict.fromkeys(point.direction for point in found):
-        lines += [f"{comparison.source.name}, {direction}, {definition.label}"]
+        lines += [f"{comparison.source.name}, {direction}, {metric.label}"]
         lines += [" " * width + "".join(f"{f'{bits} bits':>18}" for bits in comparison.bits)]
-        for method, title in comparison.titles.items():
-            row = [at.get((direction, method, bits)) for bits in comparison.bits]
+        for title in comparison.titles.values():
+            row = [at.get((direction, title, bits)) for bits in comparison.bits]
             lines.append(f"{title:<{width}}" + "".join(f"{_cell(point):>18}" for point in row))
         chance = next(point.chance for point in found if point.direction == direction)
         lines += [f"{'chance':<{width}}{chance:>18.3f}", ""]
     seeds = "1 seed" if comparison.seeds == 1 else f"{comparison.seeds} seeds, mean ± standard deviation"
-    lines += [f"{seeds}. {definition.label}: {definition.words}", PROTOCOLS[protocol]]
+    lines += [f"{seeds}. {metric.label}: {metric.words}", PROTOCOLS[view.protocol]]
     return "\n".join([*lines, "Ties stand in database order."])
 
 
@@ -169,7 +174,3 @@ def _cell(point: Point | None) -> str:
     if point is None:
         return "–"
     return f"{point.mean:.3f}" + (f" ± {point.deviation:.3f}" if len(point.values) > 1 else "")
-
-
-def _name(cell: HashMethod) -> str:
-    return f"{cell.title}, {cell.bits} bits, seed {cell.seed}"

@@ -11,10 +11,9 @@ from smfh.commands.options import (
     chosen_split,
     dataset_source,
     print_scores,
+    score_table,
 )
 from smfh.hashing import load_hasher
-from smfh.metrics import AP_DEFINITIONS
-from smfh.study import direction_scores
 from smfh.types import InputError, together
 
 EPILOG = """examples:
@@ -42,13 +41,12 @@ def run(arguments: Namespace) -> None:
         lambda: chosen_split(arguments),
     )
     data, split = source.load(rows, arguments.split_seed)
-    definition = AP_DEFINITIONS[arguments.ap]
     if absent := [name for name in hasher.modalities if name not in data.modalities]:
         raise InputError(
             f"The model encodes {', '.join(absent)}; {data.name} has {', '.join(data.modalities)}."
         )
     if arguments.unseen_only:
-        scores = direction_scores(hasher, data, split, definition, protocols=["unseen"])
+        scores = score_table(hasher, data, split, arguments.ap, protocols=["unseen"])
         if arguments.json:
             print(
                 json.dumps({"dataset": data.name, "method": hasher.method.name, "scores": scores}, indent=2)
@@ -61,4 +59,4 @@ def run(arguments: Namespace) -> None:
             f"The model was trained on other rows than the training part of {data.name} with this split: "
             "give the split and options that it was trained with, or --unseen-only."
         )
-    report(hasher, data, split, definition, as_json=arguments.json)
+    report(hasher, data, split, arguments.ap, as_json=arguments.json)

@@ -3,6 +3,7 @@
 import json
 import sys
 from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,11 @@ from smfh.commands.options import (
     chosen_split,
     dataset_source,
     print_scores,
+    score_table,
 )
 from smfh.evaluation import PROTOCOLS
 from smfh.hashing import FittedHasher, HashMethod, save_hasher
-from smfh.metrics import AP_DEFINITIONS, APDefinition
-from smfh.study import direction_scores, method_fields
+from smfh.metrics import AP_DEFINITIONS
 from smfh.types import InputError, MultimodalDataset, Split, TrainingStep, together
 
 EPILOG = """examples:
@@ -30,6 +31,7 @@ EPILOG = """examples:
   python -m smfh fit wiki --split rows.npz --json              row numbers `train` and `test` of your own"""
 COLUMNS = (
     ("map", "mAP"),
+    ("map_all", "mAP, all ranks"),
     ("p_at_100", "P@100"),
     ("map_tie_aware", "ties averaged"),
     ("map_worst", "ties at worst"),
@@ -59,33 +61,32 @@ def run(arguments: Namespace) -> None:
     hasher = train(method, data.take(split.train))
     if save is not None:
         save_hasher(hasher, save)
-    report(hasher, data, split, AP_DEFINITIONS[arguments.ap], as_json=arguments.json)
+    report(hasher, data, split, arguments.ap, as_json=arguments.json)
 
 
 def train(method: HashMethod, data: MultimodalDataset) -> FittedHasher:
     """Fit with a progress bar on a terminal."""
-    steps = getattr(method, "iterations", 0) + getattr(method, "rounds", 0)
-    with tqdm(total=steps or None, desc=method.title, unit="step", disable=not sys.stderr.isatty()) as bar:
+    with tqdm(total=method.steps, desc=method.title, unit="step", disable=not sys.stderr.isatty()) as bar:
 
         def show(step: TrainingStep) -> None:
             bar.set_postfix(phase=step.phase, objective=f"{step.objective:.4g}")
             bar.update()
 
-        return method.fit(data, show)
+        return method.fit(data, on_step=show)
 
 
 def report(
-    hasher: FittedHasher, data: MultimodalDataset, split: Split, definition: APDefinition, as_json: bool
+    hasher: FittedHasher, data: MultimodalDataset, split: Split, ap: str, as_json: bool
 ) -> None:
     """The scores with their definition, for people or for programs."""
-    scores = direction_scores(hasher, data, split, definition)
+    scores, definition = score_table(hasher, data, split, ap), AP_DEFINITIONS[ap]
     summary: dict[str, Any] = {
         "dataset": data.name,
         "method": hasher.method.name,
         "bits": hasher.bits,
         "seed": hasher.method.seed,
         "seconds": hasher.seconds,
-        "parameters": method_fields(hasher.method),
+        "parameters": asdict(hasher.method),
         "items": {"train": len(split.train), "queries": len(split.queries)},
         "definition": definition.words,
         "scores": scores,

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from smfh.datasets import DATASETS, DatasetSource, read_split
-from smfh.hashing import METHODS, HashMethod, make_method, preset
+from smfh.evaluation import PROTOCOLS, evaluate
+from smfh.hashing import METHODS, FittedHasher, HashMethod, make_method, preset
 from smfh.metrics import AP_DEFINITIONS
-from smfh.types import InputError, Split, parameters, read_value, together, unknown
+from smfh.types import InputError, MultimodalDataset, Split, parameters, read_value, together, unknown
 
 ALIASES = {
     "graph_weight": "--alpha",
@@ -71,7 +72,7 @@ def dataset_source(arguments: Namespace) -> DatasetSource:
     if arguments.dataset not in DATASETS:
         raise unknown("data set", arguments.dataset, DATASETS)
     source = DATASETS[arguments.dataset]
-    defaults = {f.name: f.default for f in fields(source)}  # type: ignore[arg-type]
+    defaults = {f.name: f.default for f in fields(source)}
     options: dict[str, Any] = {}
     for text in arguments.option:
         name, _, value = text.partition("=")
@@ -104,7 +105,7 @@ def _presets() -> list[str]:
 
 
 def _default(method: type[HashMethod], name: str) -> Any:
-    default = next(f.default for f in fields(method) if f.name == name)  # type: ignore[arg-type]
+    default = next(f.default for f in fields(method) if f.name == name)
     return "equal shares" if default == () else default
 
 
@@ -113,7 +114,7 @@ def chosen_method(arguments: Namespace) -> HashMethod:
     if arguments.method not in METHODS:
         raise unknown("method", arguments.method, METHODS)
     values: dict[str, Any] = {}
-    defaults = {f.name: f.default for f in fields(METHODS[arguments.method])}  # type: ignore[arg-type]
+    defaults = {f.name: f.default for f in fields(METHODS[arguments.method])}
 
     def read_preset() -> None:
         if arguments.preset:
@@ -139,6 +140,33 @@ def add_metric_argument(parser: ArgumentParser) -> None:
         help="average precision: over the top 100, divided by the relevant items found there (found, as in "
         "the paper), by at most 100 (capped) or by all (all); or over the full ranking (full)",
     )
+
+
+def score_table(
+    hasher: FittedHasher,
+    data: MultimodalDataset,
+    split: Split,
+    ap: str = "found",
+    protocols: Sequence[str] = tuple(PROTOCOLS),
+) -> dict[str, dict[str, float]]:
+    """The figures of every direction `source->target`, by either protocol, for people and programs."""
+    table: dict[str, dict[str, float]] = {}
+    for source, target in hasher.directions:
+        row = table[f"{source}->{target}"] = {}
+        for protocol in protocols:
+            scores = evaluate(hasher, data, split, source, target, protocol)
+            precision, suffix = scores.average_precision[ap], "" if protocol == "training" else "_unseen"
+            row |= {
+                f"map{suffix}": precision.mean,
+                f"map_all{suffix}": scores.average_precision["full"].mean,
+                f"p_at_100{suffix}": scores.precision_at_100,
+                f"map_tie_aware{suffix}": precision.tie_aware,
+                f"map_worst{suffix}": precision.worst,
+                f"map_best{suffix}": precision.best,
+                f"chance{suffix}": precision.chance,
+                f"queries_without_relevant{suffix}": scores.queries_without_relevant,
+            }
+    return table
 
 
 def print_scores(scores: dict[str, dict[str, float]], columns: Sequence[tuple[str, str]]) -> None:

@@ -15,10 +15,11 @@ from tqdm import tqdm
 
 from smfh.commands.options import add_split_arguments, chosen_split
 from smfh.datasets import DATASETS
-from smfh.hashing import METHODS, HashMethod
+from smfh.comparison import GridProgress, name_training
+from smfh.hashing import METHODS
 from smfh.metrics import AP_DEFINITIONS
 from smfh.paper import BENCHMARKS, SEEDS, TABLE_BITS, Cell, as_rows, as_text, measure_table, runnable
-from smfh.store import RunStore
+from smfh.runs import RunStore
 from smfh.types import InputError, unknown
 
 EPILOG = """examples:
@@ -66,11 +67,13 @@ def run(arguments: Namespace) -> None:
     ):
         store = RunStore(Path(passing)) if arguments.fresh else RunStore()
 
-        def show(method: HashMethod, trained: bool) -> None:
-            bar.set_description(f"{method.name}, {method.bits} bits, seed {method.seed}")
-            bar.update()
+        for place, dataset in enumerate(ready):
+            before = runs // len(ready) * place
 
-        for dataset in ready:
+            def show(progress: GridProgress, before: int = before) -> None:
+                bar.set_description(name_training(progress.current) if progress.current else "done")
+                bar.update(before + progress.done - bar.n)
+
             cells += measure_table(dataset, methods, arguments.seeds, store, split, show)
     _print(cells, arguments)
     for dataset in wanted:

@@ -1,13 +1,14 @@
-"""A comparison as the command that repeats it, and methods as that command spells them."""
+"""How commands spell methods, and the command that repeats a comparison."""
 
 import shlex
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
-from smfh.comparison.grid import CELL, Comparison, value_in_words
+from smfh.comparison import Comparison, View
+from smfh.comparison.grid import OF_A_RUN
 from smfh.hashing import METHODS, HashMethod, make_method, preset
-from smfh.types import InputError, parameters, read_value, unknown
+from smfh.types import InputError, read_value, unknown
 
 
 def read_method(text: str) -> HashMethod:
@@ -15,7 +16,7 @@ def read_method(text: str) -> HashMethod:
     name, *parts = text.split(":")
     if name not in METHODS:
         raise unknown("method", name, METHODS)
-    defaults = {f.name: f.default for f in fields(METHODS[name])}  # type: ignore[arg-type]
+    defaults = {f.name: f.default for f in fields(METHODS[name])}
     values: dict[str, Any] = {}
     problems: list[str] = []
     for part in parts:
@@ -23,7 +24,7 @@ def read_method(text: str) -> HashMethod:
         try:
             if not is_value:
                 values |= preset(name, part)
-            elif field in CELL:
+            elif field in OF_A_RUN:
                 raise InputError(
                     f"{text}: {field} is given for all methods together, with --{_option(field)}."
                 )
@@ -44,18 +45,18 @@ def _option(field: str) -> str:
 
 def method_text(method: HashMethod) -> str:
     """What `read_method` reads, with every parameter that is not as usual, save bits and seed."""
-    return ":".join([method.name, *(f"{name}={text}" for name, text in _unusual(method) if name not in CELL)])
+    return ":".join([method.name, *(f"{name}={text}" for name, text in _unusual(method) if name not in OF_A_RUN)])
 
 
-def command_line(comparison: Comparison, definition: str = "found", protocol: str = "training") -> str:
+def compare_command(comparison: Comparison, view: View) -> str:
     """The command that trains what is missing and prints the table; the data's options are in it."""
     words = ["python", "-m", "smfh", "compare", comparison.source.name]
     for name, text in _unusual(comparison.source):
         words += ["--option", f"{name}={text}"]
     words += ["--methods", *map(method_text, comparison.methods)]
     words += ["--bits", *map(str, comparison.bits), "--seeds", str(comparison.seeds)]
-    words += ["--protocol", protocol] if protocol != "training" else []
-    words += ["--ap", definition] if definition != "found" else []
+    words += ["--protocol", view.protocol] if view.protocol != "training" else []
+    words += ["--ap", view.definition] if view.definition != "found" else []
     return shlex.join(words)
 
 
@@ -64,10 +65,3 @@ def _unusual(configuration: Any) -> Iterator[tuple[str, str]]:
         value = getattr(configuration, field.name)
         if value != field.default:
             yield field.name, ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def in_words(method: HashMethod) -> str:
-    """Its parameters that are not as usual, by their symbols; bits and seed are told elsewhere."""
-    about = parameters(method)
-    told = [name for name, _ in _unusual(method) if name not in CELL]
-    return ", ".join(f"{about[name].symbol} {value_in_words(getattr(method, name))}" for name in told)

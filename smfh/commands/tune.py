@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from smfh.commands.options import add_method_arguments, chosen_method, use_data_folder
 from smfh.datasets import DATASETS
-from smfh.study import TUNED, VALIDATION_SHARE, Trial, tune, validation_sets
+from smfh.tuning import TUNED, VALIDATION_SHARE, Trial, tune, validation_sets
 from smfh.types import InputError, unknown
 
 EPILOG = """Queries are never looked at: a part of each set's training rows asks the rest of them, by

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 TASKS = MappingProxyType({"text->image": "Task 1", "image->text": "Task 2"})
+ENDS = MappingProxyType({"text->image": ("text", "image"), "image->text": ("image", "text")})
 COLUMNS = (("map", 32), ("map", 64), ("map", 128), ("p_at_100", 32), ("p_at_100", 64))
 TIMES = (32, 64)  # bits, of Table 2
 TOLERANCE = 0.03  # a cell that differs by more is marked

@@ -1,18 +1,17 @@
 """Tables 1 and 2, cell by cell: what the paper prints and what was measured."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from smfh.comparison import Grid, grid_of, points, run_comparison
-from smfh.comparison.running import OnCell
+from smfh.comparison import Grid, GridProgress, View, name_training, points, train_grid
 from smfh.datasets import DATASETS
-from smfh.hashing import HashMethod
 from smfh.paper.plan import PARTS
 from smfh.paper.published import (
     COLUMNS,
+    ENDS,
     REASONS,
     TASKS,
     TIMES,
@@ -20,10 +19,10 @@ from smfh.paper.published import (
     published_score,
     published_seconds,
 )
-from smfh.store import RunStore
-from smfh.types import InputError, Split
+from smfh.runs import RunStore
+from smfh.types import InputError, Point, Split
 
-Values = Mapping[tuple[str, str, str, int], tuple[float, ...]]  # by measure, direction, method and bits
+Measured = Mapping[tuple[str, str, str, float], Point]  # by measure, direction, method and bits
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Cell:
     bits: int
     published: float | None  # None: the paper has no such cell
     mean: float | None  # of the seeds; the median for seconds; None: not measured
-    std: float | None  # over seeds
+    std: float | None  # sample standard deviation over seeds
     seeds: int  # that were measured
 
     @property
@@ -66,23 +65,19 @@ def measure_table(
     seeds: int,
     store: RunStore,
     split: str | Split = "default",
-    on_run: OnCell = lambda method, trained: None,
+    on_progress: Callable[[GridProgress], None] = lambda progress: None,
 ) -> list[Cell]:
     """Train what the store has not of every method, length and seed; all cells beside the paper's."""
     comparison = PARTS["table-1"].plan(dataset, methods, seeds)
-    grid = grid_of(comparison, *DATASETS[dataset]().load(split))
-    if problems := run_comparison(grid, store, on_run):
-        raise InputError([f"{_words(run)}: {why}" for run, several in problems.items() for why in several])
+    grid = Grid(comparison, *DATASETS[dataset]().load(split))
+    if problems := train_grid(grid, store, on_progress):
+        raise InputError([f"{name_training(run)}: {why}" for run, whys in problems.items() for why in whys])
     return table_cells(dataset, grid, store)
-
-
-def _words(method: HashMethod) -> str:
-    return f"{method.title}, {method.bits} bits, seed {method.seed}"
 
 
 def table_cells(dataset: str, grid: Grid, store: RunStore) -> list[Cell]:
     """Every cell of both tables for the methods of this grid, from those of its runs that there are."""
-    return _cells(dataset, [method.name for method in grid.comparison.methods], _values(grid, store))
+    return _cells(dataset, [method.name for method in grid.comparison.methods], _measured(grid, store))
 
 
 def published_cells(dataset: str, methods: Sequence[str]) -> list[Cell]:
@@ -90,44 +85,39 @@ def published_cells(dataset: str, methods: Sequence[str]) -> list[Cell]:
     return _cells(dataset, methods, {})
 
 
-def _cells(dataset: str, methods: Sequence[str], values: Values) -> list[Cell]:
+def _cells(dataset: str, methods: Sequence[str], measured: Measured) -> list[Cell]:
     return [
         cell
         for method in methods
-        for cell in (*_scores(dataset, method, values), *_times(dataset, method, values))
+        for cell in (*_scores(dataset, method, measured), *_times(dataset, method, measured))
     ]
 
 
-def _values(grid: Grid, store: RunStore) -> Values:
-    """One value a seed; the database is the training set and ties stand in its order, as in the paper."""
-    directions = [(source, target) for source, target in (task.split("->") for task in TASKS)]
-    values = {
-        (measure, f"{point.source}->{point.target}", point.method.name, point.bits): point.values
-        for measure in dict.fromkeys(measure for measure, _ in COLUMNS)
-        for point in points(grid, store, measure, directions=directions)
+def _measured(grid: Grid, store: RunStore) -> Measured:
+    """The database is the training set and ties stand in its order, as in the paper."""
+    return {
+        (name, direction, point.method, point.at): point
+        for direction, ends in ENDS.items()
+        for name, measure in (*((measure, measure) for measure, _ in COLUMNS), ("seconds", "training"))
+        for point in points(grid, store, View(*ends), measure)
     }
-    seconds = {
-        ("seconds", "", point.method.name, point.bits): point.values
-        for point in points(grid, store, "training", directions=directions[:1])
-    }
-    return values | seconds
 
 
-def _scores(dataset: str, method: str, values: Values) -> Iterator[Cell]:
+def _scores(dataset: str, method: str, measured: Measured) -> Iterator[Cell]:
     for direction in TASKS:
         for measure, bits in COLUMNS:
             printed = published_score(dataset, direction, method, measure, bits)
-            found = values.get((measure, direction, method, bits), ())
-            yield _cell(dataset, direction, method, measure, bits, printed, found)
+            point = measured.get((measure, direction, method, bits))
+            yield _cell(dataset, direction, method, measure, bits, printed, point)
 
 
-def _times(dataset: str, method: str, values: Values) -> Iterator[Cell]:
+def _times(dataset: str, method: str, measured: Measured) -> Iterator[Cell]:
     for bits in TIMES:
         printed = published_seconds(dataset, method, bits)
-        found = values.get(("seconds", "", method, bits), ())
-        cell = _cell(dataset, "", method, "seconds", bits, printed, found)
+        point = measured.get(("seconds", next(iter(TASKS)), method, bits))
+        cell = _cell(dataset, "", method, "seconds", bits, printed, point)
         # the first training of a program also loads its kernels, which would weigh on a mean
-        yield replace(cell, mean=float(np.median(found))) if found else cell
+        yield cell if point is None else replace(cell, mean=float(np.median(point.values)))
 
 
 def _cell(
@@ -137,10 +127,12 @@ def _cell(
     measure: str,
     bits: int,
     published: float | None,
-    values: Sequence[float],
+    point: Point | None,
 ) -> Cell:
-    mean, std = (float(np.mean(values)), float(np.std(values))) if values else (None, None)
-    return Cell(dataset, direction, method, measure, bits, published, mean, std, len(values))
+    if point is None:
+        return Cell(dataset, direction, method, measure, bits, published, None, None, 0)
+    mean, std, seeds = point.mean, point.deviation, len(point.values)
+    return Cell(dataset, direction, method, measure, bits, published, mean, std, seeds)
 
 
 def as_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
