@@ -1,58 +1,34 @@
-"""What outlives a rerun: loaded data, the training queue, and who the visitor is."""
+"""What one visitor has: a name, data of their own, the run they look at and the one they pinned."""
 
 import secrets
-import threading
-from collections import OrderedDict
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass
 
 import streamlit as st
 
-from smfh.comparison import kept_or_trained
-from smfh.datasets import DatasetSource, OnProgress
 from smfh.hashing import HashMethod
-from smfh.jobs import Job, JobKey, TrainingQueue, Work, job_key
-from smfh.study import Trained, train_and_search
-from smfh.types import MultimodalDataset, Split
-from smfh.ui.kept import run_store
+from smfh.jobs import Course, Job
+from smfh.runs import Run, RunKey, find_or_train, run_key
+from smfh.ui.server import Loaded, job_queue, load_source, run_store
 from smfh.ui.settings import Settings
 
-SHELVES = 6  # data sets kept in memory at once
-Loaded = tuple[MultimodalDataset, Split]
+SHOWN, PINNED, OWN_DATA = "shown", "pinned", "own_loaded"
 
 
-@dataclass
-class Shelf:
-    """Loaded data sets, the least recently used one dropped first; each is loaded once."""
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """The run that a visitor looks at, finished or on its way, and what it was started with."""
 
-    room: int = SHELVES
-    _kept: "OrderedDict[DatasetSource, Loaded]" = field(default_factory=OrderedDict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    settings: Settings
+    loaded: Loaded
+    job: Job[Run]
 
-    def get(self, source: DatasetSource, on_progress: OnProgress) -> Loaded:
-        with self._lock:
-            if source not in self._kept:
-                self._kept[source] = source.load(on_progress=on_progress)
-            self._kept.move_to_end(source)
-            while len(self._kept) > self.room:
-                self._kept.popitem(last=False)
-            return self._kept[source]
+    @property
+    def method(self) -> HashMethod:
+        return self.settings.method
 
-    def peek(self, source: DatasetSource) -> Loaded | None:
-        """What is loaded already; does not wait for what is being loaded."""
-        return self._kept.get(source)
-
-
-@st.cache_resource
-def shelf() -> Shelf:
-    """Shared by all visitors: public data only."""
-    return Shelf()
-
-
-@st.cache_resource
-def queue() -> TrainingQueue:
-    """One training at a time over all visitors; two would take turns on the same cores."""
-    return TrainingQueue(workers=1, kept=8)
+    @property
+    def key(self) -> RunKey:
+        return key_of(self.settings, self.loaded)
 
 
 def visitor() -> str:
@@ -62,68 +38,51 @@ def visitor() -> str:
 
 
 def load(settings: Settings) -> Loaded:
-    """The data of the settings, with a progress bar where that takes a while; uploads stay private."""
+    """The data of the settings; uploads stay with their visitor."""
     if settings.source.name == "own":
-        own: Loaded = st.session_state["own_loaded"]
+        own: Loaded = st.session_state[OWN_DATA]
         return own
-    bar = st.empty()  # there in any case: what comes below keeps its place when the bar is gone
-    if (kept := shelf().peek(settings.source)) is not None:
-        return kept
-
-    def show(share: float, what: str) -> None:
-        bar.progress(min(share, 1.0), what)
-
-    show(0.0, f"Loading {settings.source.card.title} …")
-    loaded = shelf().get(settings.source, show)
-    bar.empty()
-    return loaded
+    return load_source(settings.source)
 
 
-def key_of(settings: Settings, loaded: Loaded) -> JobKey:
+def key_of(settings: Settings, loaded: Loaded) -> RunKey:
     owner = visitor() if settings.source.name == "own" else ""
-    return job_key(loaded[0], settings.method, owner, loaded[1])
+    return run_key(*loaded, settings.method, owner)
 
 
-def start(settings: Settings, loaded: Loaded) -> Job[Trained]:
+def start(settings: Settings, loaded: Loaded) -> None:
     """Train with these settings, or join whoever does, or find it done, now or long ago; and show it."""
-    job = _submit(settings, loaded)
-    show(job, settings, loaded)
-    return job
+    show(settings, loaded, submit(settings, loaded))
 
 
-def start_beside(method: HashMethod) -> Job[Trained]:
-    """The same for another method on the data of the shown run, which stays on the screen."""
-    return _submit(replace(st.session_state["shown_settings"], method=method), shown_data())
+def submit(settings: Settings, loaded: Loaded) -> Job[Run]:
+    """The run as a job; what is trained on public data is kept on disk, uploads leave nothing there."""
+    key = key_of(settings, loaded)
+    store = None if key.owner else run_store()
+
+    def work(course: Course) -> Run:
+        return find_or_train(store, settings.source, settings.method, *loaded, course.report, key.owner)
+
+    return job_queue().submit(key, work, visitor())
 
 
-def _submit(settings: Settings, loaded: Loaded) -> Job[Trained]:
-    """What is trained on public data is kept on disk; uploads leave nothing there."""
-    if settings.source.name == "own":
-        work: Work[Trained] = partial(train_and_search, settings.method, *loaded)
-    else:
-        work = partial(kept_or_trained, run_store(), settings.source, settings.method, *loaded)
-    return queue().submit(key_of(settings, loaded), work, visitor())
-
-
-def show(job: Job[Trained], settings: Settings, loaded: Loaded) -> None:
+def show(settings: Settings, loaded: Loaded, job: Job[Run]) -> None:
     """Let this be the run that the visitor looks at."""
-    st.session_state["shown"], st.session_state["shown_data"] = job, loaded
-    st.session_state["shown_settings"] = settings
+    st.session_state[SHOWN] = Shown(settings, loaded, job)
 
 
-def shown_data() -> Loaded:
-    """The data of the run that this visitor looks at, whatever the sidebar says meanwhile."""
-    loaded: Loaded = st.session_state["shown_data"]
-    return loaded
-
-
-def shown() -> Job[Trained] | None:
+def shown() -> Shown | None:
     """The run that this visitor looks at."""
-    job: Job[Trained] | None = st.session_state.get("shown")
-    return job
+    what: Shown | None = st.session_state.get(SHOWN)
+    return what
 
 
-def pinned_run() -> Job[Trained] | None:
+def pin(run: Run | None) -> None:
+    """Keep this finished run for comparison; None: keep none."""
+    st.session_state[PINNED] = run
+
+
+def pinned_run() -> Run | None:
     """The finished run that the visitor keeps for comparison."""
-    job: Job[Trained] | None = st.session_state.get("pinned")
-    return job
+    run: Run | None = st.session_state.get(PINNED)
+    return run

@@ -1,0 +1,107 @@
+"""A run on its way: its controls, how far it is, and its convergence while it trains."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from smfh.hashing import HashMethod
+from smfh.jobs import Job
+from smfh.plots import convergence
+from smfh.runs import Run
+from smfh.ui.charts import show_chart
+from smfh.ui.session import Shown, visitor
+
+TICK = 0.5  # seconds between two looks at a run; a page that is always being drawn misses clicks
+PATIENCE = 1.5  # seconds that a page waits for a run before it draws the rest: most are over by then
+GLANCE = 0.05  # seconds between two looks at the progress meanwhile
+MOVING = ("queued", "running")
+
+
+def draw_run(shown: Shown, pinned: Run | None) -> None:
+    """Controls, progress and convergence; drawn again by itself as long as the run moves."""
+    job = shown.job
+    scale, size = st.columns(2)
+    log = scale.toggle("Log scale", key="convergence_log")
+    relative = size.toggle("Relative to the start", key="convergence_relative")
+    before = None if pinned is None or _is(job, pinned) else pinned.hasher.trace
+    _wait_a_moment(job, shown.method)
+    _draw_controls(job)
+    moving = job.state in MOVING
+
+    @st.fragment(run_every=TICK if moving else None)
+    def live() -> None:
+        draw_progress(job, shown.method)
+        trace = job.result.hasher.trace if job.state == "finished" else job.reports
+        chart = convergence(trace, before, log, relative, shown.method.steps)
+        show_chart(chart, "convergence", download=job.over)
+        if (job.state in MOVING) != moving:
+            st.rerun()
+
+    live()
+
+
+def _is(job: Job[Run], run: Run) -> bool:
+    return job.state == "finished" and job.result is run
+
+
+def draw_waiting(shown: Shown) -> None:
+    """Nothing for a finished run; else its progress, and the page ends here until it is over."""
+    job = shown.job
+    _wait_a_moment(job, shown.method)
+    if job.state == "finished":
+        return
+
+    @st.fragment(run_every=None if job.over else TICK)
+    def live() -> None:
+        draw_progress(job, shown.method)
+        if job.state == "finished":
+            st.rerun()
+
+    live()
+    st.stop()
+
+
+def _draw_controls(job: Job[Run]) -> None:
+    """Outside of what redraws itself, and in one place: a button that is put up anew can miss a click."""
+    with st.container(horizontal=True, key="run_controls"):
+        if job.over:
+            return
+        if job.state == "paused":
+            st.button("Resume", icon=":material/play_arrow:", on_click=job.resume)
+        else:
+            st.button("Pause", icon=":material/pause:", on_click=steer, args=(job.pause,))
+        st.button("Step", icon=":material/skip_next:", on_click=steer, args=(job.step,))
+        st.button("Cancel", icon=":material/close:", on_click=steer, args=(job.cancel,))
+
+
+def _wait_a_moment(job: Job[Run], method: HashMethod) -> None:
+    """A run that has just begun is often over before the page is drawn twice."""
+    place = st.empty()
+    while job.state == "running" and job.seconds < PATIENCE:
+        with place.container():
+            draw_progress(job, method)
+        job.wait("paused", timeout=GLANCE)
+    place.empty()
+
+
+def steer(order: Callable[[str], bool]) -> None:
+    """Give the order; where others wait for the same job, it goes on, and this is said."""
+    if not order(visitor()):
+        st.toast("Others watch this run too, so it goes on.", icon=":material/group:")
+
+
+def draw_progress(job: Job[Run], method: HashMethod) -> None:
+    """Where the run is, in words and as a bar."""
+    done, total = len(job.reports), method.steps
+    if job.state == "queued":
+        st.progress(0.0, f"Waiting, number {job.position} in line. Others are at work; yours starts by itself.")
+    elif job.state in ("running", "paused"):
+        left = job.time_left(total)
+        words = f"Step {done} of {total} · {job.seconds:.1f} s"
+        words += " · paused" if job.state == "paused" else "" if left is None else f" · {left:.1f} s left"
+        st.progress(min(done / total, 1.0), words)
+    elif job.state == "cancelled":
+        st.info("Cancelled. The settings are kept: press Train to start again.")
+    elif job.state == "failed":
+        problems = "\n\n".join(job.problems)
+        st.error(f"Training stopped:\n\n{problems}\n\nChange the settings and train again.")

@@ -1,0 +1,82 @@
+"""What all visitors of this process share; plain values of the process, which no visitor can clear."""
+
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from smfh.datasets import DatasetSource
+from smfh.jobs import Job, JobQueue
+from smfh.memory import Memory
+from smfh.runs import Run, RunKey, RunStore
+from smfh.types import MultimodalDataset, Split
+
+DATA_SETS = 6  # in memory at once
+LOADED_AT_ONCE = 4  # so that a small set does not wait for another visitor's large one
+RUNS = 8  # in memory at once
+DERIVED = 512  # values such as answers, maps and topics
+GLANCE = 0.1  # seconds between two looks at what is being loaded
+
+Loaded = tuple[MultimodalDataset, Split]
+V = TypeVar("V")
+_shared: Memory[str, Any] = Memory(8)
+
+
+def run_store() -> RunStore:
+    """Finished runs on disk."""
+    store: RunStore = _shared.get("runs", RunStore)
+    return store
+
+
+def job_queue() -> JobQueue:
+    """One job at a time over all visitors; two would take turns on the same cores."""
+    queue: JobQueue = _shared.get("jobs", lambda: JobQueue(workers=1, remembered=RUNS))
+    return queue
+
+
+def data_queue() -> JobQueue:
+    """Data sets being loaded and loaded: what is loaded is the result of a job, whose key is its source."""
+    queue: JobQueue = _shared.get(
+        "data", lambda: JobQueue(workers=LOADED_AT_ONCE, waiting=64, remembered=DATA_SETS)
+    )
+    return queue
+
+
+def load_source(source: DatasetSource) -> Loaded:
+    """The data set, with a progress bar where loading takes a while; a click meanwhile does not start it anew."""
+    bar = st.empty()  # there in any case: what comes below keeps its place when the bar is gone
+    job: Job[Loaded] = data_queue().submit(
+        source, lambda course: source.load(on_progress=lambda share, what: course.report((share, what)))
+    )
+    while not job.wait(timeout=GLANCE):
+        share, what = job.reports[-1] if job.reports else (0.0, f"Loading {source.card.title} …")
+        bar.progress(min(share, 1.0), what)
+    bar.empty()
+    if job.error is not None:
+        raise job.error
+    return job.result
+
+
+def peek_source(source: DatasetSource) -> Loaded | None:
+    """The data set where it is in memory."""
+    job = data_queue().find(source)
+    return job.result if job is not None and job.state == "finished" else None
+
+
+def derive(run: Run, what: Hashable, make: Callable[[], V], spinner: str = "") -> V:
+    """What follows from a run, made once for all who look at it; it goes with its owner."""
+    memory: Memory[tuple[RunKey, Hashable], Any] = _shared.get("derived", lambda: Memory(DERIVED))
+    value: V
+    if spinner and memory.peek((run.key, what)) is None:
+        with st.spinner(spinner):
+            value = memory.get((run.key, what), make)
+    else:
+        value = memory.get((run.key, what), make)
+    return value
+
+
+def forget(owner: str) -> None:
+    """Let go of everything that was made from the private data of this owner."""
+    job_queue().forget(lambda key: isinstance(key, RunKey) and key.owner == owner)
+    memory: Memory[tuple[RunKey, Hashable], Any] = _shared.get("derived", lambda: Memory(DERIVED))
+    memory.forget_where(lambda key: key[0].owner == owner)
