@@ -67,8 +67,11 @@ def behaviour(name: str) -> str:
     """
     data, split = PROBE.load()
     train = data.take(split.train)
+    variants: list[dict[str, Any]] = [{}, *(preset(name, choice) for choice in METHODS[name].presets)]
+    if "graph_sample" in parameters(METHODS[name]):
+        variants.append({"graph_sample": len(train) // 2})
     outcomes: list[Any] = []
-    for values in ({}, *(preset(name, choice) for choice in METHODS[name].presets)):
+    for values in variants:
         try:
             hasher = make_method(name, **(values | {"bits": PROBE_BITS})).fit(train)
             scores = evaluate(hasher, data, split, "text", "image")

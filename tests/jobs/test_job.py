@@ -4,13 +4,12 @@ import gc
 import threading
 import weakref
 from contextlib import closing
-from functools import partial
 
 import numpy as np
 import pytest
 
 from smfh.hashing import SMFHPlus
-from smfh.jobs import TrainingQueue
+from smfh.jobs import JobQueue
 from smfh.types import InputError
 
 SOON = 60  # seconds after which a test that hangs fails
@@ -26,23 +25,28 @@ def train(planted):
 
 @pytest.fixture
 def queue():
-    with closing(TrainingQueue(waiting=4)) as queue:
+    with closing(JobQueue(waiting=4)) as queue:
         yield queue
+
+
+def fitting(method, train):
+    """A training as work."""
+    return lambda course: method.fit(train, on_step=course.report)
 
 
 def held_back(fit):
     """A training that begins when it is told to, so that what comes before surely comes before."""
     opened = threading.Event()
 
-    def work(on_step):
+    def work(course):
         assert opened.wait(SOON)
-        return fit(on_step)
+        return fit(course)
 
     return work, opened
 
 
 def paused_after_one_step(queue, train, visitor="", method=METHOD):
-    work, opened = held_back(partial(method.fit, train))
+    work, opened = held_back(fitting(method, train))
     job = queue.submit(object(), work, visitor)
     assert job.pause(visitor)
     opened.set()
@@ -52,36 +56,36 @@ def paused_after_one_step(queue, train, visitor="", method=METHOD):
 
 def test_a_pause_halts_after_the_iteration_and_a_step_runs_exactly_one(queue, train):
     job = paused_after_one_step(queue, train)
-    assert (job.state, len(job.steps)) == ("paused", 1)
+    assert (job.state, len(job.reports)) == ("paused", 1)
     for count in (2, 3):
         assert job.step()
         assert job.wait("paused", timeout=SOON)
-        assert len(job.steps) == count
+        assert len(job.reports) == count
     assert job.pause()  # again: nothing changes
-    assert (job.state, len(job.steps)) == ("paused", 3)
+    assert (job.state, len(job.reports)) == ("paused", 3)
     job.resume()
     assert job.wait(timeout=SOON)
-    assert (job.state, len(job.steps)) == ("finished", 6)
+    assert (job.state, len(job.reports)) == ("finished", 6)
     direct = METHOD.fit(train)
     for modality, codes in direct.database_codes.items():
         np.testing.assert_array_equal(job.result.database_codes[modality], codes)
 
 
 def test_steps_asked_for_together_are_all_run(queue, train):
-    work, opened = held_back(partial(METHOD.fit, train))
+    work, opened = held_back(fitting(METHOD, train))
     job = queue.submit("a", work)
     for _ in range(3):
         assert job.step()
     opened.set()
     assert job.wait("paused", timeout=SOON)
-    assert len(job.steps) == 3
+    assert len(job.reports) == 3
 
 
 def test_the_last_step_may_be_the_last_of_all(queue, train):
     job = paused_after_one_step(queue, train, method=SMFHPlus(bits=8, iterations=2, rounds=0, anchors=20))
     job.step()
     assert job.wait("paused", timeout=SOON)
-    assert (job.state, len(job.steps)) == ("paused", 2)
+    assert (job.state, len(job.reports)) == ("paused", 2)
     job.step()
     assert job.wait(timeout=SOON)
     assert job.state == "finished"
@@ -90,44 +94,44 @@ def test_the_last_step_may_be_the_last_of_all(queue, train):
 
 def test_a_paused_run_lets_the_next_one_work_and_then_goes_on(queue, train):
     paused = paused_after_one_step(queue, train)
-    work, opened = held_back(partial(METHOD.fit, train))
+    work, opened = held_back(fitting(METHOD, train))
     other = queue.submit("other", work)
-    last = queue.submit("last", partial(METHOD.fit, train))
+    last = queue.submit("last", fitting(METHOD, train))
     assert other.state == "running"
     paused.resume()
     assert (paused.state, paused.position, last.position) == ("queued", 1, 2)
-    assert len(paused.steps) == 1
+    assert len(paused.reports) == 1
     opened.set()
     assert last.wait(timeout=SOON)
     assert [job.state for job in (paused, other, last)] == ["finished"] * 3
 
 
 def test_paused_runs_count_as_waiting(train):
-    with closing(TrainingQueue(waiting=1)) as queue:
+    with closing(JobQueue(waiting=1)) as queue:
         paused_after_one_step(queue, train)
-        work, opened = held_back(partial(METHOD.fit, train))
+        work, opened = held_back(fitting(METHOD, train))
         running = queue.submit("running", work)
-        with pytest.raises(InputError, match="1 trainings wait"):
+        with pytest.raises(InputError, match="1 jobs wait"):
             queue.submit("one too many", work)
         opened.set()
         assert running.wait(timeout=SOON)
 
 
 def test_a_pause_forgotten_ends_by_itself(train):
-    with closing(TrainingQueue(pause_limit=0.0)) as queue:
-        work, opened = held_back(partial(METHOD.fit, train))
+    with closing(JobQueue(pause_limit=0.0)) as queue:
+        work, opened = held_back(fitting(METHOD, train))
         job = queue.submit("a", work)
         assert job.pause()
         opened.set()
         assert job.wait(timeout=SOON)
-        assert (job.state, len(job.steps)) == ("finished", 6)
+        assert (job.state, len(job.reports)) == ("finished", 6)
 
 
 def test_a_queued_run_is_cancelled_at_once(queue, train):
-    work, opened = held_back(partial(METHOD.fit, train))
-    running, queued = queue.submit("running", work), queue.submit("queued", partial(METHOD.fit, train))
+    work, opened = held_back(fitting(METHOD, train))
+    running, queued = queue.submit("running", work), queue.submit("queued", fitting(METHOD, train))
     assert queued.cancel()
-    assert (queued.state, queued.position, queued.steps) == ("cancelled", 0, ())
+    assert (queued.state, queued.position, queued.reports) == ("cancelled", 0, ())
     assert queue.find("queued") is None
     opened.set()
     assert running.wait(timeout=SOON)
@@ -137,23 +141,23 @@ def test_a_queued_run_is_cancelled_at_once(queue, train):
 def test_a_running_run_is_cancelled_at_its_next_step(queue, train):
     stepped, go_on = threading.Event(), threading.Event()
 
-    def work(on_step):
+    def work(course):
         def relay(step):
-            on_step(step)
+            course.report(step)
             stepped.set()
             assert go_on.wait(SOON)
 
-        return ENDLESS.fit(train, relay)
+        return ENDLESS.fit(train, on_step=relay)
 
     job = queue.submit("a", work)
     assert stepped.wait(SOON)
     assert job.cancel()
     assert job.state == "running"
-    again = queue.submit("a", partial(METHOD.fit, train))
+    again = queue.submit("a", fitting(METHOD, train))
     assert again is not job
     go_on.set()
     assert job.wait(timeout=SOON)
-    assert (job.state, len(job.steps)) == ("cancelled", 2)
+    assert (job.state, len(job.reports)) == ("cancelled", 2)
     assert again.wait(timeout=SOON)
     assert again.state == "finished"
     assert queue.find("a") is again
@@ -162,14 +166,14 @@ def test_a_running_run_is_cancelled_at_its_next_step(queue, train):
 def test_cancelling_twice_spares_the_run_that_came_after(queue, train):
     begun, opened = threading.Event(), threading.Event()
 
-    def work(on_step):
+    def work(course):
         begun.set()
         assert opened.wait(SOON)
 
     job = queue.submit("a", work)
     assert begun.wait(SOON)
     job.cancel()
-    after = queue.submit("a", partial(METHOD.fit, train))
+    after = queue.submit("a", fitting(METHOD, train))
     job.cancel()
     assert queue.find("a") is after
     opened.set()
@@ -180,9 +184,9 @@ def test_cancelling_twice_spares_the_run_that_came_after(queue, train):
 def test_work_that_catches_everything_is_cancelled_all_the_same(queue, train):
     caught = []
 
-    def work(on_step):
+    def work(course):
         try:
-            ENDLESS.fit(train, on_step)
+            ENDLESS.fit(train, on_step=course.report)
         except Exception as error:
             caught.append(error)
 
@@ -201,13 +205,13 @@ def test_a_paused_run_is_cancelled_at_once_and_its_thread_ends(queue, train):
     assert job.state == "cancelled"
     thread.join(SOON)
     assert not thread.is_alive()
-    assert len(job.steps) == 1
+    assert len(job.reports) == 1
 
 
 def test_work_that_is_cancelled_after_its_last_step_has_no_result(queue):
     begun, opened = threading.Event(), threading.Event()
 
-    def work(on_step):
+    def work(course):
         begun.set()
         assert opened.wait(SOON)
         return "too late"
@@ -222,7 +226,7 @@ def test_work_that_is_cancelled_after_its_last_step_has_no_result(queue):
 
 
 def test_what_is_over_cannot_be_cancelled_or_held(queue, train):
-    job = queue.submit("a", partial(METHOD.fit, train))
+    job = queue.submit("a", fitting(METHOD, train))
     assert job.wait(timeout=SOON)
     assert job.cancel()
     assert not job.pause()
@@ -231,7 +235,7 @@ def test_what_is_over_cannot_be_cancelled_or_held(queue, train):
 
 
 def test_one_visitor_cannot_take_a_run_from_another(queue, train):
-    work, opened = held_back(partial(METHOD.fit, train))
+    work, opened = held_back(fitting(METHOD, train))
     job = queue.submit("a", work, "ann")
     assert queue.submit("a", work, "bob") is job
     assert job.watchers == {"ann", "bob"}
@@ -246,7 +250,7 @@ def test_one_visitor_cannot_take_a_run_from_another(queue, train):
 
 
 def test_the_last_one_who_watches_can_cancel(queue, train):
-    work, opened = held_back(partial(ENDLESS.fit, train))
+    work, opened = held_back(fitting(ENDLESS, train))
     job = queue.submit("a", work, "ann")
     queue.submit("a", work, "bob")
     assert not job.cancel("bob")
@@ -264,19 +268,19 @@ def test_who_leaves_loses_nothing_and_leaves_the_say_to_the_other(queue, train):
     assert job.state == "paused"
     assert job.step("bob")
     assert job.wait("paused", timeout=SOON)
-    assert len(job.steps) == 2
+    assert len(job.reports) == 2
 
 
 def test_a_paused_run_goes_on_when_another_joins(queue, train):
     job = paused_after_one_step(queue, train, "ann")
-    assert queue.submit(job.key, partial(METHOD.fit, train), "bob") is job
+    assert queue.submit(job.key, fitting(METHOD, train), "bob") is job
     assert job.wait(timeout=SOON)
     assert job.state == "finished"
 
 
 def test_time_counts_work_alone(queue, train):
-    work, opened = held_back(partial(METHOD.fit, train))
-    job, behind = queue.submit("a", work), queue.submit("b", partial(METHOD.fit, train))
+    work, opened = held_back(fitting(METHOD, train))
+    job, behind = queue.submit("a", work), queue.submit("b", fitting(METHOD, train))
     assert job.time_left(6) is None
     assert behind.seconds == 0
     job.pause()
@@ -303,8 +307,8 @@ def test_nothing_holds_the_data_once_a_run_is_over(queue, train, outcome):
     data = train.take(np.arange(60))
     alive = weakref.ref(data)
 
-    def work(on_step, data=data):
-        (ENDLESS if outcome == "cancelled" else METHOD).fit(data, on_step)
+    def work(course, data=data):
+        (ENDLESS if outcome == "cancelled" else METHOD).fit(data, on_step=course.report)
         if outcome == "failed":
             try:
                 raise InputError("inner")

@@ -2,17 +2,16 @@
 
 import threading
 from contextlib import closing
-from functools import partial
 
 import numpy as np
 import pytest
 
 from smfh.hashing import SMFHPlus
-from smfh.jobs import TrainingQueue, job_key
+from smfh.jobs import JobQueue
 from smfh.types import InputError
 
 SOON = 60  # seconds after which a test that hangs fails
-SMALL = SMFHPlus(bits=8, iterations=3, rounds=1, anchors=20)
+QUICK = SMFHPlus(bits=8, iterations=3, rounds=1, anchors=20)
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +22,13 @@ def train(planted):
 
 @pytest.fixture
 def queue():
-    with closing(TrainingQueue(workers=1, waiting=3, kept=2)) as queue:
+    with closing(JobQueue(workers=1, waiting=3, remembered=2)) as queue:
         yield queue
+
+
+def fitting(method, train):
+    """A training as work."""
+    return lambda course: method.fit(train, on_step=course.report)
 
 
 class Gate:
@@ -33,21 +37,21 @@ class Gate:
     def __init__(self, result=None):
         self.begun, self.opened, self.result = threading.Event(), threading.Event(), result
 
-    def __call__(self, on_step):
+    def __call__(self, course):
         self.begun.set()
         assert self.opened.wait(SOON)
         return self.result
 
 
 def test_a_training_in_the_background_is_the_training(queue, train):
-    job = queue.submit(job_key(train, SMALL), partial(SMALL.fit, train))
+    job = queue.submit("training", fitting(QUICK, train))
     assert job.wait(timeout=SOON)
     assert job.state == "finished"
-    direct = SMALL.fit(train)
+    direct = QUICK.fit(train)
     for modality, codes in direct.database_codes.items():
         np.testing.assert_array_equal(job.result.database_codes[modality], codes)
-    assert job.steps == job.result.trace
-    assert [step.terms for step in job.steps] == [step.terms for step in direct.trace]
+    assert job.reports == job.result.trace
+    assert [step.terms for step in job.reports] == [step.terms for step in direct.trace]
     assert job.seconds >= job.result.seconds
     assert job.error is None
     assert job.problems == ()
@@ -56,7 +60,7 @@ def test_a_training_in_the_background_is_the_training(queue, train):
 def test_the_same_key_joins_whether_queued_running_or_finished(queue):
     gate, never = Gate("first"), Gate("never")
     running = queue.submit("a", gate)
-    queued = queue.submit("b", lambda on_step: "second")
+    queued = queue.submit("b", lambda course: "second")
     assert queue.submit("a", never) is running
     assert queue.submit("b", never) is queued
     gate.opened.set()
@@ -70,7 +74,7 @@ def test_the_same_key_joins_whether_queued_running_or_finished(queue):
 def test_they_run_in_the_order_in_which_they_came(queue):
     gate, order = Gate(), []
     jobs = [queue.submit("gate", gate)]
-    jobs += [queue.submit(name, lambda on_step, name=name: order.append(name)) for name in "abc"]
+    jobs += [queue.submit(name, lambda course, name=name: order.append(name)) for name in "abc"]
     assert gate.begun.wait(SOON)
     assert [job.position for job in jobs] == [0, 1, 2, 3]
     assert [job.state for job in jobs] == ["running", "queued", "queued", "queued"]
@@ -83,7 +87,7 @@ def test_they_run_in_the_order_in_which_they_came(queue):
 
 def test_as_many_run_at_once_as_there_are_workers():
     gates = [Gate() for _ in range(3)]
-    with closing(TrainingQueue(workers=2)) as queue:
+    with closing(JobQueue(workers=2)) as queue:
         jobs = [queue.submit(k, gate) for k, gate in enumerate(gates)]
         assert gates[0].begun.wait(SOON)
         assert gates[1].begun.wait(SOON)
@@ -97,29 +101,29 @@ def test_as_many_run_at_once_as_there_are_workers():
 def test_one_too_many_is_told_how_many_wait(queue):
     gate = Gate()
     first = queue.submit("gate", gate)
-    waiting = [queue.submit(name, lambda on_step: None) for name in "abc"]
-    with pytest.raises(InputError, match=r"3 trainings wait already.*try again"):
-        queue.submit("d", lambda on_step: None)
-    assert queue.submit("a", lambda on_step: None) is waiting[0]
+    waiting = [queue.submit(name, lambda course: None) for name in "abc"]
+    with pytest.raises(InputError, match=r"3 jobs wait already.*try again"):
+        queue.submit("d", lambda course: None)
+    assert queue.submit("a", lambda course: None) is waiting[0]
     assert queue.find("d") is None
     waiting[1].cancel()
-    assert queue.submit("d", lambda on_step: None).position == 3
+    assert queue.submit("d", lambda course: None).position == 3
     gate.opened.set()
     assert first.wait(timeout=SOON)
 
 
 def test_a_queue_without_a_line_takes_what_can_begin_at_once():
     gate = Gate()
-    with closing(TrainingQueue(waiting=0)) as queue:
+    with closing(JobQueue(waiting=0)) as queue:
         queue.submit("a", gate)
-        with pytest.raises(InputError, match="0 trainings wait"):
+        with pytest.raises(InputError, match="0 jobs wait"):
             queue.submit("b", gate)
         gate.opened.set()
 
 
 def test_the_results_that_were_used_last_are_kept(queue):
     def finished(key):
-        job = queue.submit(key, lambda on_step: key)
+        job = queue.submit(key, lambda course: key)
         assert job.wait(timeout=SOON)
         return job
 
@@ -133,9 +137,9 @@ def test_the_results_that_were_used_last_are_kept(queue):
 
 def test_a_failure_is_kept_and_the_next_one_runs(queue, train, caplog):
     too_many_weights = SMFHPlus(modality_weights=(0.5, 0.25, 0.25))
-    bad = queue.submit("bad", partial(too_many_weights.fit, train))
-    broken = queue.submit("broken", lambda on_step: 1 / 0)
-    good = queue.submit("good", partial(SMALL.fit, train))
+    bad = queue.submit("bad", fitting(too_many_weights, train))
+    broken = queue.submit("broken", lambda course: 1 / 0)
+    good = queue.submit("good", fitting(QUICK, train))
     assert good.wait(timeout=SOON)
     assert [bad.state, broken.state, good.state] == ["failed", "failed", "finished"]
     assert isinstance(bad.error, InputError)
@@ -151,7 +155,7 @@ def test_a_failure_is_kept_and_the_next_one_runs(queue, train, caplog):
 def test_what_failed_is_tried_anew(queue):
     outcomes = iter([ZeroDivisionError(), None])
 
-    def work(on_step):
+    def work(course):
         if outcome := next(outcomes):
             raise outcome
 
@@ -165,16 +169,16 @@ def test_what_failed_is_tried_anew(queue):
 def test_many_who_ask_at_once_compute_once(train):
     calls, jobs = [], []
 
-    def work(on_step):
+    def work(course):
         calls.append(threading.current_thread().name)
-        return SMALL.fit(train, on_step)
+        return QUICK.fit(train, on_step=course.report)
 
-    with closing(TrainingQueue(workers=2)) as queue:
+    with closing(JobQueue(workers=2)) as queue:
         together = threading.Barrier(16)
 
         def ask(visitor):
             together.wait(SOON)
-            jobs.append(queue.submit(job_key(train, SMALL), work, visitor))
+            jobs.append(queue.submit("training", work, visitor))
 
         threads = [threading.Thread(target=ask, args=(f"visitor {k}",)) for k in range(16)]
         for thread in threads:
@@ -187,13 +191,13 @@ def test_many_who_ask_at_once_compute_once(train):
 
 
 def test_many_different_ones_at_once_all_finish():
-    with closing(TrainingQueue(workers=2, waiting=64, kept=64)) as queue:
+    with closing(JobQueue(workers=2, waiting=64, remembered=64)) as queue:
         together = threading.Barrier(8)
 
         def ask(asker):
             together.wait(SOON)
             for k in range(8):
-                queue.submit((asker, k), lambda on_step: None)
+                queue.submit((asker, k), lambda course: None)
 
         threads = [threading.Thread(target=ask, args=(k,)) for k in range(8)]
         for thread in threads:
@@ -206,16 +210,85 @@ def test_many_different_ones_at_once_all_finish():
 
 def test_closing_ends_every_thread(train):
     before = set(threading.enumerate())
-    queue = TrainingQueue(workers=1)
+    queue = JobQueue(workers=1)
     endless = SMFHPlus(bits=8, iterations=10_000, anchors=20)
-    paused = queue.submit("paused", partial(endless.fit, train))
+    paused = queue.submit("paused", fitting(endless, train))
     assert paused.pause()
     assert paused.wait("paused", timeout=SOON)
-    running = queue.submit("running", partial(endless.fit, train))
-    queued = queue.submit("queued", partial(endless.fit, train))
+    running = queue.submit("running", fitting(endless, train))
+    queued = queue.submit("queued", fitting(endless, train))
     assert running.wait("running", timeout=SOON)
     queue.close()
     assert [job.state for job in (paused, running, queued)] == ["cancelled"] * 3
     assert set(threading.enumerate()) <= before
     with pytest.raises(RuntimeError, match="closed"):
-        queue.submit("more", lambda on_step: None)
+        queue.submit("more", lambda course: None)
+
+
+def test_work_of_many_parts_gives_way_between_them(queue):
+    order, gate = [], Gate()
+
+    def grid(course):
+        assert gate.opened.wait(SOON)
+        for part in range(3):
+            course.give_way()
+            order.append(part)
+            course.report(part)
+
+    long = queue.submit("grid", grid)
+    short = [queue.submit(name, lambda course, name=name: order.append(name)) for name in "ab"]
+    gate.opened.set()
+    assert long.wait(timeout=SOON)
+    assert all(job.state == "finished" for job in short)
+    assert order == ["a", "b", 0, 1, 2]
+    assert long.reports == (0, 1, 2)
+
+
+def test_who_gives_way_can_be_cancelled_in_line(queue):
+    gate, other = Gate(), Gate()
+
+    def grid(course):
+        assert gate.opened.wait(SOON)
+        course.give_way()
+        raise AssertionError("cancelled work goes on")
+
+    long = queue.submit("grid", grid)
+    queue.submit("other", other)
+    gate.opened.set()
+    assert other.begun.wait(SOON)
+    assert long.wait("queued", timeout=SOON)
+    assert long.cancel()
+    assert long.state == "cancelled"
+    other.opened.set()
+
+
+def test_between_reports_a_cancelled_job_ends_at_a_check(queue):
+    begun, gate = threading.Event(), threading.Event()
+
+    def work(course):
+        begun.set()
+        assert gate.wait(SOON)
+        course.check("whatever is told")
+        raise AssertionError("cancelled work goes on")
+
+    job = queue.submit("a", work)
+    assert begun.wait(SOON)
+    job.cancel()
+    gate.set()
+    assert job.wait(timeout=SOON)
+    assert job.state == "cancelled"
+
+
+def test_what_is_unwanted_is_forgotten_whether_finished_or_not(queue):
+    gate = Gate()
+    done = queue.submit(("ann", 1), lambda course: "hers")
+    assert done.wait(timeout=SOON)
+    at_work, other = queue.submit(("ann", 2), gate), queue.submit(("bob", 1), lambda course: "his")
+    queue.forget(lambda key: key[0] == "ann")
+    assert queue.find(("ann", 1)) is None
+    assert queue.find(("ann", 2)) is None
+    gate.opened.set()
+    assert at_work.wait(timeout=SOON)
+    assert at_work.state == "cancelled"
+    assert other.wait(timeout=SOON)
+    assert queue.find(("bob", 1)) is other

@@ -13,17 +13,14 @@ from smfh import metrics
 from smfh.metrics import (
     AP_DEFINITIONS,
     APDefinition,
-    DistanceCounts,
     average_precision,
     chance,
-    look_up,
-    precision_at,
     precision_curve,
     radius_curve,
     recall_curve,
     tied_average_precision,
 )
-from smfh.types import InputError
+from smfh.types import DistanceCounts, InputError
 
 slowly = settings(deadline=None)
 DENOMINATORS = ("found", "capped", "all")
@@ -251,53 +248,6 @@ def test_a_query_with_nothing_relevant_counts_as_zero_and_is_reported(name):
         assert ap == pytest.approx([0, 1])
     assert recall_curve(relevance, counts.total_relevant) == pytest.approx([1 / 2] * 3)
     assert radius_curve(counts).recall == pytest.approx([1 / 2, 1 / 2])
-    assert look_up(counts, 1).recall == pytest.approx([0, 1])
-
-
-def test_curves_by_hand():
-    # R N R, R = 2: precision 1, 1/2, 2/3; recall 1/2, 1/2, 1
-    # N R N, R = 4: precision 0, 1/2, 1/3; recall 0, 1/4, 1/4
-    relevance = np.array([[True, False, True], [False, True, False]])
-    assert precision_curve(relevance) == pytest.approx([1 / 2, 1 / 2, 1 / 2])
-    assert recall_curve(relevance, np.array([2, 4])) == pytest.approx([1 / 4, 3 / 8, 5 / 8])
-    assert precision_at(relevance, 3) == pytest.approx([2 / 3, 1 / 3])
-
-
-@slowly
-@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(1, 9))
-def test_precision_curve_is_the_mean_of_precision_at_each_depth(seed, queries, depth):
-    relevance = np.random.default_rng(seed).random((queries, depth)) < 0.5
-    means = [precision_at(relevance, k).mean() for k in range(1, depth + 1)]
-    assert precision_curve(relevance) == pytest.approx(means)
-
-
-# Three bits, database of 6. Query 1: 1 of 2 relevant at distance 0, 2 of 3 at 1, 0 of 1 at 3; R = 3.
-# Query 2: nothing at 0 and 1, 1 of 4 at 2, 1 of 2 at 3; R = 2.
-BALLS = DistanceCounts(
-    items=np.array([[2, 3, 0, 1], [0, 0, 4, 2]], dtype=np.uint16),
-    relevant=np.array([[1, 2, 0, 0], [0, 0, 1, 1]], dtype=np.uint16),
-)
-
-
-def test_radius_curve_by_hand():
-    curve = radius_curve(BALLS)
-    # precision 1/2, 3/5, 3/5, 3/6 and 0 (empty), 0 (empty), 1/4, 2/6
-    assert curve.precision == pytest.approx([1 / 4, 3 / 10, 17 / 40, 5 / 12])
-    # recall 1/3, 1, 1, 1 and 0, 0, 1/2, 1
-    assert curve.recall == pytest.approx([1 / 6, 1 / 2, 3 / 4, 1])
-
-
-def test_look_up_by_hand():
-    found = look_up(BALLS, 1)
-    assert found.items.tolist() == [5, 0]
-    assert found.precision == pytest.approx([3 / 5, 0])
-    assert found.recall == pytest.approx([1, 0])
-    assert (found.radius, found.succeeded, found.hit_rate) == (1, 0.5, 0.5)
-
-
-def test_a_look_up_can_succeed_without_a_hit():
-    found = look_up(DistanceCounts(items=np.array([[3, 1]]), relevant=np.array([[0, 1]])), 0)
-    assert (found.succeeded, found.hit_rate) == (1.0, 0.0)
 
 
 def test_definitions_say_what_they_are():
@@ -338,14 +288,10 @@ ONE = np.ones((1, 1), dtype=int)
         (lambda: DistanceCounts(ONE, -ONE), "1 counts do not"),
         (lambda: precision_curve(RRNRN * 1.0), "boolean queries × depth matrix.*float64"),
         (lambda: precision_curve(RRNRN[0]), r"of shape \(5,\)"),
-        (lambda: precision_at(RRNRN, 6), "from 1 to the 5 ranked answers; got 6"),
-        (lambda: precision_at(RRNRN, 0), "got 0"),
         (lambda: recall_curve(RRNRN, np.array([3, 3])), "each of 1 queries"),
         (lambda: recall_curve(RRNRN, np.array([3.0])), "float64"),
         (lambda: recall_curve(RRNRN, np.array([2])), "1 queries find more relevant items"),
         (lambda: average_precision(RRNRN, np.array([2]), APDefinition(5)), "1 queries find more"),
-        (lambda: look_up(BALLS, 4), "codes of 3 bits lies from 0 to 3; got 4"),
-        (lambda: look_up(BALLS, -1), "got -1"),
     ],
 )
 def test_bad_input_is_named(call, message):

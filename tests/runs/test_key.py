@@ -1,0 +1,84 @@
+"""Which runs are the same."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from smfh.hashing import METHODS, SMFH, SMFHPlus, make_method, smfh_plus
+from smfh.runs import key as keys
+from smfh.runs import run_key
+from smfh.types import Split, parameters
+
+
+def test_the_same_data_and_parameters_are_the_same_key(planted):
+    data, split = planted
+    again = data.take(np.arange(len(data)))
+    assert run_key(data, split, SMFHPlus(bits=16)) == run_key(again, split, SMFHPlus(bits=16))
+    assert hash(run_key(data, split, SMFH(), "ann")) == hash(run_key(data, split, SMFH(), "ann"))
+
+
+def test_whatever_decides_the_result_changes_the_key_and_the_id(planted):
+    data, split = planted
+    moved = Split(train=split.train[1:], queries=np.append(split.queries, split.train[0]))
+    rows = np.concatenate([split.train, split.queries])
+    later = Split(train=rows[: len(split.train) + 1], queries=rows[len(split.train) + 1 :])
+    fewer = Split(train=split.train[1:], queries=split.queries)
+    different = [
+        run_key(data, split, SMFHPlus(bits=16)),
+        run_key(data, split, SMFHPlus(bits=16, seed=1)),
+        run_key(data, split, SMFHPlus(bits=9)),
+        run_key(data, split, SMFHPlus(bits=16, graph_weight=1.0)),
+        run_key(data, split, SMFH(bits=16)),
+        run_key(data.take(np.arange(len(data))[::-1]), split, SMFHPlus(bits=16)),
+        *(run_key(data, other, SMFHPlus(bits=16)) for other in (moved, later, fewer)),
+    ]
+    assert len(set(different)) == len({key.id for key in different}) == len(different)
+    assert run_key(data, split, SMFHPlus(bits=16), owner="ann") != different[0]
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_a_split_is_its_rows_however_they_are_stored(planted, kind):
+    data, split = planted
+    stored = Split(split.train.astype(kind), split.queries.astype(kind))
+    assert run_key(data, stored, SMFH()) == run_key(data, split, SMFH())
+
+
+def test_the_same_numbers_are_the_same_id_however_they_are_written(planted):
+    key = run_key(*planted, SMFHPlus(bits=8, graph_weight=2.0))
+    for same in (replace(key.method, bits=np.int64(8)), replace(key.method, graph_weight=2)):
+        assert replace(key, method=same).id == key.id
+
+
+def test_a_parameter_that_changes_nothing_leaves_the_id(planted, monkeypatch):
+    key = run_key(*planted, SMFH())
+    before = key.id
+    about = parameters(SMFH)
+    assert all(parameter.neutral is None for parameter in about.values()), "take another parameter below"
+    later = {name: replace(p, neutral=1e-3) if name == "smoothness" else p for name, p in about.items()}
+    keys.identify.cache_clear()
+    monkeypatch.setattr(keys, "parameters", lambda method: later)
+    without = key.id
+    assert without != before  # as if it had been left out from the beginning
+    assert replace(key, method=SMFH(smoothness=2e-3)).id != without
+    monkeypatch.setattr(keys, "parameters", lambda method: {n: p for n, p in later.items() if n != "smoothness"})
+    keys.identify.cache_clear()
+    assert key.id == without
+    keys.identify.cache_clear()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_behaves_the_same_every_time(name):
+    first = keys.behaviour(name)
+    keys.behaviour.cache_clear()
+    assert keys.behaviour(name) == first
+
+
+def test_a_changed_algorithm_is_another_run_without_anybody_raising_a_number(planted, monkeypatch):
+    own, other = (run_key(*planted, make_method(name)) for name in ("smfh-plus", "smfh"))
+    before = own.id, other.id
+    monkeypatch.setattr(smfh_plus, "NOISE", 0.5)
+    keys.behaviour.cache_clear()
+    assert own.id != before[0]
+    assert other.id == before[1]
+    keys.behaviour.cache_clear()
