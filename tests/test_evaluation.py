@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smfh.evaluation import PROTOCOLS, evaluate, score
+from smfh.evaluation import PROTOCOLS, evaluate, find_answers
 from smfh.hamming import unpack
 from smfh.hashing import SMFHPlus
 from smfh.metrics import AP_DEFINITIONS, APDefinition
@@ -35,44 +35,45 @@ def plain_search(hasher, data, split, source, target, protocol):
 @pytest.mark.parametrize(("source", "target"), [("text", "image"), ("image", "text")])
 def test_it_is_the_plain_search(fitted, planted, source, target, protocol):
     data, split = planted
-    result = evaluate(fitted, data, split, source, target, protocol)
-    ranking, precisions = result.ranking, []
+    scores = evaluate(fitted, data, split, source, target, protocol)
+    answers = find_answers(fitted, data, split, source, target, protocol)
+    precisions, within, items_within = [], [], []
     for query, (rows, distances, relevant) in enumerate(
         plain_search(fitted, data, split, source, target, protocol)
     ):
-        assert ranking.indices[query].tolist() == rows.tolist()
-        assert ranking.distances[query].tolist() == distances
-        assert ranking.relevance[query].tolist() == relevant
-        for distance in range(fitted.bits + 1):
-            at = [r for d, r in zip(distances, relevant, strict=True) if d == distance]
-            assert ranking.counts.items[query, distance] == len(at)
-            assert ranking.counts.relevant[query, distance] == sum(at)
+        assert answers.rows[query].tolist() == rows.tolist()
+        assert answers.distances[query].tolist() == distances
+        assert answers.relevance[query].tolist() == relevant
+        near = [r for d, r in zip(distances, relevant, strict=True) if d <= 2]
+        within.append(any(near))
+        items_within.append(len(near))
         found = [sum(relevant[: k + 1]) / (k + 1) for k in range(min(100, len(relevant))) if relevant[k]]
         precisions.append(sum(found) / len(found) if found else 0.0)
-    assert result.average_precision == pytest.approx(precisions)
-    assert result.scores.mean_average_precision == pytest.approx(np.mean(precisions))
-    assert result.scores.worst <= result.scores.tie_aware <= result.scores.best
-    assert result.scores.queries == len(split.queries)
+    score = scores.average_precision["found"]
+    assert score.by_query == pytest.approx(precisions)
+    assert scores.mean_average_precision == pytest.approx(np.mean(precisions))
+    assert score.worst <= score.tie_aware <= score.best
+    assert scores.queries == len(split.queries)
+    assert scores.within.hits[2] == pytest.approx(np.mean(within))
+    assert scores.within.items[2] == pytest.approx(np.mean(items_within))
+    assert (scores.bits, scores.direction) == (12, f"{source} → {target}")
 
 
-def test_every_definition_comes_from_one_ranking(fitted, planted):
-    data, split = planted
-    whole = evaluate(fitted, data, split, "text", "image")
-    for definition in AP_DEFINITIONS.values():
-        anew = evaluate(fitted, data, split, "text", "image", definition=definition)
-        scores, per_query = score(whole.ranking, definition)
-        assert scores == anew.scores
-        assert per_query == pytest.approx(anew.average_precision)
-        assert scores.definition == definition.words
+def test_every_definition_is_there_and_says_which_it_is(fitted, planted):
+    scores = evaluate(fitted, *planted, "text", "image")
+    assert {name: score.definition for name, score in scores.average_precision.items()} == AP_DEFINITIONS
 
 
 def test_a_depth_beyond_the_database_is_the_whole_ranking(fitted, planted):
-    data, split = planted
-    deep, full = (
-        evaluate(fitted, data, split, "text", "image", definition=definition).average_precision
-        for definition in (APDefinition(top=100_000, divide_by="all"), AP_DEFINITIONS["full"])
-    )
-    assert deep == pytest.approx(full)
+    definitions = {"deep": APDefinition(top=100_000, divide_by="all"), "full": AP_DEFINITIONS["full"]}
+    scores = evaluate(fitted, *planted, "text", "image", definitions=definitions).average_precision
+    assert scores["deep"].by_query == pytest.approx(scores["full"].by_query)
+
+
+def test_answers_are_as_many_as_asked_for(fitted, planted):
+    few, many = (find_answers(fitted, *planted, "text", "image", depth=depth) for depth in (5, 1000))
+    assert few.rows.shape == (len(planted[1].queries), 5)
+    np.testing.assert_array_equal(few.rows, many.rows[:, :5])
 
 
 def test_a_query_with_nothing_relevant_counts_as_zero_and_is_reported(fitted, planted):
@@ -80,10 +81,10 @@ def test_a_query_with_nothing_relevant_counts_as_zero_and_is_reported(fitted, pl
     lonely = data.labels.copy()
     lonely[split.queries[0]] = False
     changed = type(data)(data.name, data.modalities, lonely, data.class_names)
-    result = evaluate(fitted, changed, split, "text", "image")
-    assert result.scores.queries_without_relevant == 1
-    assert result.scores.queries == len(split.queries)
-    assert result.average_precision[0] == 0
+    scores = evaluate(fitted, changed, split, "text", "image")
+    assert scores.queries_without_relevant == 1
+    assert scores.queries == len(split.queries)
+    assert scores.average_precision["found"].by_query[0] == 0
 
 
 def test_what_does_not_fit_is_refused(fitted, planted):

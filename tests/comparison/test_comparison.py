@@ -1,6 +1,5 @@
-"""Cells, what is missing of them, what they say, and comparisons that run in the background."""
+"""What is missing of a grid, what its runs say, and grids that are trained in the background."""
 
-import shlex
 import threading
 from contextlib import closing
 from dataclasses import replace
@@ -11,45 +10,43 @@ import pytest
 from smfh.comparison import (
     MEASURES,
     Comparison,
-    Comparisons,
-    command_line,
-    grid_of,
-    in_words,
-    kept_or_trained,
-    mean_curves,
-    method_text,
+    Grid,
+    View,
+    curves,
+    estimate_seconds,
+    grid_work,
     points,
+    points_every_way,
     query_precisions,
-    read_method,
-    run_comparison,
-    seconds_left,
+    train_grid,
 )
 from smfh.datasets.own import OwnData
 from smfh.datasets.planted import Planted
 from smfh.evaluation import evaluate
-from smfh.hashing import CVH, METHODS, SMFHPlus, make_method
-from smfh.jobs import TrainingQueue
-from smfh.metrics import AP_DEFINITIONS
+from smfh.hashing import CVH, SMFHPlus, make_method
+from smfh.jobs import JobQueue
+from smfh.runs import RunStore
 from smfh.significance import compare_pairs
-from smfh.store import RunStore
 from smfh.types import InputError
 
 SOURCE = Planted(items=60)
 QUICK = SMFHPlus(iterations=2, rounds=1, anchors=20)
 SOON = 60  # seconds after which a test that hangs fails
 COMPARISON = Comparison(SOURCE, (QUICK, CVH()), bits=(8, 4), seeds=2)
+TRAININGS = COMPARISON.trainings
+VIEW = View("text", "image")
 
 
 @pytest.fixture(scope="module")
 def grid():
-    return grid_of(COMPARISON, *SOURCE.load())
+    return Grid(COMPARISON, *SOURCE.load())
 
 
 @pytest.fixture(scope="module")
 def full(grid, tmp_path_factory):
-    """A store in which every cell is finished."""
+    """A store in which every run is finished."""
     store = RunStore(tmp_path_factory.mktemp("full"))
-    assert run_comparison(grid, store) == {}
+    assert train_grid(grid, store) == {}
     return store
 
 
@@ -60,20 +57,19 @@ def store(tmp_path):
 
 @pytest.fixture
 def queue():
-    with closing(TrainingQueue(workers=1, waiting=3)) as queue:
+    with closing(JobQueue(workers=1, waiting=3)) as queue:
         yield queue
 
 
-def test_cells_are_every_method_length_and_seed_the_first_seed_first():
-    cells = COMPARISON.cells
-    assert [(c.name, c.bits, c.seed) for c in cells[:4]] == [
+def test_trainings_are_every_method_length_and_seed_the_first_seed_first():
+    assert [(t.name, t.bits, t.seed) for t in TRAININGS[:4]] == [
         ("smfh-plus", 4, 0),
         ("cvh", 4, 0),
         ("smfh-plus", 8, 0),
         ("cvh", 8, 0),
     ]
-    assert len(set(cells)) == len(cells) == 8
-    assert {replace(c, bits=64, seed=0) for c in cells} == {QUICK, CVH()}
+    assert len(set(TRAININGS)) == len(TRAININGS) == 8
+    assert {replace(t, bits=64, seed=0) for t in TRAININGS} == {QUICK, CVH()}
 
 
 def test_the_same_comparison_is_equal_however_it_is_asked_for():
@@ -114,279 +110,187 @@ def test_a_method_that_stands_twice_is_told_apart_by_what_differs():
 
 
 def test_what_is_there_is_not_trained_again(grid, store):
-    done = []
-    run_comparison(grid, store, lambda cell, is_new: done.append((cell, is_new)))
-    assert done == [(cell, True) for cell in COMPARISON.cells]
+    told = []
+    assert train_grid(grid, store, told.append) == {}
+    assert [progress.current for progress in told] == [*TRAININGS, None]
+    assert [(p.done, p.trained, p.total) for p in told] == [(k, k, 8) for k in range(9)]
+    assert told[0].seconds_left is None
+    assert all(progress.seconds_left >= 0 for progress in told[1:])
     assert grid.missing(store) == []
     before = {file.name: file.stat().st_mtime_ns for file in store.folder.iterdir()}
-    store.delete(store.find(grid.keys[COMPARISON.cells[3]]).record.id)
-    assert grid.missing(store) == [COMPARISON.cells[3]]
-    run_comparison(grid, store, lambda cell, is_new: done.append((cell, is_new)))
-    assert [cell for cell, is_new in done[8:] if is_new] == [COMPARISON.cells[3]]
+    store.delete(store.find(grid.keys[TRAININGS[3]]).id)
+    assert grid.missing(store) == [TRAININGS[3]]
+    train_grid(grid, store, told.append)
+    assert [(p.current, p.done) for p in told[9:]] == [(TRAININGS[3], 7), (None, 8)]
     after = {file.name: file.stat().st_mtime_ns for file in store.folder.iterdir()}
     assert sum(before[name] != after[name] for name in before) == 1
 
 
-def test_a_cell_that_cannot_be_trained_is_told_and_the_rest_goes_on(store):
+def test_a_run_that_cannot_be_trained_is_told_and_the_rest_goes_on(store):
     bad = make_method("smfh", modality_weights=(0.5, 0.25, 0.25))
-    grid = grid_of(Comparison(SOURCE, (bad, CVH()), (4,), 1), *SOURCE.load())
-    problems = run_comparison(grid, store)
-    assert [cell.name for cell in problems] == ["smfh"]
+    grid = Grid(Comparison(SOURCE, (bad, CVH()), (4,), 1), *SOURCE.load())
+    problems = train_grid(grid, store)
+    assert [method.name for method in problems] == ["smfh"]
     assert "3 modality weights" in problems[next(iter(problems))][0]
-    assert [cell.name for cell in grid.found(store)] == ["cvh"]
+    assert [method.name for method in grid.found(store)] == ["cvh"]
 
 
-def test_points_are_the_scores_of_the_cells_with_what_seeds_and_ties_do(grid, full):
-    definition = AP_DEFINITIONS["capped"]
-    found = points(grid, full, "map", definition, "unseen", [("text", "image")])
-    assert [(p.title, p.bits) for p in found] == [("SMFH+", 4), ("SMFH+", 8), ("CVH", 4), ("CVH", 8)]
+def test_points_are_the_scores_of_the_runs_with_what_seeds_and_ties_do(grid, full):
+    view = View("text", "image", "capped", "unseen")
+    found = points(grid, full, view)
+    assert [(p.title, p.at) for p in found] == [("SMFH+", 4), ("SMFH+", 8), ("CVH", 4), ("CVH", 8)]
     for point in found:
+        method = next(method for method in COMPARISON.methods if method.name == point.method)
         direct = []
         for seed in range(2):
-            cell = replace(point.method, bits=point.bits, seed=seed)
-            hasher = cell.fit(grid.data.take(grid.split.train))
-            direct.append(
-                evaluate(hasher, grid.data, grid.split, "text", "image", "unseen", definition).scores
-            )
-        assert point.values == tuple(scores.mean_average_precision for scores in direct)
-        assert point.worst == np.mean([scores.worst for scores in direct])
-        assert point.best == np.mean([scores.best for scores in direct])
+            hasher = replace(method, bits=point.at, seed=seed).fit(grid.data.take(grid.split.train))
+            scores = evaluate(hasher, grid.data, grid.split, "text", "image", "unseen")
+            direct.append(scores.average_precision["capped"])
+        assert point.values == tuple(score.mean for score in direct)
+        assert point.ties == (np.mean([s.worst for s in direct]), np.mean([s.best for s in direct]))
         assert point.chance == direct[0].chance
-        drawn = point.measured
-        assert drawn.worst <= drawn.mean <= drawn.best
-        assert drawn.low <= drawn.mean <= drawn.high
+        assert point.direction == "text → image"
+        assert point.ties[0] <= point.mean <= point.ties[1]
+        assert point.deviation == pytest.approx(np.std(point.values, ddof=1))
 
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_every_measure_has_a_value_in_every_direction(grid, full, measure):
-    found = points(grid, full, measure)
+    found = points_every_way(grid, full, VIEW, measure)
     assert len(found) == 2 * 2 * 2
     for point in found:
         assert len(point.values) == 2
         assert all(value >= 0 for value in point.values)
-        assert point.worst <= point.best
 
 
 def test_an_unknown_measure_is_told(grid, full):
     with pytest.raises(InputError, match="Unknown measure 'beauty'; there are map"):
-        points(grid, full, "beauty")
+        points(grid, full, VIEW, "beauty")
+
+
+def test_a_view_that_cannot_be_is_refused_with_all_reasons():
+    with pytest.raises(InputError) as refused:
+        View("text", "image", "median", "nowhere")
+    assert len(refused.value.problems) == 2
 
 
 def test_curves_and_precisions_of_queries_come_seed_by_seed(grid, full):
-    curves = mean_curves(grid, full, 8, "image", "text")
-    assert [curve.title for curve in curves] == ["SMFH+", "CVH"]
-    for curve in curves:
-        assert curve.precision.shape == curve.recall.shape == (2, 45)
-        assert curve.radius_precision.shape == curve.radius_recall.shape == (2, 9)
-        np.testing.assert_allclose(curve.radius_recall[:, -1], 1.0)
-    AP = query_precisions(grid, full, 8, "image", "text")
+    view = View("image", "text", bits=8)
+    found = curves(grid, full, view)
+    assert [curve.title for curve in found] == ["SMFH+", "CVH"]
+    assert all([scores.bits for scores in curve.scores] == [8, 8] for curve in found)
+    AP = query_precisions(grid, full, view)
     assert {title: values.shape for title, values in AP.items()} == {"SMFH+": (2, 15), "CVH": (2, 15)}
-    best = points(grid, full, directions=[("image", "text")])[1]
-    np.testing.assert_allclose(AP["SMFH+"].mean(axis=1), best.values)
+    np.testing.assert_allclose(AP["SMFH+"].mean(axis=1), points(grid, full, view)[1].values)
     assert compare_pairs(AP, resamples=100)[0].queries == 15
 
 
-def test_half_a_comparison_shows_what_there_is(grid, store, full):
-    cells = COMPARISON.cells
-    few = grid_of(replace(COMPARISON, seeds=1, bits=(4,)), grid.data, grid.split)
-    run_comparison(few, store)
-    found = points(grid, store, directions=[("text", "image")])
-    assert [(p.title, p.bits, len(p.values)) for p in found] == [("SMFH+", 4, 1), ("CVH", 4, 1)]
+def test_half_a_comparison_shows_what_there_is(grid, store):
+    few = Grid(replace(COMPARISON, seeds=1, bits=(4,)), grid.data, grid.split)
+    train_grid(few, store)
+    found = points(grid, store, VIEW)
+    assert [(p.title, p.at, len(p.values)) for p in found] == [("SMFH+", 4, 1), ("CVH", 4, 1)]
     assert found[0].deviation == 0
-    assert mean_curves(grid, store, 8, "text", "image") == []
-    assert query_precisions(grid, store, 8, "text", "image") == {}
-    assert grid.missing(store) == list(cells[2:])
+    assert curves(grid, store, replace(VIEW, bits=8)) == []
+    assert query_precisions(grid, store, replace(VIEW, bits=8)) == {}
+    assert grid.missing(store) == list(TRAININGS[2:])
 
 
-def test_a_damaged_cell_counts_as_missing_and_breaks_nothing(grid, store):
-    run_comparison(grid, store)
-    record = store.find(grid.keys[COMPARISON.cells[0]]).record
-    path = store.folder / f"{record.id}.npz"
+def test_a_damaged_run_counts_as_missing_and_breaks_nothing(grid, store):
+    train_grid(grid, store)
+    path = store.folder / f"{store.find(grid.keys[TRAININGS[0]]).id}.npz"
     content = bytearray(path.read_bytes())
-    at = content.index(b"judged.0.counts.npy") + 60
+    at = content.index(b"scores.0.average_precision.npy") + 60
     content[at : at + 20] = bytes(20)
     path.write_bytes(content)
-    found = points(grid, store, directions=[grid.directions[0]])
-    assert [len(p.values) for p in found] == [1, 2, 2, 2]
-    assert grid.missing(store) == [COMPARISON.cells[0]]
+    assert [len(p.values) for p in points(grid, store, VIEW)] == [1, 2, 2, 2]
+    assert grid.missing(store) == [TRAININGS[0]]
 
 
-def test_time_left_is_guessed_from_what_cells_took(grid, full):
-    records = full.records()
-    assert seconds_left(COMPARISON.cells, [], grid.data.fingerprint) is None
-    assert seconds_left(COMPARISON.cells, records, "other data") is None
-    fixed = [
-        replace(record, timing=replace(record.timing, whole=record.method.bits * 1.0)) for record in records
-    ]
-    guess = seconds_left(COMPARISON.cells, fixed, grid.data.fingerprint)
-    assert guess == pytest.approx(2 * 2 * (4 + 8))
-    longer = [replace(QUICK, bits=16)]
-    assert seconds_left(longer, fixed, grid.data.fingerprint) == pytest.approx(16)
+def test_time_is_guessed_from_what_runs_took(grid, full):
+    records, data = full.records(), grid.data.fingerprint
+    assert estimate_seconds(TRAININGS, [], data) == {}
+    assert estimate_seconds(TRAININGS, records, "other data") == {}
+    fixed = [replace(r, timing=replace(r.timing, run=r.method.bits * 1.0)) for r in records]
+    guess = estimate_seconds(TRAININGS, fixed, data)
+    assert guess == pytest.approx({training: training.bits for training in TRAININGS})
+    longer, unknown = replace(QUICK, bits=16), make_method("pdh", bits=8)
+    assert estimate_seconds([longer, unknown], fixed, data) == pytest.approx({longer: 16, unknown: 8})
 
 
-def test_a_kept_run_is_the_run_and_an_own_thread_keeps_it(grid, store):
-    cell = COMPARISON.cells[0]
-    trained = kept_or_trained(store, SOURCE, cell, grid.data, grid.split, lambda step: None)
-    for thread in threading.enumerate():
-        if thread.name == "keeping":
-            assert not thread.daemon
-            thread.join(SOON)
-    assert store.find(grid.keys[cell]) is not None
+def test_guessing_looks_at_each_record_once(grid, full):
+    """Of 480 runs and 480 trainings each is looked at once, not each with each."""
+    looks = []
 
-    def never(step):
-        raise AssertionError("trained again")
+    class Counted(list):
+        def __iter__(self):
+            for record in super().__iter__():
+                looks.append(record)
+                yield record
 
-    again = kept_or_trained(store, SOURCE, cell, grid.data, grid.split, never)
-    for direction, result in trained.results.items():
-        assert again.results[direction].scores == result.scores
-        np.testing.assert_array_equal(again.results[direction].ranking.indices, result.ranking.indices)
+    records = Counted(full.records() * 60)
+    many = [replace(QUICK, seed=seed) for seed in range(480)]
+    assert len(estimate_seconds(many, records, grid.data.fingerprint)) == 480
+    assert len(looks) == 480
 
 
-def test_a_run_is_shown_where_it_cannot_be_kept(grid, tmp_path):
-    full_up = RunStore(tmp_path, gigabytes=0)
-    trained = kept_or_trained(full_up, SOURCE, QUICK, grid.data, grid.split, lambda step: None)
-    assert trained.results
-    for thread in threading.enumerate():
-        if thread.name == "keeping":
-            thread.join(SOON)
-    assert full_up.records() == []
-
-
-def test_a_comparison_in_the_background_trains_what_is_missing(grid, store, queue):
-    few = grid_of(replace(COMPARISON, seeds=1), grid.data, grid.split)
-    run_comparison(few, store)
-    run = Comparisons(store, queue).start(grid, "visitor")
-    assert run.wait(SOON)
-    assert (run.state, run.done, run.total, run.trained) == ("finished", 8, 8, 4)
-    assert run.problems == {}
-    assert run.time_left == 0
-    assert run.current is None
+def test_a_grid_in_the_background_trains_what_is_missing(grid, store, queue):
+    train_grid(Grid(replace(COMPARISON, seeds=1), grid.data, grid.split), store)
+    job = queue.submit(grid.key, grid_work(grid, store), "visitor")
+    assert job.wait(timeout=SOON)
+    assert (job.state, job.result) == ("finished", {})
+    last = job.reports[-1]
+    assert (last.done, last.total, last.trained, last.current) == (8, 8, 4, None)
     assert grid.missing(store) == []
 
 
-def test_two_visitors_share_the_cells_of_one_comparison(grid, store, queue):
-    desk = Comparisons(store, queue)
-    runs = [desk.start(grid, visitor) for visitor in ("first", "second")]
-    for run in runs:
-        assert run.wait(SOON)
-        assert (run.state, run.done) == ("finished", 8)
+def test_the_same_grid_is_one_job_for_all_who_ask(grid, store, queue):
+    again = Grid(Comparison(SOURCE, (QUICK, CVH(seed=1)), (4, 8, 8), 2), *SOURCE.load())
+    gate = threading.Event()
+    queue.submit("others", lambda course: gate.wait(SOON))
+    first, second = (queue.submit(g.key, grid_work(g, store), v) for g, v in ((grid, "ann"), (again, "bob")))
+    assert first is second
+    gate.set()
+    assert first.wait(timeout=SOON)
     assert len(store.records()) == 8
 
 
-def test_a_deleted_cell_is_trained_again(grid, store, queue):
-    desk = Comparisons(store, queue)
-    assert desk.start(grid, "visitor").wait(SOON)
-    store.delete(store.find(grid.keys[COMPARISON.cells[2]]).record.id)
-    again = desk.start(grid, "visitor")
-    assert again.wait(SOON)
-    assert (again.state, again.trained) == ("finished", 1)
-    assert grid.missing(store) == []
+def test_a_single_training_goes_before_the_rest_of_a_grid(grid, store, queue):
+    begun, gate = threading.Event(), threading.Event()
 
+    def first(course):
+        begun.set()
+        assert gate.wait(SOON)
 
-def test_one_comparison_a_visitor_and_so_many_at_once(grid, store, queue):
-    gate = threading.Event()
-    queue.submit("others", lambda on_step: gate.wait(SOON))
-    desk = Comparisons(store, queue, most=2)
-    first = desk.start(grid, "first")
-    with pytest.raises(InputError, match="A comparison of yours is under way"):
-        desk.start(grid, "first")
-    second = desk.start(grid, "second")
-    with pytest.raises(InputError, match="2 comparisons of others are under way"):
-        desk.start(grid, "third")
-    assert desk.of("first") is first
-    assert desk.of("third") is None
-    for run in (first, second):
-        run.cancel()
+    queue.submit("first", first)
+    assert begun.wait(SOON)
+    job = queue.submit(grid.key, grid_work(grid, store))
+    single = queue.submit("single", lambda course: len(store.records()))
     gate.set()
-    assert first.wait(SOON)
-    assert first.state == second.state == "cancelled"
-    assert desk.start(grid, "third").wait(SOON)
+    assert single.wait(timeout=SOON)
+    assert single.result == 0  # the grid had not trained anything yet when it gave way
+    assert job.wait(timeout=SOON)
 
 
 def test_cancelled_it_keeps_what_is_finished_and_goes_on_from_there(grid, store, queue):
-    gate = threading.Event()
-    desk = Comparisons(store, queue)
-    queue.submit("others", lambda on_step: gate.wait(SOON))
-    run = desk.start(grid, "visitor")
-    run.cancel()
-    gate.set()
-    assert run.wait(SOON)
-    assert run.state == "cancelled"
-    again = desk.start(grid, "visitor")
-    assert again.wait(SOON)
-    assert (again.state, again.done) == ("finished", 8)
+    job = queue.submit(grid.key, grid_work(grid, store), "visitor")
+    job.pause("visitor")
+    assert job.wait("paused", timeout=SOON)
+    assert job.cancel("visitor")
+    assert job.state == "cancelled"
+    again = queue.submit(grid.key, grid_work(grid, store), "visitor")
+    assert again.wait(timeout=SOON)
+    assert (again.state, again.reports[-1].done) == ("finished", 8)
 
 
-def test_paused_it_trains_nothing_until_it_is_resumed(grid, store, queue):
-    gate = threading.Event()
-    queue.submit("others", lambda on_step: gate.wait(SOON))
-    run = Comparisons(store, queue).start(grid, "visitor")
-    run.pause()
-    gate.set()
-    assert not run.wait(0.5)
-    assert run.state == "paused"
-    assert run.done <= 1  # the one in line when the word came
-    run.resume()
-    assert run.wait(SOON)
-    assert run.done == 8
-
-
-def test_problems_are_kept_by_cell_and_a_full_folder_ends_it(store, queue):
+def test_problems_are_told_by_run_and_a_full_folder_ends_it(store, queue):
     bad = make_method("smfh", modality_weights=(0.5, 0.25, 0.25))
-    grid = grid_of(Comparison(SOURCE, (bad, CVH()), (4,), 1), *SOURCE.load())
-    run = Comparisons(store, queue).start(grid, "visitor")
-    assert run.wait(SOON)
-    assert (run.state, run.done, run.trained) == ("finished", 2, 1)
-    assert ["3 modality weights" in problems[0] for problems in run.problems.values()] == [True]
-    full_up = RunStore(store.folder, gigabytes=0)
-    stopped = Comparisons(full_up, queue).start(grid, "visitor")
-    assert stopped.wait(SOON)
+    grid = Grid(Comparison(SOURCE, (bad, CVH()), (4,), 1), *SOURCE.load())
+    job = queue.submit(grid.key, grid_work(grid, store))
+    assert job.wait(timeout=SOON)
+    assert ["3 modality weights" in problems[0] for problems in job.result.values()] == [True]
+    queue.forget(lambda key: key == grid.key)
+    stopped = queue.submit(grid.key, grid_work(grid, RunStore(store.folder, gigabytes=0)))
+    assert stopped.wait(timeout=SOON)
     assert stopped.state == "failed"
-    assert "delete some on the Runs page" in stopped.stopped_by[0]
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_methods_as_words_read_back(name):
-    for preset in ("", *METHODS[name].presets):
-        method = read_method(f"{name}:{preset}" if preset else name)
-        assert read_method(method_text(method)) == method
-    assert method_text(make_method(name, bits=7, seed=9)) == name
-
-
-def test_parameters_in_words():
-    method = read_method("smfh:graph_weight=3:modality_weights=0.7,0.3")
-    assert method == make_method("smfh", graph_weight=3.0, modality_weights=(0.7, 0.3))
-    assert in_words(method) == "α 3, λ 0.7/0.3"
-    assert in_words(make_method("smfh", bits=3, seed=4)) == ""
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("md5", "Unknown method 'md5'"),
-        ("smfh:gold", "Unknown preset of smfh 'gold'"),
-        ("smfh:colour=1", "smfh has no parameter colour"),
-        ("smfh:bits=3", "with --bits"),
-        ("smfh:seed=3", "with --seeds"),
-        ("smfh:ridge=x", "ridge must be a number"),
-        ("smfh:ridge=-1", "ridge"),
-    ],
-)
-def test_bad_words_for_a_method_are_told(text, problem):
-    with pytest.raises(InputError, match=problem):
-        read_method(text)
-
-
-def test_the_command_repeats_the_comparison(full, grid, capsys, monkeypatch):
-    from smfh.__main__ import main
-
-    command = command_line(COMPARISON, "capped", "unseen")
-    words = shlex.split(command)
-    assert words[:5] == ["python", "-m", "smfh", "compare", "planted"]
-    assert "items=60" in words
-    monkeypatch.setattr("smfh.commands.compare.RunStore", lambda: full)
-    assert main(words[3:]) == 0
-    told = capsys.readouterr()
-    assert "8 of 8 cells are there; 0 to train" in told.err
-    shown = points(grid, full, "map", AP_DEFINITIONS["capped"], "unseen")[0]
-    assert f"{shown.mean:.3f} ± {shown.deviation:.3f}" in told.out
+    assert "delete some on the Runs page" in stopped.problems[0]

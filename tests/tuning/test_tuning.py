@@ -1,21 +1,10 @@
-"""Scores over directions, and the choice of weights on validation data alone."""
+"""The choice of weights on validation data alone."""
 
 import numpy as np
 
 from smfh.datasets.planted import Planted
 from smfh.hashing import SMFHPlus
-from smfh.study import TUNED, direction_scores, tune, validation_scores, validation_sets
-
-
-def test_every_direction_by_both_protocols(three_modalities):
-    data, split = three_modalities
-    scores = direction_scores(SMFHPlus(bits=16, iterations=5).fit(data.take(split.train)), data, split)
-    assert len(scores) == 6
-    for row in scores.values():
-        for protocol in ("", "_unseen"):
-            names = (f"map_worst{protocol}", f"map_tie_aware{protocol}", f"map_best{protocol}")
-            worst, expected, best = (row[name] for name in names)
-            assert worst <= expected <= best
+from smfh.tuning import TUNED, tune, validation_scores, validation_sets
 
 
 def test_validation_never_touches_the_queries():
