@@ -1,17 +1,17 @@
-"""What a visitor has chosen, as one value that a link carries: no Streamlit in here."""
+"""What a visitor has chosen to train, as one value that a link carries."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
+from smfh.comparison import value_in_words
 from smfh.datasets import DATASETS, DatasetSource
 from smfh.hashing import METHODS, HashMethod, make_method
-from smfh.types import InputError, choices, parameters, read_value, unknown
+from smfh.types import InputError, parameters, unknown
+from smfh.ui.address import SHARED, Part, Query, decode, encode, own_keys, short
 
 DATA, METHOD, HIDE = "data", "method", "hide"
 OPTION = "data."  # before the name of an option of the data set
-SHOW = "show."  # before what a page keeps in the link for itself
 ALWAYS = ("bits", "seed")  # in the link even where they are as usual
 
 
@@ -32,63 +32,39 @@ def default_settings() -> Settings:
     return Settings(ready, make_method(next(iter(METHODS))))
 
 
-def read_link(query: Mapping[str, str]) -> tuple[Settings, list[str]]:
+def read_settings(query: Query) -> tuple[Settings, list[str]]:
     """The settings that a link asks for; what is wrong in it falls back to the usual, with a note."""
-    settings = default_settings()
-    notes: list[str] = []
-    left = {key: text for key, text in query.items() if not key.startswith(SHOW)}
+    settings, notes = default_settings(), list[str]()
+    left = own_keys(query, ("",))
     if (name := left.pop(DATA, settings.source.name)) in DATASETS:
         settings = replace(settings, source=DATASETS[name]())
     else:
-        notes += unknown("data set", name, DATASETS).problems
+        notes += unknown("data set", name[:80], DATASETS).problems
     if (name := left.pop(METHOD, settings.method.name)) in METHODS:
         settings = replace(settings, method=make_method(name))
     else:
-        notes += unknown("method", name, METHODS).problems
-    hidden = frozenset(filter(None, left.pop(HIDE, "").split(",")))
-    settings = replace(settings, hidden=hidden & set(hideable(settings)))
-    for key, text in left.items():
-        try:
-            settings = with_value(settings, key, text)
-        except InputError as error:
-            notes += error.problems
-    return settings, [f"{note} The usual value is used instead." for note in notes]
+        notes += unknown("method", name[:80], METHODS).problems
+    hidden = frozenset(left.pop(HIDE, "").split(",")) & set(hideable(settings))
+    source, about_data = decode(own_keys(query, (OPTION,)), settings.source, OPTION)
+    method, about_method = decode(left, settings.method)
+    return Settings(source, method, hidden), short([*notes, *about_data, *about_method])
 
 
-def with_value(settings: Settings, key: str, text: str) -> Settings:
-    """The settings with one field read from text."""
-    if key.startswith(OPTION):
-        return replace(settings, source=_changed(settings.source, key.removeprefix(OPTION), text))
-    return replace(settings, method=_changed(settings.method, key, text))
+def write_settings(settings: Settings) -> Query:
+    """As parameters of a link; what is as usual is left out, save the length and the seed."""
+    source, method = settings.source, settings.method
+    if source.name not in DATASETS:  # a link cannot carry a visitor's own data
+        return {}
+    query = {DATA: source.name, METHOD: method.name, HIDE: ",".join(sorted(settings.hidden))}
+    query |= encode(source, type(source)(), OPTION) | encode(method, type(method)(), "", ALWAYS)
+    return {key: text for key, text in query.items() if text}
 
 
-def _changed(configuration: Any, name: str, text: str) -> Any:
-    defaults = {f.name: f.default for f in fields(configuration)}
-    if name not in parameters(configuration) | choices(configuration):
-        raise unknown(f"setting of {configuration.name}", name, defaults)
-    return replace(configuration, **{name: read_value(name, text, defaults[name])})
-
-
-def to_query(settings: Settings) -> dict[str, str]:
-    """The settings as parameters of a link; what is as usual is left out, save the length and the seed."""
-    query = {DATA: settings.source.name, METHOD: settings.method.name}
-    query |= {f"{OPTION}{name}": text for name, text in _unusual(settings.source)}
-    query |= dict(_unusual(settings.method, ALWAYS))
-    if settings.hidden:
-        query[HIDE] = ",".join(sorted(settings.hidden))
-    return query
+SETTINGS = Part(SHARED, read_settings, write_settings)
 
 
 def to_link(settings: Settings) -> str:
-    return f"?{urlencode(to_query(settings), safe=',')}"
-
-
-def _unusual(configuration: Any, always: Iterable[str] = ()) -> Iterable[tuple[str, str]]:
-    described = parameters(configuration) | choices(configuration)
-    for f in fields(configuration):
-        value = getattr(configuration, f.name)
-        if f.name in described and (value != f.default or f.name in always):
-            yield f.name, ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return f"?{urlencode(write_settings(settings), safe=',')}"
 
 
 def hideable(settings: Settings) -> list[str]:
@@ -105,3 +81,14 @@ def differences(before: HashMethod, after: HashMethod) -> list[str]:
         for name, about in parameters(after).items()
         if getattr(before, name) != getattr(after, name)
     ]
+
+
+def unusual_in_words(method: HashMethod, leave_out: Sequence[str] = ALWAYS) -> str:
+    """Its parameters that are not as usual, by their symbols, such as α 3, m 50."""
+    usual = type(method)()
+    told = {name: getattr(method, name) for name in parameters(method) if name not in leave_out}
+    return ", ".join(
+        f"{parameters(method)[name].symbol} {value_in_words(value)}"
+        for name, value in told.items()
+        if value != getattr(usual, name)
+    )

@@ -1,28 +1,42 @@
-"""The same sidebar on every page: what to train on, how, and a link to it."""
+"""The same on every page: the way to the others, what to train on and how, and a link to it."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
 
-from smfh.datasets import DATASETS
-from smfh.hashing import METHODS, make_method, preset
+from smfh.datasets import DATASETS, DatasetSource
+from smfh.hashing import METHODS, HashMethod, make_method
 from smfh.types import Choice, InputError, Parameter, choices, parameters
-from smfh.ui.settings import DATA, METHOD, OPTION, SHOW, Settings, hideable, read_link, to_link, to_query
+from smfh.ui.address import current, draw_history, draw_notes, keep, told_by
+from smfh.ui.settings import DATA, METHOD, OPTION, SETTINGS, Settings, hideable, to_link
 
 MAIN = ("bits", "graph_weight", "projection_weight", "graph_sample")
+ROUND_STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200, 258, 300, 500, 750)
 BITS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024)
-KEPT = "settings"
 CONTROL = "control_"
+OWN_SOURCE = "own_source"
+
+
+@dataclass(frozen=True)
+class PageEntry:
+    """A page: its script, its sign, and where it keeps its part of the address."""
+
+    script: str
+    icon: str
+    prefix: str = ""
+    place: str = ""  # what of its part makes another place, a step for Back
+
+
 PAGES = {  # Streamlit's own list would call the first page by its file
-    "Explore": ("streamlit_app.py", ":material/image_search:"),
-    "Search": ("pages/2_Search.py", ":material/search:"),
-    "Bits": ("pages/3_Bits.py", ":material/grid_view:"),
-    "Compare": ("pages/4_Compare.py", ":material/stacked_line_chart:"),
-    "Runs": ("pages/5_Runs.py", ":material/history:"),
-    "Paper": ("pages/6_Paper.py", ":material/article:"),
-    "Data": ("pages/7_Data.py", ":material/folder_open:"),
+    "Explore": PageEntry("streamlit_app.py", ":material/image_search:"),
+    "Search": PageEntry("pages/2_Search.py", ":material/search:", "search.", "words row source target"),
+    "Bits": PageEntry("pages/3_Bits.py", ":material/grid_view:", "bits.", "bit"),
+    "Compare": PageEntry("pages/4_Compare.py", ":material/stacked_line_chart:", "compare."),
+    "Runs": PageEntry("pages/5_Runs.py", ":material/history:"),
+    "Paper": PageEntry("pages/6_Paper.py", ":material/article:", "paper."),
+    "Data": PageEntry("pages/7_Data.py", ":material/folder_open:"),
 }
 
 
@@ -31,62 +45,56 @@ def draw_sidebar() -> Settings:
     for key in map(str, st.session_state):
         if key.startswith(CONTROL):  # a widget forgets its value when its page is left, unless it is set anew
             st.session_state[key] = st.session_state[key]
-    settings = kept_settings()
+    before, notes = current(SETTINGS, CONTROL)
+    if before.source.name == "own" and OWN_SOURCE not in st.session_state:
+        before = replace(before, source=next(iter(DATASETS.values()))())
     with st.sidebar:
         st.markdown("### SMFH Explorer")
-        for title, (script, icon) in PAGES.items():
-            st.page_link(script, label=title, icon=icon)
-        settings = _choose_data(settings)
-        settings = _choose_method(settings)
+        links = st.container(gap="xxsmall")
+        settings = _choose_method(_choose_data(before))
         names = parameters(settings.method)
         settings = _set_parameters(settings, [name for name in names if name in MAIN])
-        if any(name not in settings.hidden for name in names if name not in MAIN):
+        others = [name for name in names if name not in MAIN and name not in settings.hidden]
+        if others:
             with st.expander("More"):
-                settings = _set_parameters(settings, [name for name in names if name not in MAIN])
+                settings = _set_parameters(settings, others)
+        keep(SETTINGS, settings)
+        with links:
+            for title, page in PAGES.items():
+                st.page_link(
+                    page.script, label=title, icon=page.icon, query_params=told_by("", page.prefix)
+                )
         _share(settings)
-    if settings != st.session_state[KEPT]:
-        st.session_state[KEPT], st.session_state["link_notes"] = settings, []
-    _keep_link(settings)
-    return settings
-
-
-def _keep_link(settings: Settings) -> None:
-    """Let the address bar say the settings, beside what the page itself keeps there."""
-    own = {key: text for key, text in st.query_params.items() if key.startswith(SHOW)}
-    if settings.source.name != "own" and dict(st.query_params) != to_query(settings) | own:
-        st.query_params.from_dict(to_query(settings) | own)
-
-
-def kept_settings() -> Settings:
-    """What the visitor chose before, or what the link asks for."""
-    if KEPT not in st.session_state:
-        st.session_state[KEPT], st.session_state["link_notes"] = read_link(dict(st.query_params))
-    for note in st.session_state["link_notes"]:
-        st.warning(note, icon=":material/link_off:")
-    settings: Settings = st.session_state[KEPT]
+        draw_history([f"{page.prefix}{key}" for page in PAGES.values() for key in page.place.split()])
+    if settings == before:
+        draw_notes(notes)
     return settings
 
 
 def _choose_data(settings: Settings) -> Settings:
     if DATA in settings.hidden:
         return settings
-    names = [*DATASETS, *(["own"] if "own_source" in st.session_state else [])]
+    names = [*DATASETS, *(["own"] if OWN_SOURCE in st.session_state else [])]
     name = _select("Data", names, settings.source.name, _data_title, f"{CONTROL}data")
     if name != settings.source.name:
-        source = st.session_state["own_source"] if name == "own" else DATASETS[name]()
-        settings = replace(settings, source=source)
+        settings = replace(settings, source=_source_of(name))
+    owner = f"{OPTION}{settings.source.name}"
     if settings.source.name == "own":
         return settings
-    owner = f"{OPTION}{settings.source.name}"
     for option, about in parameters(settings.source).items():
-        settings = _set(settings, option, _slide(option, about, getattr(settings.source, option), owner))
+        settings = _with_option(settings, option, _slide(option, about, getattr(settings.source, option), owner))
     for option, words in choices(settings.source).items():
-        settings = _set(settings, option, _pick(option, words, getattr(settings.source, option), owner))
+        settings = _with_option(settings, option, _pick(option, words, getattr(settings.source, option), owner))
     return settings
 
 
-def _set(settings: Settings, option: str, value: Any) -> Settings:
-    return replace(settings, source=replace(settings.source, **{option: value}))  # type: ignore[type-var]
+def _source_of(name: str) -> DatasetSource:
+    own: DatasetSource = DATASETS[name]() if name != "own" else st.session_state[OWN_SOURCE]
+    return own
+
+
+def _with_option(settings: Settings, option: str, value: Any) -> Settings:
+    return replace(settings, source=replace(settings.source, **{option: value}))
 
 
 def _data_title(name: str) -> str:
@@ -98,55 +106,44 @@ def _data_title(name: str) -> str:
 
 def _choose_method(settings: Settings) -> Settings:
     if METHOD not in settings.hidden:
-        name = _select(
-            "Method",
-            list(METHODS),
-            settings.method.name,
-            lambda name: METHODS[name].title,
-            f"{CONTROL}method",
-        )
+        title: Callable[[str], str] = lambda name: METHODS[name].title  # noqa: E731
+        name = _select("Method", list(METHODS), settings.method.name, title, f"{CONTROL}method")
         if name != settings.method.name:
             common = {"bits": settings.method.bits, "seed": settings.method.seed}
             settings = replace(settings, method=make_method(name, **common))
-    if settings.method.presets and "preset" not in settings.hidden:
-        settings = _choose_preset(settings)
-    return settings
+    offered = settings.method.preset_names(settings.source.name)
+    return _choose_preset(settings, offered) if offered and "preset" not in settings.hidden else settings
 
 
-def _choose_preset(settings: Settings) -> Settings:
+def _choose_preset(settings: Settings, offered: Sequence[str]) -> Settings:
     method = settings.method
-    now = next((name for name, values in method.presets.items() if _has(method, values)), None)
 
     def apply() -> None:
-        chosen = st.session_state[key]
-        if chosen is not None:
-            kept: Settings = st.session_state[KEPT]
-            changed = replace(kept.method, **preset(method.name, chosen))  # type: ignore[type-var]
-            st.session_state[KEPT] = replace(kept, method=changed)
-            for name in preset(method.name, chosen):
-                st.session_state.pop(_key(name, method.name), None)
+        if (chosen := st.session_state[key]) is not None:
+            for name, value in method.preset_values(chosen).items():
+                st.session_state[_key(name, method.name)] = _shown_value(value)
 
     key = f"{CONTROL}preset_{method.name}"
-    st.session_state[key] = now
-    st.pills("Preset", list(method.presets), key=key, on_change=apply, help="Named values; the rest stays.")
+    st.session_state[key] = method.current_preset(settings.source.name)
+    st.pills("Preset", offered, key=key, on_change=apply, help="Named values; bits and seed stay.")
     return settings
-
-
-def _has(method: Any, values: Any) -> bool:
-    return all(getattr(method, name) == value for name, value in values.items())
 
 
 def _set_parameters(settings: Settings, names: Iterable[str]) -> Settings:
+    method = settings.method
     for name in names:
-        if name in settings.hidden:
-            continue
-        about, method = parameters(settings.method)[name], settings.method
-        value = _slide(name, about, getattr(method, name), method.name)
-        try:
-            settings = replace(settings, method=replace(method, **{name: value}))  # type: ignore[type-var]
-        except InputError as error:
-            st.warning(" ".join(error.problems))
-    return settings
+        if name not in settings.hidden:
+            value = _slide(name, parameters(method)[name], getattr(method, name), method.name)
+            method = _with_parameter(method, name, value)
+    return replace(settings, method=method)
+
+
+def _with_parameter(method: HashMethod, name: str, value: Any) -> HashMethod:
+    try:
+        return replace(method, **{name: value})
+    except InputError as error:
+        st.warning(" ".join(error.problems))
+        return method
 
 
 def _slide(name: str, about: Parameter, value: Any, owner: str) -> Any:
@@ -160,21 +157,23 @@ def _slide(name: str, about: Parameter, value: Any, owner: str) -> Any:
     if name in ("seed", "data_seed"):
         st.session_state.setdefault(key, value)
         return int(st.number_input(label, int(about.low), int(about.high), key=key, help=about.help))
-    options = _round_values(name, about, value)
-    if st.session_state.get(key) not in options:
-        st.session_state[key] = value
+    options = round_values(name, about, st.session_state.setdefault(key, value))
     return st.select_slider(label, options, key=key, help=about.help, format_func=_number)
 
 
 def _shares(label: str, about: Parameter, value: tuple[float, ...], key: str) -> tuple[float, ...]:
     """Text such as 0.7, 0.3: as many numbers as there are modalities."""
-    st.session_state.setdefault(key, ", ".join(map(str, value)))
+    st.session_state.setdefault(key, _shown_value(value))
     text = st.text_input(label, key=key, help=about.help, placeholder="equal", max_chars=100)
     try:
         return tuple(float(part) for part in text.split(",") if part.strip())
     except ValueError:
         st.warning(f"{label}: expected numbers such as 0.7, 0.3; got {text!r}.")
         return value
+
+
+def _shown_value(value: Any) -> Any:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
 def _pick(name: str, about: Choice, value: Any, owner: str) -> Any:
@@ -185,54 +184,24 @@ def _pick(name: str, about: Choice, value: Any, owner: str) -> Any:
     return st.selectbox(_words(name), about.options, key=key, help=about.help)
 
 
-def _select(label: str, options: list[str], value: str, title: Any, key: str) -> str:
+def _select(label: str, options: list[str], value: str, title: Callable[[str], str], key: str) -> str:
     if st.session_state.get(key) not in options:
         st.session_state[key] = value
     chosen: str = st.selectbox(label, options, key=key, format_func=title)
     return chosen
 
 
-def _round_values(name: str, about: Parameter, value: Any) -> list[Any]:
-    """1, 2, 5, 10, … on a log scale, even steps on a linear one; the present value is always there."""
-    kind = type(value)
+def round_values(name: str, about: Parameter, value: Any) -> list[Any]:
+    """1, 2, 5, 10, … on a log scale, even steps on a linear one, in the range that matters; and the value."""
+    kind, (low, high) = type(value), about.typical
     if name == "bits":
         values: set[Any] = set(BITS)
     elif about.scale == "log":
-        values = {kind(m * 10.0**power) for power in range(-9, 8) for m in (1, 2, 5)} | (
-            {kind(0)} if about.low == 0 else set()
-        )
+        values = {kind(m * 10.0**power) for power in range(-9, 8) for m in (1, 2, 5)}
     else:
-        steps = (
-            1,
-            2,
-            3,
-            4,
-            5,
-            6,
-            8,
-            10,
-            15,
-            20,
-            25,
-            30,
-            40,
-            50,
-            60,
-            80,
-            100,
-            150,
-            200,
-            258,
-            300,
-            500,
-            750,
-            1000,
-            2000,
-        )
-        values = {kind(step) for step in steps} | ({kind(0)} if about.low == 0 else set())
-        if kind is float:
-            values = {step / 20 for step in range(21)}
-    return sorted({v for v in values if about.low <= v <= about.high} | {value})
+        values = set(ROUND_STEPS) if kind is int else {step / 20 for step in range(21)}
+    values |= {kind(0)} if about.low == 0 else set()
+    return sorted({v for v in values if low <= v <= high or v == 0} | {value})
 
 
 def _number(value: Any) -> str:
