@@ -4,9 +4,10 @@ import streamlit as st
 
 from smfh.ui.runs.listing import draw_runs, open_wanted
 from smfh.ui.runs.load import draw_load
+from smfh.ui.page import set_up_page
 from smfh.ui.sidebar import draw_sidebar
 
-st.set_page_config(page_title="Runs · SMFH Explorer", page_icon=":material/image_search:", layout="wide")
+set_up_page("Runs")
 open_wanted()
 settings = draw_sidebar()
 st.title("Runs")

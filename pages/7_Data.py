@@ -5,9 +5,10 @@ import streamlit as st
 from smfh.ui.data.browse import draw_browse
 from smfh.ui.data.cards import TAB, TABS, choose_wanted, draw_cards
 from smfh.ui.data.own import draw_own_data
+from smfh.ui.page import set_up_page
 from smfh.ui.sidebar import draw_sidebar
 
-st.set_page_config(page_title="Data · SMFH Explorer", page_icon=":material/image_search:", layout="wide")
+set_up_page("Data")
 choose_wanted()
 settings = draw_sidebar()
 st.title("Data")

@@ -1,4 +1,4 @@
-"""One question to a trained hasher, and its answers.
+"""One question to a trained hasher, and its answer.
 
 Words, a picture or an item of the data become a row of features of their modality, the row becomes a code,
 and the database is ordered by Hamming distance from it. A code of few classes leaves many items at the same
@@ -32,9 +32,9 @@ from smfh.types import (
     unknown,
 )
 
-Ties = Literal["likest", "database"]
+Ties = Literal["likeness", "database"]
 TIES: dict[str, str] = {
-    "likest": "Equal distances: first what is most like the items that such a query comes with in training.",
+    "likeness": "Equal distances: first what is most like the items that such a query comes with in training.",
     "database": "Equal distances: in database order, as every score counts them.",
 }
 MOST_CHARACTERS = 500
@@ -42,8 +42,8 @@ MOST_BYTES = 10 * 2**20
 MOST_ANSWERS = 100
 MOST_TIED = 20_000  # items whose likeness is compared
 PARTNERS = 20  # training items that tell what a query comes with
-SAMPLE = 2_000  # training items that tell what is usual
-LOOK = FeatureMap(power=0.5, unit_rows=True)
+MEAN_SAMPLE = 2_000  # training items that tell what is usual
+SCALING = FeatureMap(power=0.5, unit_rows=True)
 SCORE = AP_DEFINITIONS["found"]
 
 
@@ -58,7 +58,7 @@ class Question:
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class Answer:
     """The nearest items, nearest first, and how far the whole database lies."""
 
     question: Question
@@ -183,9 +183,9 @@ def answer(
     question: Question,
     target: str,
     protocol: str = "training",
-    ties: Ties = "likest",
+    ties: Ties = "likeness",
     most: int = MOST_ANSWERS,
-) -> Answers:
+) -> Answer:
     """Order the `target` modality by distance from the question, and keep the first `most`."""
     for kind, name, known in (
         ("modality", question.source, hasher.functions),
@@ -205,10 +205,10 @@ def answer(
     if relevant is not None:
         ranked = relevant[order[: SCORE.top]][None, :]
         score = float(average_precision(ranked, counts.total_relevant, SCORE)[0])
-    if ties == "likest":
-        order = _likest_first(data, split, question, target, rows, d, order, most)
+    if ties == "likeness":
+        order = _order_by_likeness(data, split, question, target, rows, d, order, most)
     best = order[:most]
-    return Answers(
+    return Answer(
         question=question,
         target=target,
         protocol=protocol,
@@ -228,7 +228,7 @@ def _counts(d: IntArray, relevant: BoolArray | None, bits: int) -> DistanceCount
     return DistanceCounts(items[None, :], hits[None, :])
 
 
-def _likest_first(
+def _order_by_likeness(
     data: MultimodalDataset,
     split: Split,
     question: Question,
@@ -258,10 +258,10 @@ def likeness(
     """
     partners, s = _partners(data, split, question)
     X = data.modalities[target]
-    some = split.train[:: -(-len(split.train) // SAMPLE)]
-    usual = LOOK(X[some]).mean(axis=0)
-    expected = s @ (_dense(LOOK(X[partners])) - usual)
-    like: FloatArray = LOOK(X[rows]) @ expected
+    some = split.train[:: -(-len(split.train) // MEAN_SAMPLE)]
+    usual = SCALING(X[some]).mean(axis=0)
+    expected = s @ (_dense(SCALING(X[partners])) - usual)
+    like: FloatArray = SCALING(X[rows]) @ expected
     return like
 
 

@@ -45,6 +45,11 @@ def shortened(text: str) -> str:
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
 
 
+def in_bits(distance: int) -> str:
+    """1 bit, 2 bits."""
+    return f"{distance:,} {'bit' if distance == 1 else 'bits'}"
+
+
 def relevance_words(relevant: bool) -> str:
     """By shape and word, not by colour."""
     return "✓ same label" if relevant else "✗ other label"

@@ -2,14 +2,15 @@
 
 import streamlit as st
 
-from smfh.hamming import unpack
+from smfh.bits import bit_kinds, class_contrast, class_shares, correlate, database_bits, largest_classes
 from smfh.plots import Chart, bit_balance, bit_correlation, class_bits
-from smfh.ui.bits.model import Model
+from smfh.runs import Run
 from smfh.ui.charts import show_chart
+from smfh.ui.server import derive
 
 
-def draw_matrix(model: Model) -> None:
-    classes, correlation, balance = _charts(model.key, model)
+def draw_matrix(run: Run) -> None:
+    classes, correlation, balance = derive(run, "matrices of bits", lambda: _charts(run), "Counting …")
     show_chart(classes, "class_bits")
     left, right = st.columns([3, 2], gap="large")
     with left:
@@ -18,8 +19,14 @@ def draw_matrix(model: Model) -> None:
         show_chart(balance, "bit_balance")
 
 
-@st.cache_resource(max_entries=4, show_spinner="Counting …")
-def _charts(key: str, _model: Model) -> tuple[Chart, Chart, Chart]:
-    codes, data = unpack(_model.codes, _model.hasher.bits), _model.data
-    labels = data.labels[_model.split.train]
-    return class_bits(codes, labels, data.class_names), bit_correlation(codes), bit_balance(codes)
+def _charts(run: Run) -> tuple[Chart, Chart, Chart]:
+    codes = database_bits(run.hasher, run.data, run.split)
+    labels = run.data.labels[run.split.train]
+    rows = largest_classes(labels)
+    names = [run.data.class_names[k] for k in rows]
+    shares, contrast = class_shares(codes, labels[:, rows]), class_contrast(codes, labels[:, rows])
+    return (
+        class_bits(shares, contrast, names),
+        bit_correlation(correlate(codes)),
+        bit_balance(codes.mean(axis=0), bit_kinds(codes)),
+    )

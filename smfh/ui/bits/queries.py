@@ -6,50 +6,51 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from smfh.bits import confusion_shares, largest_classes
+from smfh.metrics import APScore
 from smfh.plots import confusion
-from smfh.study import usual_direction
-from smfh.types import IntArray, MultimodalDataset, RetrievalResult
-from smfh.ui.bits.model import Model
+from smfh.runs import Run
+from smfh.types import Answers, IntArray, MultimodalDataset
 from smfh.ui.charts import show_chart
 from smfh.ui.gallery import caption_of, labels_of, shortened
-from smfh.ui.going import open_query
+from smfh.ui.opening import open_query
+from smfh.ui.server import derive
 
 FIRST = 12  # answers that the table counts
+CONFUSED = 100  # answers that tell which class answers for which
 TABLE, DIRECTION, CLASSES, END = "query_table", "query_direction", "query_classes", "query_end"
 
 
-def draw_queries(model: Model) -> None:
+def draw_queries(run: Run) -> None:
     """Filters, the table, and the confusion of classes."""
-    trained, data = model.job.result, model.data
+    data, queries = run.data, run.split.queries
     way, end, by_class = st.columns([2, 2, 4], vertical_alignment="bottom")
-    usual = usual_direction(trained)
-    directions = [usual, *(d for d in trained.hasher.directions if d != usual)]
     source, target = way.selectbox(
-        "Direction", directions, format_func=lambda pair: f"{pair[0]} → {pair[1]}", key=DIRECTION
+        "Direction", run.directions, format_func=lambda pair: f"{pair[0]} → {pair[1]}", key=DIRECTION
     )
     first = end.segmented_control("First", ["Worst", "Best"], default="Worst", required=True, key=END)
     known = set(data.class_names)
     st.session_state[CLASSES] = [name for name in st.session_state.get(CLASSES, []) if name in known]
     classes = by_class.multiselect("Classes", data.class_names, key=CLASSES, placeholder="Any class")
-    result = trained.results[source, target, "training"]
-    order = order_queries(result, data, model.split.queries, classes, first == "Best")
+    score = run.scores(source, target).average_precision["found"]
+    answers = derive(run, ("all answers", source, target), lambda: run.answers(source, target, depth=CONFUSED))
+    order = order_queries(score, data, queries, classes, first == "Best")
     if len(order):
-        event: Any = draw_table(result, data, model.split.queries, order)
-        open_picked(picked_row(event), model.split.queries[order], source, target)
+        event: Any = draw_table(score, answers, data, queries, order)
+        open_picked(picked_row(event), queries[order], source, target)
     else:
         st.info("No query has such a class. Take one away.")
-    labels = data.labels
-    show_chart(
-        confusion(result.ranking.indices, labels[model.split.queries], labels, data.class_names), "confusion"
-    )
+    rows = largest_classes(data.labels[queries])
+    labels, names = data.labels[:, rows], [data.class_names[k] for k in rows]
+    show_chart(confusion(confusion_shares(answers.rows, labels[queries], labels), names, CONFUSED), "confusion")
 
 
 def order_queries(
-    result: RetrievalResult, data: MultimodalDataset, queries: IntArray, classes: Sequence[str], best: bool
+    score: APScore, data: MultimodalDataset, queries: IntArray, classes: Sequence[str], best: bool
 ) -> IntArray:
     """Places of the queries that have one of the classes, by their AP."""
-    score = result.average_precision
-    order: IntArray = np.argsort(-score if best else score, kind="stable")
+    AP = score.by_query
+    order: IntArray = np.argsort(-AP if best else AP, kind="stable")
     if classes:
         columns = [name in classes for name in data.class_names]
         order = order[data.labels[queries[order]][:, columns].any(axis=1)]
@@ -57,16 +58,16 @@ def order_queries(
 
 
 def draw_table(
-    result: RetrievalResult, data: MultimodalDataset, queries: IntArray, order: IntArray
+    score: APScore, answers: Answers, data: MultimodalDataset, queries: IntArray, order: IntArray
 ) -> Mapping[str, Any]:
     """A row for each query; a click on one picks it."""
-    right = result.ranking.relevance[order, :FIRST].sum(axis=1)
+    right = answers.relevance[order, :FIRST].sum(axis=1)
     rows = queries[order].tolist()
     st.text(
-        f"{len(order):,} held-out queries by {result.scores.label.replace('mAP', 'AP')}; click one to open it"
+        f"{len(order):,} held-out queries by {score.definition.label.replace('mAP', 'AP')}; click one to open it"
     )
     table = {
-        "AP": result.average_precision[order],
+        "AP": score.by_query[order],
         "Query": [shortened(caption_of(data, row)) for row in rows],
         "Labels": [", ".join(labels_of(data, row)) for row in rows],
         f"Right of the first {FIRST}": right,
@@ -79,7 +80,7 @@ def draw_table(
         height=360,
         on_select="rerun",
         selection_mode=["single-row", "single-cell"],
-        column_config={"AP": st.column_config.NumberColumn(format="%.3f", help=result.scores.definition)},
+        column_config={"AP": st.column_config.NumberColumn(format="%.3f", help=score.definition.words)},
         alt=f"Table of {len(order)} queries with their average precision",
     )
     event: Mapping[str, Any] = picked

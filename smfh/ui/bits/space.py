@@ -3,14 +3,18 @@
 import numpy as np
 import streamlit as st
 
-from smfh.landscape import KINDS, CodeMap, map_codes
+from smfh.asking import Answer
+from smfh.hamming import pack
+from smfh.landscape import KINDS, map_codes
 from smfh.plots import code_map
+from smfh.runs import Run
 from smfh.types import FloatArray, IntArray, MultimodalDataset
-from smfh.ui.bits.asked import Marked, choose_query
-from smfh.ui.bits.model import Model, about_item
-from smfh.ui.bits.radius import draw_buckets, draw_radius
+from smfh.ui.bits.asked import answer_asked, choose_query, words_of
+from smfh.ui.bits.chosen import about_item
+from smfh.ui.bits.radius import draw_buckets, draw_radius, shown_codes
 from smfh.ui.charts import picked_numbers, show_pickable
 from smfh.ui.gallery import caption_of, draw_gallery, shortened
+from smfh.ui.server import derive
 
 MAP, KIND = "code_map", "map_kind"
 MARKED = 12  # answers
@@ -18,34 +22,41 @@ MOST_PICTURES = 12
 
 
 @st.fragment
-def draw_space(model: Model) -> None:
+def draw_space(run: Run) -> None:
     """Map, brushed items, radius and buckets; drawn again alone, without the rest of the page."""
     how, what = st.columns([1, 4], vertical_alignment="bottom")
     kind = how.segmented_control("Map", list(KINDS), default="PCA", required=True, key=KIND) or "PCA"
     with what:
-        marked = choose_query(model)
+        asked = choose_query(run)
+    answer = answer_asked(run, asked)
     left, right = st.columns(2, gap="large")
     with left:
-        rows = draw_map(model, kind, marked)
+        rows = draw_map(run, kind, answer)
     with right:
-        draw_brushed(model.data, rows)
-    draw_radius(model, marked)
-    draw_buckets(model)
+        draw_brushed(run.data, rows)
+    draw_radius(run, words_of(run, asked), answer)
+    draw_buckets(run)
 
 
-def draw_map(model: Model, kind: str, marked: Marked) -> list[int]:
+def draw_map(run: Run, kind: str, answer: Answer) -> list[int]:
     """The map; the rows of the items that are brushed."""
-    flat, data = _map(model.key, kind, model), model.data
+    data = run.data
+    flat = derive(
+        run,
+        ("map", kind),
+        lambda: map_codes(shown_codes(run), run.split.train, run.hasher.bits, kind),
+        "Laying out the codes: a few seconds …",
+    )
     chart = code_map(
         kind,
-        flat.places,
+        flat.positions,
         flat.rows,
         first_class(data, flat.rows),
         data.class_names,
         [shortened(caption_of(data, int(row))) for row in flat.rows],
         flat.items,
-        flat.place(marked.code),
-        flat.find(marked.rows[:MARKED]),
+        flat.place(pack(answer.code[None])[0]),
+        flat.find(answer.rows[:MARKED]),
     )
     event = show_pickable(chart, MAP, ("box", "lasso", "points"))
     st.caption(
@@ -53,11 +64,6 @@ def draw_map(model: Model, kind: str, marked: Marked) -> list[int]:
         f"codes nearest to it; rings are its first {MARKED} answers, where they are drawn."
     )
     return picked_numbers(event)
-
-
-@st.cache_resource(max_entries=8, show_spinner="Laying out the codes: a few seconds …")
-def _map(key: str, kind: str, _model: Model) -> CodeMap:
-    return map_codes(_model.codes, _model.split.train, _model.hasher.bits, kind)
 
 
 def first_class(data: MultimodalDataset, rows: IntArray) -> IntArray:

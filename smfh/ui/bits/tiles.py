@@ -1,14 +1,15 @@
 """All bits as tiles, in any order, some of them or all; a click chooses one."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
 
+from smfh.bits import BitTopic
 from smfh.plots import Tile, bit_tiles
-from smfh.topics import BitTopic
-from smfh.ui.bits.model import choose_bit
+from smfh.ui.bits.chosen import choose_bit
 from smfh.ui.charts import picked_numbers, show_pickable
 
 NUMBER, TILES = "bit_number", "bit_tiles"
@@ -33,19 +34,19 @@ KINDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 
-def draw_tiles(known: Sequence[BitTopic], class_names: Sequence[str], chosen: int) -> None:
+def draw_tiles(known: tuple[BitTopic, ...], class_names: Sequence[str], chosen: int) -> None:
     """Order, filter, a field for the number, and the tiles."""
     by, show, which = st.columns([3, 2, 2], vertical_alignment="bottom")
     order = by.selectbox("Order", list(ORDERS), format_func=lambda name: ORDER_WORDS[name], key="bit_order")
     kind = show.selectbox("Show", list(KINDS), key="bit_filter")
     st.session_state[NUMBER] = chosen
-    which.number_input("Bit", 0, len(known) - 1, key=NUMBER, on_change=_typed)
+    which.number_input("Bit", 0, len(known) - 1, key=NUMBER, on_change=_typed, args=(known,))
     shown = arrange(known, order, kind)
     if not shown:
         st.info("No bit is dead or the twin of another: all are of use.")
         return
     tiles = [tile_of(topic, class_names) for topic in shown]
-    show_pickable(bit_tiles(tiles, chosen), TILES, ("points",), _clicked)
+    show_pickable(bit_tiles(tiles, chosen), TILES, ("points",), partial(_clicked, known))
     st.caption(
         "Click a tile. Its colour is the class it is on for most; its bar, the share of items it is on for."
     )
@@ -68,10 +69,10 @@ def tile_of(topic: BitTopic, class_names: Sequence[str]) -> Tile:
     )
 
 
-def _typed() -> None:
-    choose_bit(int(st.session_state[NUMBER]))
+def _typed(known: tuple[BitTopic, ...]) -> None:
+    choose_bit(known, int(st.session_state[NUMBER]))
 
 
-def _clicked() -> None:
+def _clicked(known: tuple[BitTopic, ...]) -> None:
     if numbers := picked_numbers(st.session_state[TILES]):
-        choose_bit(numbers[0])
+        choose_bit(known, numbers[0])

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
+from smfh.bits import BitTopic
 from smfh.datasets import DATASETS
 from smfh.plots import bit_classes, bit_words
-from smfh.topics import BitTopic
 from smfh.types import MultimodalDataset
-from smfh.ui.bits.model import about_item, choose_bit
+from smfh.ui.bits.chosen import about_item, choose_bit
 from smfh.ui.charts import show_chart
 from smfh.ui.gallery import draw_gallery
 
@@ -18,8 +18,9 @@ KIND_WORDS = {
 }
 
 
-def draw_topic(topic: BitTopic, data: MultimodalDataset) -> None:
+def draw_topic(known: tuple[BitTopic, ...], chosen: int, data: MultimodalDataset) -> None:
     """What the bit stands for, at a glance."""
+    topic = known[chosen]
     st.subheader(f"Bit {topic.number}", anchor=False)
     st.text(f"Stands for: {topic.summary}")
     if words := KIND_WORDS[topic.kind]:
@@ -36,7 +37,7 @@ def draw_topic(topic: BitTopic, data: MultimodalDataset) -> None:
     draw_gallery(data, rows, [about_item(data, row) for row in rows], "bit")
     if data.thumbnails is not None and data.name in DATASETS:
         st.caption(DATASETS[data.name].card.terms)
-    draw_relatives(topic)
+    draw_relatives(known, topic)
 
 
 def draw_reasons(topic: BitTopic) -> None:
@@ -60,7 +61,7 @@ def draw_words(topic: BitTopic) -> None:
     show_chart(bit_words(topic.number, modality, topic.words[modality]), "bit_words")
 
 
-def draw_relatives(topic: BitTopic) -> None:
+def draw_relatives(known: tuple[BitTopic, ...], topic: BitTopic) -> None:
     """Buttons to the most correlated other bits."""
     st.text("Other bits that say much the same, or (−) the opposite")
     if not topic.relatives:
@@ -69,4 +70,4 @@ def draw_relatives(topic: BitTopic) -> None:
     with st.container(horizontal=True, key="bit_relatives"):
         for number, correlation in topic.relatives:
             words = f"{number} ({correlation:+.2f})".replace("-", "−")
-            st.button(words, key=f"relative_{number}", on_click=choose_bit, args=(number,))
+            st.button(words, key=f"relative_{number}", on_click=choose_bit, args=(known, number))

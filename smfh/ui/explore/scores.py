@@ -5,46 +5,48 @@ from collections.abc import Mapping
 import numpy as np
 import streamlit as st
 
+from smfh.bits import bit_kinds
 from smfh.evaluation import PROTOCOLS
 from smfh.hamming import unpack
-from smfh.paper import COLUMNS, TABLE_1
-from smfh.plots import bit_kinds
-from smfh.study import Trained
-from smfh.types import MultimodalDataset, Split
+from smfh.paper import published_score
+from smfh.runs import Run
+from smfh.ui.server import derive
 
+MOST_DIRECTIONS = 12  # of which a run has scores at once
 Row = Mapping[str, str]
 
 
-def draw_scores(trained: Trained, data: MultimodalDataset, split: Split, pinned: Trained | None) -> None:
+def draw_scores(run: Run, pinned: Run | None) -> None:
     """One card a direction, then all figures in a table."""
-    directions = trained.hasher.directions
+    directions = run.directions if len(run.directions) <= MOST_DIRECTIONS // 2 else run.directions[:2]
     cards = st.columns(min(len(directions), 3))
     for place, (source, target) in enumerate(directions):
-        scores = trained.results[source, target, "training"].scores
+        score = run.scores(source, target).average_precision["found"]
         before = _pinned_score(pinned, source, target)
         cards[place % len(cards)].metric(
             f"{source} → {target}",
-            f"{scores.mean_average_precision:.3f}",
-            None if before is None else f"{scores.mean_average_precision - before:+.3f} vs pinned",
-            help=f"{scores.label}. {scores.definition} Chance is {scores.chance:.3f}.",
+            f"{score.mean:.3f}",
+            None if before is None else f"{score.mean - before:+.3f} vs pinned",
+            help=f"{score.definition.label}. {score.definition.words} Chance is {score.chance:.3f}.",
             border=True,
         )
     st.dataframe(
-        [score_row(trained, data.name, source, target) for source, target in directions],
+        [score_row(run, source, target) for source, target in directions],
         hide_index=True,
         alt="Scores of every direction with chance level and ties",
     )
-    first = trained.results[(*directions[0], "training")].scores
+    scores = run.scores(*directions[0])
     st.caption(
-        f"{len(split.train):,} training items, {first.queries:,} held-out queries, one split, "
-        f"seed {trained.hasher.method.seed}. Trained in {trained.hasher.seconds:.2f} s. "
-        f"{bits_in_words(trained)}"
+        f"{len(run.split.train):,} training items, {scores.queries:,} held-out queries, one split, "
+        f"seed {run.method.seed}. Trained in {run.hasher.seconds:.2f} s. "
+        f"{derive(run, 'bits in words', lambda: bits_in_words(run))}"
     )
-    if first.queries_without_relevant:
-        st.caption(f"{first.queries_without_relevant} queries have nothing relevant and count as 0.")
+    if scores.queries_without_relevant:
+        st.caption(f"{scores.queries_without_relevant} queries have nothing relevant and count as 0.")
     with st.expander("What do these figures mean?"):
-        st.markdown(f"**{first.label}**: {first.definition}")
-        st.code(first.formula, language=None)
+        definition = scores.average_precision["found"].definition
+        st.markdown(f"**{definition.label}**: {definition.words}")
+        st.code(definition.formula, language=None)
         st.markdown(
             f"**Database.** {PROTOCOLS['training']}\n\n**Unseen items.** {PROTOCOLS['unseen']}\n\n"
             "**Chance** is the same score for a random order. **Ties**: items at the same distance stand in "
@@ -52,35 +54,29 @@ def draw_scores(trained: Trained, data: MultimodalDataset, split: Split, pinned:
         )
 
 
-def score_row(trained: Trained, dataset: str, source: str, target: str) -> Row:
+def score_row(run: Run, source: str, target: str) -> Row:
     """What the table says of one direction."""
-    scores = trained.results[source, target, "training"].scores
-    unseen = trained.results[source, target, "unseen"].scores
+    scores, unseen = (run.scores(source, target, protocol) for protocol in PROTOCOLS)
+    score, on_unseen = (which.average_precision["found"] for which in (scores, unseen))
     row = {
-        "direction": f"{source} → {target}",
-        scores.label: f"{scores.mean_average_precision:.3f}",
-        "chance": f"{scores.chance:.3f}",
-        "ties": f"{scores.worst:.3f} – {scores.best:.3f}",
+        "direction": scores.direction,
+        score.definition.label: f"{score.mean:.3f}",
+        "mAP, whole ranking": f"{scores.average_precision['full'].mean:.3f}",
         "P@100": f"{scores.precision_at_100:.3f}",
-        "unseen items": f"{unseen.mean_average_precision:.3f}",
-        "chance there": f"{unseen.chance:.3f}",
+        "chance": f"{score.chance:.3f}",
+        "ties": f"{score.worst:.3f} – {score.best:.3f}",
+        "unseen items": f"{on_unseen.mean:.3f}",
+        "chance there": f"{on_unseen.chance:.3f}",
     }
-    if (
-        figure := published(dataset, trained.hasher.method.name, trained.hasher.bits, source, target)
-    ) is not None:
+    direction, method = f"{source}->{target}", run.method
+    if (figure := published_score(run.data.name, direction, method.name, "map", method.bits)) is not None:
         row["published"] = f"{figure:.3f}"
     return row
 
 
-def published(dataset: str, method: str, bits: int, source: str, target: str) -> float | None:
-    """The paper's mAP of this cell, where it has one."""
-    cells = TABLE_1.get(dataset, {}).get(f"{source}->{target}", {}).get(method)
-    return cells[COLUMNS.index(("map", bits))] if cells and ("map", bits) in COLUMNS else None
-
-
-def bits_in_words(trained: Trained) -> str:
+def bits_in_words(run: Run) -> str:
     """How many bits say nothing, or nothing of their own."""
-    hasher = trained.hasher
+    hasher = run.hasher
     codes = unpack(next(iter(hasher.database_codes.values())), hasher.bits)
     kinds = bit_kinds(codes)
     on = codes.mean(axis=0)
@@ -91,6 +87,6 @@ def bits_in_words(trained: Trained) -> str:
     )
 
 
-def _pinned_score(pinned: Trained | None, source: str, target: str) -> float | None:
-    result = None if pinned is None else pinned.results.get((source, target, "training"))
-    return None if result is None else result.scores.mean_average_precision
+def _pinned_score(pinned: Run | None, source: str, target: str) -> float | None:
+    has = pinned is not None and (source, target) in pinned.directions
+    return pinned.scores(source, target).mean_average_precision if pinned is not None and has else None

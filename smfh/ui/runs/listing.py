@@ -5,14 +5,16 @@ from functools import partial
 
 import streamlit as st
 
-from smfh.store import Damaged, RunRecord
+from smfh.hashing.storage import hasher_file
+from smfh.runs import Damaged, RunRecord
 from smfh.types import InputError
-from smfh.ui.going import go_to_explore
-from smfh.ui.kept import run_store
+from smfh.ui.address import current
+from smfh.ui.opening import open_settings
 from smfh.ui.runs.table import CHOSEN, description, draw_table, filtered, new_table
+from smfh.ui.server import run_store
 from smfh.ui.session import key_of, load, start
-from smfh.ui.settings import Settings
-from smfh.ui.sidebar import KEPT
+from smfh.ui.settings import SETTINGS, Settings
+from smfh.ui.sidebar import CONTROL
 
 OPEN, SAID = "runs_open", "runs_said"
 LONGEST_TITLE = 80
@@ -26,7 +28,7 @@ def open_wanted() -> None:
     """Go to Explore with the run that was asked for; before anything of this page is drawn."""
     if (record := st.session_state.pop(OPEN, None)) is None:
         return
-    settings = Settings(record.source, record.method, st.session_state[KEPT].hidden)
+    settings = Settings(record.source, record.method, current(SETTINGS, CONTROL)[0].hidden)
     if missing := settings.source.missing():
         say(*missing)
         return
@@ -35,11 +37,13 @@ def open_wanted() -> None:
         if key_of(settings, loaded) != record.key:
             say("This run was trained on another split or version of its data, which Explore cannot show.")
             return
+        if not record.is_current:
+            say("An earlier version of the method trained this run: Explore trains it again.")
         start(settings, loaded)
     except InputError as error:
         say(*error.problems)
         return
-    go_to_explore(settings)
+    open_settings(settings)
 
 
 def say(*problems: str) -> None:
@@ -99,8 +103,9 @@ def _draw_orders(run: RunRecord) -> None:
             st.text(f"“{run.title}”")
         st.text(
             f"{run.training_items:,} training items, {run.queries:,} queries · "
-            f"trained {run.when:%d %B %Y, %H:%M} UTC in {run.seconds:.2f} s · {run.bytes / 1e6:.2f} MB\n"
-            f"data {run.data[:12]}… · run {run.id[:12]}… · "
+            f"trained {run.when:%d %B %Y, %H:%M} UTC in {run.timing.training:.2f} s · {run.bytes / 1e6:.2f} MB"
+            f"{'' if run.is_current else ' · by an earlier version of the method'}\n"
+            f"data {run.key.data[:12]}… · run {run.id[:12]}… · "
             + ", ".join(f"{name} {text}" for name, text in run.versions.items())
         )
         with st.container(horizontal=True, vertical_alignment="bottom", key="runs_orders"):
@@ -114,8 +119,8 @@ def _draw_orders(run: RunRecord) -> None:
             )
             st.download_button(
                 "Model (.npz)",
-                partial(run_store().model_file, run.id),
-                f"{run.dataset}_{run.method.name}_{run.method.bits}_{run.method.seed}.npz",
+                partial(_model_file, run),
+                f"{run.source.name}_{run.method.name}_{run.method.bits}_{run.method.seed}.npz",
                 "application/octet-stream",
                 icon=":material/download:",
                 on_click="ignore",
@@ -149,6 +154,10 @@ def _draw_damaged(damaged: Sequence[Damaged]) -> None:
             args=([file.id for file in damaged],),
             key="runs_sweep",
         )
+
+
+def _model_file(run: RunRecord) -> bytes:
+    return hasher_file(run_store().hasher(run))
 
 
 def _want(run: RunRecord) -> None:

@@ -2,21 +2,18 @@
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
 from smfh.datasets import DATASETS, DatasetSource
 from smfh.hashing import FittedHasher, load_hasher
-from smfh.jobs import JobKey, job_key
-from smfh.study import search_every_way
+from smfh.runs import Run, run_key, scored
 from smfh.types import InputError, MultimodalDataset, Split
-from smfh.ui import session
-from smfh.ui.going import go_to_explore
-from smfh.ui.kept import run_store
-from smfh.ui.session import Loaded, load, queue, shelf, visitor
+from smfh.ui.opening import open_settings
+from smfh.ui.server import Loaded, job_queue, peek_source, run_store
+from smfh.ui.session import load, show, visitor
 from smfh.ui.settings import Settings
-from smfh.ui.sidebar import KEPT
 
 MEGABYTES = 200
 LOOKED_AT = "runs_looked_at"
@@ -59,7 +56,7 @@ def draw_load(settings: Settings) -> None:
     method = looked_at.hasher.method
     st.text(f"{method.title} · {method.bits} bits · seed {method.seed} · trained on {source.card.title}")
     if st.button("Show it in Explore", type="primary", icon=":material/open_in_new:", key="runs_show"):
-        show(looked_at.hasher, looked_at.digest, source, loaded)
+        show_loaded(looked_at, replace(settings, source=source, method=method), loaded)
 
 
 def look_at(upload: str, content: bytes, name: str) -> LookedAt:
@@ -88,8 +85,8 @@ def data_of(hasher: FittedHasher, settings: Settings) -> tuple[DatasetSource, Lo
 def known_sources(hasher: FittedHasher, settings: Settings) -> Iterator[DatasetSource]:
     """Where its items may be, without loading what nobody asked for."""
     runs = run_store().records()
-    kept = [run.source for run in runs if run.trained_on == hasher.trained_on]
-    in_memory = [source() for source in DATASETS.values() if shelf().peek(source()) is not None]
+    kept = [record.source for record in runs if record.trained_on == hasher.trained_on]
+    in_memory = [source() for source in DATASETS.values() if peek_source(source()) is not None]
     for source in dict.fromkeys([*kept, settings.source, *in_memory]):
         if not source.missing():
             yield source
@@ -122,16 +119,18 @@ def check_fits(hasher: FittedHasher, data: MultimodalDataset, split: Split) -> N
         raise InputError(list(dict.fromkeys(problems)))
 
 
-def show(hasher: FittedHasher, digest: str, source: DatasetSource, loaded: Loaded) -> None:
+def show_loaded(looked_at: LookedAt, settings: Settings, loaded: Loaded) -> None:
     """Search with it as the visitor's own run: nobody else may be shown what a file claims."""
-    public = job_key(loaded[0], hasher.method, "", loaded[1])
-    key = JobKey(f"{visitor()} {digest}", public.data, public.split, public.method)
+    hasher = looked_at.hasher
+    if hasher is None:
+        return
+    key = run_key(*loaded, hasher.method, f"{visitor()} {looked_at.digest}")
+    run = Run(key, settings.source, *loaded, hasher)
     try:
-        job = queue().submit(key, lambda on_step: search_every_way(hasher, *loaded), visitor())
+        job = job_queue().submit(key, lambda course: scored(run), visitor())
     except InputError as error:
         st.error("It cannot be searched now:")
         st.text("\n".join(error.problems))
         return
-    settings = Settings(source, hasher.method, st.session_state[KEPT].hidden)
-    session.show(job, settings, loaded)
-    go_to_explore(settings)
+    show(settings, loaded, job)
+    open_settings(settings)

@@ -2,14 +2,15 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import streamlit as st
 
-from smfh.comparison import in_words
 from smfh.datasets import DATASETS
 from smfh.hashing import METHODS
-from smfh.store import RunRecord
+from smfh.runs import RunRecord
+from smfh.ui.settings import unusual_in_words
 
 TABLE, CHOSEN, WHEN = "runs_table", "runs_chosen", "trained (UTC)"
 WORDS, DATA, METHOD = "runs_words", "runs_data", "runs_method"
@@ -26,7 +27,7 @@ def filtered(runs: Sequence[RunRecord]) -> list[RunRecord]:
         placeholder="Title, data, method, parameters",
         icon=":material/search:",
     )
-    known = list(dict.fromkeys(run.dataset for run in runs))
+    known = list(dict.fromkeys(run.source.name for run in runs))
     data = by_data.multiselect(
         "Data",
         known,
@@ -56,7 +57,7 @@ def matching(
     return [
         run
         for run in runs
-        if (not data or run.dataset in data)
+        if (not data or run.source.name in data)
         and (not methods or run.method.name in methods)
         and all(word in f"{run.title} {description(run)}".casefold() for word in wanted)
     ]
@@ -66,13 +67,13 @@ def description(run: RunRecord) -> str:
     """One line that tells runs apart; the same whatever a run is called."""
     method, source = run.method, run.source
     parts = [source.card.title, _options(run), method.title, f"{method.bits} bits"]
-    return " · ".join(filter(None, [*parts, f"seed {method.seed}", in_words(method)]))
+    return " · ".join(filter(None, [*parts, f"seed {method.seed}", unusual_in_words(method)]))
 
 
 def _options(run: RunRecord) -> str:
     """The options of the data set that are not as usual."""
-    usual = DATASETS[run.dataset]()
-    changed = {name: value for name, value in run.options.items() if getattr(usual, name) != value}
+    usual = DATASETS[run.source.name]()
+    changed = {name: value for name, value in asdict(run.source).items() if getattr(usual, name) != value}
     return ", ".join(f"{name} {value}" for name, value in changed.items())
 
 
@@ -124,9 +125,9 @@ def row_of(run: RunRecord, directions: Sequence[tuple[str, str]]) -> dict[str, A
         "method": run.method.title,
         "bits": run.method.bits,
         "seed": run.method.seed,
-        **{_arrow(d): run.scores.get((*d, "training")) for d in directions},
-        "other parameters": in_words(run.method),
-        "seconds": run.seconds,
+        **{_arrow(d): run.mean_average_precision(*d) for d in directions},
+        "other parameters": unusual_in_words(run.method),
+        "seconds": run.timing.training,
         WHEN: run.when,
     }
 

@@ -5,30 +5,26 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import streamlit as st
 
-from smfh.asking import Answers
-from smfh.jobs import Job
+from smfh.asking import Answer
+from smfh.bits import BitTopic
 from smfh.plots import bit_strips
-from smfh.study import Trained
-from smfh.topics import BitTopic
-from smfh.types import BoolArray, MultimodalDataset, Split
-from smfh.ui.bits.model import model_of, topics_of
+from smfh.runs import Run
+from smfh.types import BoolArray, MultimodalDataset
+from smfh.ui.asked import Asked, ask
 from smfh.ui.charts import show_chart
-from smfh.ui.gallery import caption_of
+from smfh.ui.gallery import caption_of, in_bits
 from smfh.ui.items import cut
-from smfh.ui.search.asking import ask
-from smfh.ui.search.link import Asked
+from smfh.ui.topics import topics_of
 
 CAPTION, SUMMARY = 80, 90  # characters shown
 LINES = 12  # groups of bits that are told
 
 
-def draw_why(
-    job: Job[Trained], asked: Asked, answers: Answers, data: MultimodalDataset, split: Split
-) -> None:
+def draw_why(asked: Asked, answer: Answer, run: Run) -> None:
     """The chosen answer beside the question; nothing where none is chosen."""
     if asked.why is None:
         return
-    places = np.flatnonzero(answers.rows == asked.why)
+    places = np.flatnonzero(answer.rows == asked.why)
     if len(places) == 0:
         st.text(
             f"Item {asked.why} is not among the answers, so there is nothing to explain. Ask “Why?” below."
@@ -44,25 +40,25 @@ def draw_why(
                 key="search_why_close",
                 type="tertiary",
                 on_click=ask,
-                args=(asked, data),
+                args=(asked, run),
                 kwargs={"why": None},
             )
         left, right = st.columns([1, 3], vertical_alignment="top")
         with left:
-            _draw_result(asked.why, place, answers, data)
+            _draw_result(asked.why, place, answer, run.data)
         with right:
-            show_chart(bit_strips(answers.code, answers.codes[place]), "search_why")
-        _draw_meaning(topics_of(model_of(job, data, split)), answers.code, answers.codes[place])
+            show_chart(bit_strips(answer.code, answer.codes[place]), "search_why")
+        _draw_meaning(topics_of(run), answer.code, answer.codes[place])
 
 
-def _draw_result(row: int, place: int, answers: Answers, data: MultimodalDataset) -> None:
+def _draw_result(row: int, place: int, answer: Answer, data: MultimodalDataset) -> None:
     said = caption_of(data, row)
     if data.thumbnails is not None:
         st.image(data.thumbnails[row], width=96, alt=said)
     st.text(cut(said, CAPTION))
-    distance = int(answers.distances[place])
-    tied = int(answers.counts.items[0, distance])
-    st.text(f"#{place + 1} · {distance} {'bit' if distance == 1 else 'bits'} away")
+    distance = int(answer.distances[place])
+    tied = int(answer.counts.items[0, distance])
+    st.text(f"#{place + 1} · {in_bits(distance)} away")
     if tied > 1:
         st.text(f"{tied:,} items lie at this distance. Bits alone cannot tell which of them comes first.")
 
