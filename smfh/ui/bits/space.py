@@ -55,7 +55,7 @@ def draw_map(run: Run, kind: str, answer: Answer) -> list[int]:
         data.class_names,
         [shortened(caption_of(data, int(row))) for row in flat.rows],
         flat.items,
-        flat.place(pack(answer.code[None])[0]),
+        flat.locate(pack(answer.code[None])[0]),
         flat.find(answer.rows[:MARKED]),
     )
     event = show_pickable(chart, MAP, ("box", "lasso", "points"))

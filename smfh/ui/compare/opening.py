@@ -1,19 +1,20 @@
 """From a comparison to one of its runs in Explore, by a click on a point or by choosing it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
-from smfh.comparison import Grid
-from smfh.comparison.grid import cell_of, template
+from smfh.comparison import Grid, setting_of
 from smfh.hashing import HashMethod
 from smfh.types import InputError
-from smfh.ui.going import go_to_explore
-from smfh.ui.kept import run_store
+from smfh.ui.address import current
+from smfh.ui.opening import open_settings
+from smfh.ui.server import run_store
 from smfh.ui.session import start
-from smfh.ui.settings import Settings
-from smfh.ui.sidebar import KEPT
+from smfh.ui.settings import SETTINGS, Settings
+from smfh.ui.sidebar import CONTROL
 
 CLICKED, OPEN, CHOSEN = "chart_compare_map", "compare_open", "compare_chosen"
 
@@ -39,34 +40,34 @@ def open_wanted(grid: Grid) -> None:
     title, bits = wanted
     for method, known in grid.comparison.titles.items():
         if known == title and bits in grid.comparison.bits:
-            open_run(grid, cell_of(method, bits, seed=0))
+            open_run(grid, replace(method, bits=bits, seed=0))
 
 
-def open_run(grid: Grid, cell: HashMethod) -> None:
+def open_run(grid: Grid, method: HashMethod) -> None:
     """Make this run the one that is set, trained and shown, and go to Explore."""
-    kept: Settings = st.session_state[KEPT]
-    settings = Settings(grid.comparison.source, cell, kept.hidden)
+    hidden = current(SETTINGS, CONTROL)[0].hidden
+    settings = Settings(grid.comparison.source, method, hidden)
     try:
         start(settings, (grid.data, grid.split))
     except InputError as error:  # the line is full
         st.error("The run cannot be opened now:")
         st.text("\n".join(error.problems))
         return
-    go_to_explore(settings)
+    open_settings(settings)
 
 
 def draw_open(grid: Grid) -> None:
     """The same for who cannot click in a chart, and for other seeds than the first."""
-    cells = list(grid.found(run_store()))
+    found = list(grid.found(run_store()))
     titles = grid.comparison.titles
-    if st.session_state.get(CHOSEN) not in cells:
+    if st.session_state.get(CHOSEN) not in found:
         st.session_state.pop(CHOSEN, None)
     with st.container(horizontal=True, vertical_alignment="bottom", key="compare_open_row"):
-        cell = st.selectbox(
+        method = st.selectbox(
             "A run",
-            cells,
+            found,
             key=CHOSEN,
-            format_func=lambda cell: f"{titles[template(cell)]} · {cell.bits} bits · seed {cell.seed}",
+            format_func=lambda run: f"{titles[setting_of(run)]} · {run.bits} bits · seed {run.seed}",
         )
         if st.button("Open in Explore", icon=":material/open_in_new:", key="compare_open_button"):
-            open_run(grid, cell)
+            open_run(grid, method)

@@ -6,25 +6,25 @@ from typing import Any
 
 import streamlit as st
 
-from smfh.comparison import Grid
+from smfh.comparison import Grid, View
 from smfh.evaluation import PROTOCOLS
+from smfh.export import compared_pairs, every_chart, pair_rows, sentences
 from smfh.hashing import METHODS
 from smfh.metrics import AP_DEFINITIONS
+from smfh.paper import published_score
 from smfh.plots import Chart
 from smfh.plots.published import Published
-from smfh.report import View, compared_pairs, every_chart, pair_rows, sentences
 from smfh.significance import Difference, how_tested
 from smfh.ui.charts import show_chart, show_pickable
-from smfh.ui.compare.choice import keep_wanted, kept_wanted, set_once
-from smfh.ui.compare.home import draw_home
-from smfh.ui.compare.link import MOST_RADIUS
+from smfh.ui.compare.choice import current_wanted, keep_wanted, set_once
+from smfh.ui.compare.download import Spell, draw_downloads
 from smfh.ui.compare.opening import CLICKED, draw_open, open_clicked, open_wanted
-from smfh.ui.explore.scores import published
-from smfh.ui.kept import run_store
+from smfh.ui.compare.wanted import MOST_RADIUS
+from smfh.ui.server import run_store
 
 LOG_K = "compare_log"
 FEW = 2  # directions that fit side by side
-FRESH = 3.0  # seconds until cells that have come meanwhile are drawn
+FRESH = 3.0  # seconds until runs that have come meanwhile are drawn
 BANDS = (
     "Lines are means over seeds, bands reach from the lowest seed to the highest. The pale, wider band is "
     "what another order of items at equal distance could give. A click on a point opens that run in Explore."
@@ -37,8 +37,8 @@ NAMES = {
 }
 
 
-def draw_results(grid: Grid, moving: bool) -> None:
-    """View, figures, tests and what to take home; drawn alone, and again while cells come in."""
+def draw_results(grid: Grid, moving: bool, spell: Spell) -> None:
+    """View, figures, tests and what to take home; drawn alone, and again while runs come in."""
 
     @st.fragment(run_every=FRESH if moving else None)
     def results() -> None:
@@ -46,20 +46,20 @@ def draw_results(grid: Grid, moving: bool) -> None:
         view = choose_view(grid)
         if not grid.found(run_store()):
             st.info(
-                "Nothing of this comparison is trained yet. Press Run, and each finished cell appears here."
+                "Nothing of this comparison is trained yet. Press Run, and each finished run appears here."
             )
             return
         draw_figures(grid, view)
-        draw_home(grid, view, crosses(grid, view))
+        draw_downloads(grid, view, crosses(grid, view), spell)
 
     results()
 
 
 def choose_view(grid: Grid) -> View:
     """Nothing of it trains; changing it draws again from what is stored."""
-    wanted = kept_wanted()
-    directions = [f"{source}→{target}" for source, target in grid.directions]
-    usual = "text→image" if "text→image" in directions else directions[0]
+    wanted = current_wanted()
+    directions = [f"{source} → {target}" for source, target in grid.directions]
+    usual = directions[0]
     lengths = list(grid.comparison.bits)
     near = min(lengths, key=lambda bits: abs(bits - wanted.at))
     what, where, which, length, within = st.columns([4, 4, 3, 2, 2])
@@ -122,9 +122,9 @@ def draw_figures(grid: Grid, view: View) -> None:
     st.text(f"{metric.label}: {metric.formula}", help=metric.words)
     with st.spinner("Reading what is stored …"):  # shows only where it takes a while: the first time
         charts = every_chart(grid, store, view, crosses(grid, view), st.session_state.get(LOG_K, False))
-        pairs = _pairs(grid, tuple(run.record.id for run in there.values()), view)
+        pairs = _pairs(grid, tuple(record.id for record in there.values()), view)
     if len(grid.found(store)) < len(there):
-        st.rerun()  # a file turned out to be damaged when it was read: its cell is to be trained again
+        st.rerun()  # a file turned out to be damaged when it was read: it is to be trained again
     left, right = st.columns([3, 2], gap="large")
     with left:
         draw_score_chart(charts["map"])
@@ -175,7 +175,9 @@ def crosses(grid: Grid, view: View) -> list[Published]:
         return []
     names = dict.fromkeys(method.name for method in comparison.methods)
     found = {
-        (name, bits): published(comparison.source.name, name, bits, view.source, view.target)
+        (name, bits): published_score(
+            comparison.source.name, f"{view.source}->{view.target}", name, "map", bits
+        )
         for name in names
         for bits in comparison.bits
     }

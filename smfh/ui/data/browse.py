@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
+from smfh.bits import cross_counts, largest_classes
 from smfh.plots import label_counts, label_pairs
 from smfh.types import BoolArray, InputError, IntArray, MultimodalDataset, Split
 from smfh.ui.charts import show_chart
@@ -145,15 +146,19 @@ def draw_page(data: MultimodalDataset, rows: list[int], look: str | None) -> Non
 def draw_labels(data: MultimodalDataset) -> None:
     """How many items each class has, and which classes come together."""
     st.subheader("Labels", anchor=False)
+    counts = label_counts(data.labels.sum(axis=0), data.class_names)
     if not has_several_labels(data):
-        show_chart(label_counts(data.labels, data.class_names), "label_counts")
+        show_chart(counts, "label_counts")
         st.caption("Every item has one class, so no two classes come together.")
         return
+    several = data.labels[data.labels.sum(axis=1) > 1]
+    rows = largest_classes(several)
+    pairs = label_pairs(cross_counts(several[:, rows], several[:, rows]), [data.class_names[k] for k in rows])
     left, right = st.columns(2)
     with left:
-        show_chart(label_counts(data.labels, data.class_names), "label_counts")
+        show_chart(counts, "label_counts")
     with right:
-        show_chart(label_pairs(data.labels, data.class_names), "label_pairs")
+        show_chart(pairs, "label_pairs")
 
 
 def has_several_labels(data: MultimodalDataset) -> bool:

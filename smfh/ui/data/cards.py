@@ -10,20 +10,22 @@ from smfh.datasets import DATASETS, DatasetSource, data_root, found_files
 from smfh.types import InputError, MultimodalDataset, Split
 from smfh.ui.gallery import caption_of
 from smfh.ui.items import pictures_of
-from smfh.ui.session import Loaded, load, shelf
-from smfh.ui.settings import DATA, Settings
-from smfh.ui.sidebar import KEPT
+from smfh.ui.address import current, keep
+from smfh.ui.server import Loaded, peek_source
+from smfh.ui.session import OWN_DATA, load
+from smfh.ui.settings import DATA, SETTINGS, Settings
+from smfh.ui.sidebar import CONTROL, OWN_SOURCE
 
 CARD, STRIP, STRIP_PICTURE = 320, 6, 48  # pixels, pictures, pixels
 TAB, PAIRS = "data_tab", "Browse pairs"
 TABS = ("Data sets", PAIRS, "Bring your own")
-CONTROL, WANTED = "control_data", "wanted_data"  # the sidebar's key, and a choice it has not yet taken
+WANTED = "wanted_data"  # a choice that the sidebar has not yet taken
 
 
 def choose(source: DatasetSource) -> None:
     """Make it the data of the sidebar; only before the sidebar is drawn, as in a callback."""
-    st.session_state[KEPT] = replace(st.session_state[KEPT], source=source)
-    st.session_state[CONTROL] = source.name
+    keep(SETTINGS, replace(current(SETTINGS, CONTROL)[0], source=source))
+    st.session_state[f"{CONTROL}data"] = source.name
 
 
 def choose_wanted() -> None:
@@ -59,7 +61,7 @@ def draw_cards(settings: Settings) -> None:
 
 def known_sources(settings: Settings) -> list[DatasetSource]:
     """The visitor's own data, then what is ready, then the rest; the one in use with its options."""
-    own = [st.session_state["own_source"]] if "own_source" in st.session_state else []
+    own = [st.session_state[OWN_SOURCE]] if OWN_SOURCE in st.session_state else []
     every = sorted((source() for source in DATASETS.values()), key=lambda source: bool(source.missing()))
     return [settings.source if source.name == settings.source.name else source for source in [*own, *every]]
 
@@ -90,9 +92,9 @@ def draw_card(source: DatasetSource, settings: Settings) -> DeltaGenerator:
 def if_loaded(source: DatasetSource) -> Loaded | None:
     """The data where it is in memory; nothing is loaded for a card."""
     if source.name == "own":
-        own: Loaded = st.session_state["own_loaded"]
+        own: Loaded = st.session_state[OWN_DATA]
         return own
-    return shelf().peek(source)
+    return peek_source(source)
 
 
 def draw_button(source: DatasetSource, in_use: bool, is_fixed: bool) -> None:

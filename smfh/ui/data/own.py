@@ -6,14 +6,14 @@ from typing import Any
 import streamlit as st
 
 from smfh.datasets.own import OwnData, Preview, template
-from smfh.jobs import Job, JobKey
-from smfh.study import Trained
 from smfh.types import InputError
 from smfh.ui.data.cards import PAIRS, WANTED, choose, open_tab
 from smfh.ui.items import cut, draw_item
-from smfh.ui.session import pinned_run, shown, visitor
-from smfh.ui.settings import DATA, Settings, default_settings
-from smfh.ui.sidebar import KEPT
+from smfh.ui.address import current
+from smfh.ui.server import forget as forget_owner
+from smfh.ui.session import OWN_DATA, PINNED, SHOWN, pinned_run, shown, visitor
+from smfh.ui.settings import DATA, SETTINGS, Settings, default_settings
+from smfh.ui.sidebar import CONTROL, OWN_SOURCE
 
 FORMATS = ("zip", "npz", "mat", "csv")
 MEGABYTES = 200
@@ -53,7 +53,7 @@ def draw_own_data(settings: Settings) -> None:
         key = f"own_upload_{_uploads()}"
         upload = st.file_uploader("Drop a file", FORMATS, key=key, max_upload_size=MEGABYTES)
         st.caption(PRIVATE)
-        if "own_source" in st.session_state:
+        if OWN_SOURCE in st.session_state:
             draw_kept(settings)
     if upload is None:
         st.session_state.pop(LOOKED_AT, None)
@@ -65,7 +65,7 @@ def draw_own_data(settings: Settings) -> None:
         draw_summary(looked_at)
         if looked_at.preview.problems:
             draw_problems(looked_at.preview.problems)
-        elif st.session_state.get("own_source") is not looked_at.source:
+        elif st.session_state.get(OWN_SOURCE) is not looked_at.source:
             draw_use(looked_at.source, DATA in settings.hidden)
     draw_first(looked_at.preview)
     with st.expander("What can be dropped here"):
@@ -148,15 +148,15 @@ def draw_use(source: OwnData, is_fixed: bool) -> None:
     except InputError as error:
         st.session_state[PROBLEMS] = error.problems
         st.rerun()
-    st.session_state["own_source"], st.session_state["own_loaded"] = source, loaded
+    st.session_state[OWN_SOURCE], st.session_state[OWN_DATA] = source, loaded
     st.session_state[WANTED] = source
     st.rerun()
 
 
 def draw_kept(settings: Settings) -> None:
     """The data that this visit has brought, and the ways on."""
-    source: OwnData = st.session_state["own_source"]
-    data, split = st.session_state["own_loaded"]
+    source: OwnData = st.session_state[OWN_SOURCE]
+    data, split = st.session_state[OWN_DATA]
     with st.container(border=True, key="own_kept"):
         st.markdown("**Your data**")
         st.text(
@@ -174,20 +174,17 @@ def draw_kept(settings: Settings) -> None:
 
 
 def forget() -> None:
-    """Drop the file, the data made of it, and the runs on it that are on the screen."""
-    if st.session_state[KEPT].source.name == OwnData.name:
+    """Drop the file, the data made of it, and all that was trained on it."""
+    if current(SETTINGS, CONTROL)[0].source.name == OwnData.name:
         choose(default_settings().source)
-    gone = ["own_source", "own_loaded", LOOKED_AT, PROBLEMS]
-    gone += ["shown", "shown_data", "shown_settings"] if _is_private(shown()) else []
-    gone += ["pinned"] if _is_private(pinned_run()) else []
+    looked_at, pinned, owner = shown(), pinned_run(), visitor()
+    gone = [OWN_SOURCE, OWN_DATA, LOOKED_AT, PROBLEMS]
+    gone += [SHOWN] if looked_at is not None and looked_at.key.owner == owner else []
+    gone += [PINNED] if pinned is not None and pinned.key.owner == owner else []
     for key in gone:
         st.session_state.pop(key, None)
+    forget_owner(owner)
     st.session_state[UPLOADS] = _uploads() + 1
-
-
-def _is_private(job: Job[Trained] | None) -> bool:
-    """Whether a run is on data of this visitor alone."""
-    return job is not None and isinstance(job.key, JobKey) and job.key.owner == visitor()
 
 
 def _uploads() -> int:

@@ -8,10 +8,9 @@ import streamlit as st
 from smfh.comparison import Grid
 from smfh.paper import TASKS, figure_2, figure_3, figure_4a, figure_4b
 from smfh.ui.charts import show_chart
-from smfh.ui.kept import run_store
 from smfh.ui.paper.choice import Choice
 from smfh.ui.paper.part import READING, draw_part
-from smfh.ui.session import Loaded
+from smfh.ui.server import Loaded, run_store
 
 Draw = Callable[[str, Grid], None]  # data set, trainings
 
@@ -19,7 +18,7 @@ Draw = Callable[[str, Grid], None]  # data set, trainings
 def draw_figures(choice: Choice, loaded: Loaded | None) -> None:
     """All figures, each with its own button."""
     for name, draw in FIGURES.items():
-        draw_part(name, choice, loaded, partial(_draw, draw, choice.dataset))
+        draw_part(name, choice, loaded, partial(_draw, draw, choice.data))
 
 
 def _draw(draw: Draw, dataset: str, grid: Grid | None) -> None:

@@ -1,19 +1,18 @@
 """The Paper page: its beginning, and one section for each table and figure."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import streamlit as st
 
-from smfh.comparison import Grid, grid_of
+from smfh.comparison import Grid
 from smfh.datasets import DATASETS
 from smfh.paper import BENCHMARKS, CITATION, PARTS, STAND_IN, published_cells, runnable, table_cells
 from smfh.paper.tables import Cell
 from smfh.types import InputError
-from smfh.ui.kept import run_store
+from smfh.ui.page import set_up_page
 from smfh.ui.paper.choice import Choice, choose
 from smfh.ui.paper.measure import draw_measured
-from smfh.ui.session import Loaded, load
+from smfh.ui.server import Loaded, load_source, run_store
 from smfh.ui.sidebar import draw_sidebar
 
 READING = "Reading what was measured before …"
@@ -22,8 +21,8 @@ TABS = ("Tables", "Figures", "What differs", "Errata")
 
 def begin_paper() -> tuple[Choice, Loaded | None]:
     """Title, choice and data; None where its files are not there, and what to do about it is said."""
-    st.set_page_config(page_title="Paper · SMFH Explorer", page_icon=":material/image_search:", layout="wide")
-    settings = draw_sidebar()
+    set_up_page("Paper")
+    draw_sidebar()
     st.title("Paper")
     st.caption(
         f"{CITATION} Its tables and figures beside what is measured here, with the paper's own settings: "
@@ -33,15 +32,15 @@ def begin_paper() -> tuple[Choice, Loaded | None]:
     if not choice.methods:
         st.info("Choose at least one method above.")
         st.stop()
-    _say_what_is_shown(choice.dataset)
-    if missing := runnable(choice.dataset):
+    _say_what_is_shown(choice.data)
+    if missing := runnable(choice.data):
         st.warning(
             "Its files are not here, so only what the paper prints is shown:", icon=":material/folder_off:"
         )
         st.text("\n".join([*missing, "See the Data page for what each data set needs."]))
         return choice, None
     try:
-        return choice, load(replace(settings, source=DATASETS[choice.dataset]()))
+        return choice, load_source(DATASETS[choice.data]())
     except InputError as error:
         st.error("The data cannot be used:")
         st.text("\n".join(error.problems))
@@ -68,7 +67,7 @@ def draw_part(name: str, choice: Choice, loaded: Loaded | None, draw: Callable[[
             draw(None)
             return
         try:
-            grid = grid_of(part.plan(choice.dataset, choice.methods, choice.seeds), *loaded)
+            grid = Grid(part.plan(choice.data, choice.methods, choice.seeds), *loaded)
         except InputError as error:
             st.text("\n".join(error.problems))
             return
@@ -78,7 +77,7 @@ def draw_part(name: str, choice: Choice, loaded: Loaded | None, draw: Callable[[
 def cells_for(choice: Choice, loaded: Loaded | None) -> list[Cell]:
     """Both tables from the store, whichever part their trainings were made for."""
     if loaded is None:
-        return published_cells(choice.dataset, choice.methods)
-    plan = PARTS["table-1"].plan(choice.dataset, choice.methods, choice.seeds)
+        return published_cells(choice.data, choice.methods)
+    plan = PARTS["table-1"].plan(choice.data, choice.methods, choice.seeds)
     with st.spinner(READING):
-        return table_cells(choice.dataset, grid_of(plan, *loaded), run_store())
+        return table_cells(choice.data, Grid(plan, *loaded), run_store())

@@ -13,7 +13,7 @@ from smfh.plots import Published, agreement, csv_of
 from smfh.ui.charts import show_chart
 from smfh.ui.paper.choice import Choice
 from smfh.ui.paper.part import cells_for, draw_part
-from smfh.ui.session import Loaded
+from smfh.ui.server import Loaded
 
 AGREES, DIFFERS = "background-color: rgba(68, 92, 176, 0.20)", "background-color: rgba(203, 134, 8, 0.32)"
 SPACE = "\u00a0"  # keeps a number and its deviation on one line
@@ -38,7 +38,7 @@ def _draw_table_1(choice: Choice, loaded: Loaded | None) -> None:
     _draw_reasons(scores)
     if any(cell.agrees is not None for cell in scores):
         show_chart(agreement([point for cell in scores if (point := beside(cell))], TOLERANCE), "agreement")
-    _draw_downloads(cells, choice.dataset)
+    _draw_downloads(cells, choice.data)
 
 
 def _draw_table_2(choice: Choice, loaded: Loaded | None) -> None:
