@@ -1,8 +1,8 @@
 """The address bar: values to the parameters of a link and back, and who wins when the two differ.
 
 A value is a frozen dataclass. Each page's value has a prefix of its own, such as `search.`: a key up to its
-last dot tells whose it is. Streamlit's `bind="query-params"` is no help between pages: leaving one makes a
-false step for Back where a bound control is not at its default (1.67).
+last dot tells whose it is. Streamlit's own `bind="query-params"` drops what is wrong in a link without a word,
+and forbids to write the rest of the address in one go (1.67), so it is not used.
 """
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
@@ -214,16 +214,12 @@ def told_by(*prefixes: str) -> dict[str, str]:
     return {key: text for texts in kept for key, text in texts.items()}
 
 
-def go(script: str, prefix: str = "", **texts: str) -> NoReturn:
-    """Leave for another page, whose part is to say these texts, if any; not from a callback.
-
-    The address goes along as it is, and the other page mends it: with another query, `st.switch_page` makes
-    two steps for Back, the first of them the old page under the new query.
-    """
+def go(script: str, prefix: str, **texts: str) -> NoReturn:
+    """Leave for another page, whose part says these texts, or what was left there; not from a callback."""
     if texts:
         told_texts = {f"{prefix}{name}": text for name, text in texts.items()}
         _kept()[prefix] = Kept(None, (), told_texts, about=None)
-    st.switch_page(script, query_params=st.query_params.to_dict())
+    st.switch_page(script, query_params=told_by("", prefix))
 
 
 def draw_notes(notes: Sequence[str]) -> None:
@@ -245,9 +241,10 @@ def _went_back_or_forward() -> bool:
     return context is not None and context.is_history_navigation
 
 
-# Streamlit makes a step for Back of every change of the address. Here a change on the same page replaces the
-# present step, unless the person did something since coming, and a key that makes another place has changed.
-# Where this cannot run, Back takes more steps and nothing else is lost.
+# Streamlit makes a step for Back of every change of the address, and two of `switch_page`: the old page under
+# the new query, then the new page. Here a change on the same page replaces the present step, unless a key
+# that makes another place has changed, and then once for each thing that the person does; and the step of the
+# old page is put right. Where this cannot run, Back takes more steps and nothing else is lost.
 _HISTORY = st.components.v2.component(
     "smfh_history",
     js="""
@@ -255,18 +252,29 @@ _HISTORY = st.components.v2.component(
       const history = window.history
       if (!history.smfh) {
         const push = history.pushState
-        const own = (history.smfh = { places: [], acted: true })
-        for (const kind of ["pointerdown", "keydown"])
-          window.addEventListener(kind, () => { own.acted = true }, true)
-        window.addEventListener("popstate", () => { own.acted = false })
+        const own = (history.smfh = { places: [] })
+        // whether the person did something, the address before what came of it, whether that made a step
+        const begin = (acted) => Object.assign(own, { acted, before: null, stepped: false })
+        for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, () => begin(true), true)
+        window.addEventListener("popstate", () => begin(false))
+        begin(true)
         history.pushState = function (state, title, url) {
           const here = new URL(window.location.href)
           const next = new URL(url ?? here, here)
-          const leaves = next.pathname !== here.pathname
           const differs = (key) => next.searchParams.get(key) !== here.searchParams.get(key)
-          const another = leaves || (own.acted && own.places.some(differs))
-          if (leaves) own.acted = false
-          return (another ? push : history.replaceState).call(history, state, title, url)
+          let step = true
+          if (next.pathname === here.pathname) {
+            step = own.acted && own.places.some(differs)
+            own.before ??= here.href
+            if (step) Object.assign(own, { acted: false, stepped: true })
+          } else {
+            if (own.before && next.search === here.search) {
+              step = !own.stepped
+              if (step) history.replaceState(state, title, own.before)
+            }
+            begin(false)
+          }
+          return (step ? push : history.replaceState).call(history, state, title, url)
         }
       }
       history.smfh.places = data.places
