@@ -1,8 +1,8 @@
 """The address bar: values to the parameters of a link and back, and who wins when the two differ.
 
 A value is a frozen dataclass. Each page's value has a prefix of its own, such as `search.`: a key up to its
-last dot tells whose it is. Streamlit's own `bind="query-params"` drops what is wrong in a link without a word,
-and forbids to write the rest of the address in one go (1.67), so it is not used.
+last dot tells whose it is. Streamlit's own `bind="query-params"` drops what is wrong in a link without a
+word, and forbids to write the rest of the address in one go (1.67), so it is not used.
 """
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
@@ -110,7 +110,9 @@ def decode(query: Query, usual: T, prefix: str = "", /, **readers: Reader) -> tu
         name = key.removeprefix(prefix)
         try:
             if name not in known:
-                raise unknown("part of a link", key[:SHOWN], [f"{prefix}{other}" for other in known])
+                raise unknown(
+                    "part of a link", key[:SHOWN], [f"{prefix}{other}" for other in known] or ["none"]
+                )
             if len(text) > LONGEST:
                 raise InputError(f"{name} must have at most {LONGEST:,} characters; got {len(text):,}.")
             value = replace(value, **{name: known[name](name, text)})
