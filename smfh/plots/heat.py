@@ -6,21 +6,18 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from smfh.plots.chart import Axis, Row
-from smfh.plots.theme import DIVERGING, SEQUENTIAL, blank, plain, write_note
+from smfh.plots.chart import Axis, Chart, Row
+from smfh.plots.theme import DIVERGING, SEQUENTIAL, plain
 from smfh.types import FloatArray
 
 CELL = 16  # pixels that a row takes
 MOST_TICKS = 40
 
 
-@dataclass(frozen=True, eq=False)
-class HeatMap:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HeatMap(Chart):
     """A matrix with named rows and columns; what is not a number stays empty."""
 
-    kind: str
-    title: str
-    description: str
     row_label: str
     column_label: str
     value_label: str
@@ -29,18 +26,18 @@ class HeatMap:
     values: FloatArray  # (rows, columns)
     limits: tuple[float, float]
     diverging: bool = False  # the middle of the limits is neutral
-    note: str = "There is nothing to draw yet."
 
-    def figure(self, titled: bool = True) -> go.Figure:
-        height = 240 + CELL * min(max(len(self.row_names), 10), 40)
-        figure = blank(self.title if titled else "", self.description, self.kind, height)
+    @property
+    def height(self) -> int:
+        return 240 + CELL * min(max(len(self.row_names), 10), 40)
+
+    def _draw(self, figure: go.Figure) -> None:
         figure.update_layout(
             xaxis=_named(self.column_label, self.column_names),
             yaxis=_named(self.row_label, self.row_names) | {"autorange": "reversed"},
         )
         if self.values.size == 0:
-            write_note(figure, self.note)
-            return figure
+            return
         figure.add_trace(
             go.Heatmap(
                 z=self.values,
@@ -53,7 +50,6 @@ class HeatMap:
                 hoverongaps=False,
             )
         )
-        return figure
 
     def rows(self) -> list[Row]:
         """A row for every pair."""

@@ -5,14 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from smfh.plots.bars import BarChart, Bars
-from smfh.plots.chart import Axis, short
+from smfh.plots.chart import Axis, chart, short
 from smfh.plots.heat import CELL
 from smfh.plots.theme import BLUE, GREY
+from smfh.types import FloatArray
 
 MOST_CLASSES = 12
 Named = Sequence[tuple[str, float]]
 
 
+@chart
 def bit_words(number: int, modality: str, words: Named) -> BarChart:
     """The words that alone lift the bit most, the strongest first."""
     names, values = _split(words)
@@ -27,13 +29,14 @@ def bit_words(number: int, modality: str, words: Named) -> BarChart:
         value=Axis("pull of the word"),
         series=(Bars("words", np.arange(len(names)), values, BLUE),),
         horizontal=True,
-        height=110 + CELL * 2 * max(len(words), 4),
+        pixels=110 + CELL * 2 * max(len(words), 4),
         note="No word of the vocabulary switches this bit on.",
     )
 
 
+@chart
 def bit_classes(number: int, classes: Named) -> BarChart:
-    """P(on | class) − P(on | others); of many classes those at both ends."""
+    """P(on | class) − P(on | others), the highest first; of many classes those at both ends."""
     half = MOST_CLASSES // 2
     shown = [*classes[:half], *classes[-half:]] if len(classes) > MOST_CLASSES else list(classes)
     names, values = _split(shown)
@@ -52,10 +55,10 @@ def bit_classes(number: int, classes: Named) -> BarChart:
             Bars("less often on", np.flatnonzero(~on), values[~on], GREY, pattern="/"),
         ),
         horizontal=True,
-        height=150 + CELL * 2 * max(len(shown), 4),
+        pixels=150 + CELL * 2 * max(len(shown), 4),
         note="There are no classes to compare.",
     )
 
 
-def _split(named: Named) -> tuple[tuple[str, ...], "np.ndarray[tuple[int], np.dtype[np.float64]]"]:
+def _split(named: Named) -> tuple[tuple[str, ...], FloatArray]:
     return tuple(name for name, _ in named), np.array([value for _, value in named], dtype=np.float64)
