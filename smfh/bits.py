@@ -57,7 +57,8 @@ def correlate(codes: BoolArray) -> FloatArray:
 def class_shares(codes: BoolArray, labels: BoolArray) -> FloatArray:
     """P(on | class) of each class and bit, (classes, bits); 0 for a class of none."""
     check_items(codes=codes, labels=labels)
-    return cross_counts(labels, codes) / np.maximum(labels.sum(axis=0), 1)[:, None]
+    shares: FloatArray = cross_counts(labels, codes) / np.maximum(labels.sum(axis=0), 1)[:, None]
+    return shares
 
 
 def class_contrast(codes: BoolArray, labels: BoolArray) -> FloatArray:

@@ -6,9 +6,8 @@ chart.title, chart.description, chart.figure(), csv_of(chart.rows())
 A function that makes a chart is entered in CHARTS by the decorator `chart`, which puts it under test.
 """
 
-from smfh.plots.bits import bit_balance, bit_correlation, class_bits
+from smfh.plots.bits import bit_balance, bit_classes, bit_correlation, bit_words, class_bits
 from smfh.plots.chart import CHARTS, Axis, Chart, csv_of
-from smfh.plots.confusion import confusion
 from smfh.plots.convergence import convergence
 from smfh.plots.curves import (
     Curve,
@@ -19,7 +18,7 @@ from smfh.plots.curves import (
     size_by_radius,
 )
 from smfh.plots.distances import distance_histogram
-from smfh.plots.labels import label_counts, label_pairs
+from smfh.plots.labels import confusion, label_counts, label_pairs
 from smfh.plots.landscape import bucket_sizes, code_map
 from smfh.plots.lines import LineChart
 from smfh.plots.published import Published, agreement, with_crosses
@@ -28,7 +27,6 @@ from smfh.plots.standalone import chart_html, plotly_script
 from smfh.plots.strips import bit_strips
 from smfh.plots.theme import METHOD_LOOKS, Look, method_look
 from smfh.plots.tiles import Tile, bit_tiles
-from smfh.plots.topics import bit_classes, bit_words
 
 __all__ = [
     "CHARTS",

@@ -24,7 +24,7 @@ class Bars:
 class BarChart(Chart):
     """Bars along an axis, those of the same place on top of each other."""
 
-    along: Axis  # where names are given, the i-th belongs to ticks[i]
+    along: Axis
     value: Axis
     series: tuple[Bars, ...]
     marks: tuple[Mark, ...] = ()
@@ -62,9 +62,7 @@ class BarChart(Chart):
         )
 
     def _name(self, place: int) -> str:
-        if self.along.names is None or self.along.ticks is None:
-            return f"{self.along.label} {place}"
-        return self.along.names[self.along.ticks.index(place)]
+        return f"{self.along.label} {place}" if self.along.names is None else self.along.names[place]
 
     def rows(self) -> list[Row]:
         """A row for every bar, along the axis."""

@@ -1,4 +1,4 @@
-"""What the bits of a code do: how often they are on, for which classes, and which of them say the same.
+"""What the bits of a code do: how often they are on, for which words and classes, and which say the same.
 
 Bits carry the model's own numbers, from 0.
 """
@@ -10,17 +10,19 @@ from numpy.typing import NDArray
 
 from smfh.plots.bars import BarChart, Bars
 from smfh.plots.chart import Axis, chart, short
-from smfh.plots.heat import HeatMap, highest
+from smfh.plots.heat import CELL, HeatMap, highest
 from smfh.plots.theme import BLUE, GREY, number
 from smfh.types import FloatArray
 
 NO_CODES = "No codes yet. Train a method, and its bits appear here."
 MOST_BITS = 256  # that a matrix shows
+MOST_CLASSES = 12  # that are shown of one bit
 KIND_LOOKS = {  # what it is called, its colour and its pattern
     "live": ("of use", BLUE, ""),
     "twin": ("twin of another", GREY, "/"),
     "dead": ("dead", GREY, "x"),
 }
+Named = Sequence[tuple[str, float]]
 
 
 @chart
@@ -68,13 +70,10 @@ def class_bits(shares: FloatArray, contrast: FloatArray, class_names: Sequence[s
         title=title,
         description=f"Heat map of {len(shown)} classes by {shown.shape[1]} bits: the share of a class's "
         f"items with the bit on. {title}.",
-        row_label="class",
-        column_label="bit",
-        value_label="share on",
-        row_names=tuple(class_names),
-        column_names=tuple(map(str, range(shown.shape[1]))),
+        down=Axis("class", names=tuple(class_names)),
+        across=Axis("bit", names=tuple(map(str, range(shown.shape[1])))),
+        value=Axis("share on", limits=(0, 1)),
         values=shown,
-        limits=(0, 1),
         diverging=True,
         note=NO_CODES,
     )
@@ -94,13 +93,60 @@ def bit_correlation(correlation: FloatArray) -> HeatMap:
         kind="correlation of bits",
         title=title,
         description=f"Heat map of the correlation of {len(names)} bits with each other. {title}.",
-        row_label="bit",
-        column_label="other bit",
-        value_label="correlation",
-        row_names=names,
-        column_names=names,
+        down=Axis("bit", names=names),
+        across=Axis("other bit", names=names),
+        value=Axis("correlation", limits=(-1, 1)),
         values=shown,
-        limits=(-1, 1),
         diverging=True,
         note=NO_CODES,
     )
+
+
+@chart
+def bit_words(bit: int, modality: str, words: Named) -> BarChart:
+    """The words that alone lift the bit most, the strongest first."""
+    names, values = _split(words)
+    title = f"Bit {bit}: no known word switches it on"
+    if words:
+        title = f"“{short(names[0])}” switches bit {bit} on most"
+    return BarChart(
+        kind="words of a bit",
+        title=title,
+        description=f"Bar chart of the {len(words)} strongest words of bit {bit} in {modality}. {title}.",
+        along=Axis("word", names=names),
+        value=Axis("pull of the word"),
+        series=(Bars("words", np.arange(len(names)), values, BLUE),),
+        horizontal=True,
+        pixels=110 + CELL * 2 * max(len(words), 4),
+        note="No word of the vocabulary switches this bit on.",
+    )
+
+
+@chart
+def bit_classes(bit: int, classes: Named) -> BarChart:
+    """P(on | class) − P(on | others), the highest first; of many classes those at both ends."""
+    half = MOST_CLASSES // 2
+    shown = [*classes[:half], *classes[-half:]] if len(classes) > MOST_CLASSES else list(classes)
+    names, values = _split(shown)
+    on = values > 0
+    title = f"Bit {bit} follows no class"
+    if on.any():
+        title = f"Bit {bit} is on for “{short(names[0])}” most: {values[0]:+.0%} against the other items"
+    return BarChart(
+        kind="classes of a bit",
+        title=title,
+        description=f"Bar chart of how much more often bit {bit} is on for {len(shown)} classes. {title}.",
+        along=Axis("class", names=names),
+        value=Axis("more or less often on than for others", limits=(-1, 1)),
+        series=(
+            Bars("more often on", np.flatnonzero(on), values[on], BLUE),
+            Bars("less often on", np.flatnonzero(~on), values[~on], GREY, pattern="/"),
+        ),
+        horizontal=True,
+        pixels=150 + CELL * 2 * max(len(shown), 4),
+        note="There are no classes to compare.",
+    )
+
+
+def _split(named: Named) -> tuple[tuple[str, ...], FloatArray]:
+    return tuple(name for name, _ in named), np.array([value for _, value in named], dtype=np.float64)

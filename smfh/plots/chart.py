@@ -1,4 +1,4 @@
-"""What all charts share: a title that tells the finding, axes, marks, rows for a table, and where they are entered."""
+"""What all charts share: a title that tells the finding, axes, marks, and rows for a table."""
 
 import csv
 import io
@@ -16,6 +16,7 @@ from smfh.plots.theme import GREY, HEIGHT, blank, plain, write_note
 Cell = str | float | int | None
 Row = dict[str, Cell]
 
+MOST_TICKS = 40
 DANGEROUS = tuple("=+-@\t\r\n＝＋－＠")  # a spreadsheet takes what begins so for a formula
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
@@ -69,7 +70,7 @@ class Axis:
     log: bool = False
     limits: tuple[float, float] | None = None
     ticks: tuple[float, ...] | None = None
-    names: tuple[str, ...] | None = None  # of the ticks
+    names: tuple[str, ...] | None = None  # of the places 0, 1, …
 
     def layout(self) -> dict[str, Any]:
         """As Plotly wants it."""
@@ -81,9 +82,12 @@ class Axis:
             layout["rangemode"] = "tozero"
         if self.limits is not None:
             layout["range"] = [self.place(limit) for limit in self.limits]
-        if self.ticks is not None:
-            names = self.names or tuple(f"{tick:g}" for tick in self.ticks)
-            layout |= {"tickvals": list(self.ticks), "ticktext": [plain(short(name)) for name in names]}
+        if self.names is not None:
+            shown = range(0, len(self.names), max(1, -(-len(self.names) // MOST_TICKS)))
+            names = [plain(short(self.names[k])) for k in shown]
+            layout |= {"tickvals": list(shown), "ticktext": names}
+        elif self.ticks is not None:
+            layout |= {"tickvals": list(self.ticks), "ticktext": [f"{tick:g}" for tick in self.ticks]}
         return layout
 
     def place(self, x: float) -> float:

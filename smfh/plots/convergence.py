@@ -52,7 +52,7 @@ class PhaseChart(Chart):
 
     def rows(self) -> list[Row]:
         """A row for every value of every phase."""
-        return [{"phase": panel.kind} | row for panel in self.panels for row in panel.rows()]
+        return [{"phase": panel.kind, **row} for panel in self.panels for row in panel.rows()]
 
 
 @chart
@@ -161,8 +161,8 @@ def _description(phases: Mapping[str, Trace]) -> str:
         objective, terms = _objectives(steps), steps[-1].terms
         largest = max(terms, key=terms.__getitem__)
         told.append(
-            f"{name.capitalize()}: in {len(steps)} iterations the objective went from {number(objective[0])} to "
-            f"{number(objective[-1])}; its largest term is then {largest}, {number(terms[largest])}."
+            f"{name.capitalize()}: in {len(steps)} steps the objective went from {number(objective[0])} "
+            f"to {number(objective[-1])}; its largest term is then {largest}, {number(terms[largest])}."
         )
         if rises := np.count_nonzero(objective[1:] > objective[:-1] * (1 + ROUNDING)):
             told.append(f"In {rises} of {len(steps) - 1} steps it rose: this {name} is not monotone.")

@@ -1,7 +1,7 @@
 """How good the answers are: over the number of answers, and over the radius of a look-up."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from smfh.metrics import Scores
 from smfh.plots.chart import Axis, Mark, chart
 from smfh.plots.lines import Band, Line, LineChart, chance_lines, findings, line_dash, line_name
 from smfh.plots.theme import method_look
-from smfh.types import FloatArray, InputError, IntArray
+from smfh.types import FloatArray, InputError
 
 NOTE = "Nothing measured yet. Train a method, and its curves appear here."
 PRECISION = "P@K = Σ_(k≤K) rel(k) / K, mean over queries"
@@ -18,6 +18,7 @@ HITS = "queries with a relevant item within the radius / all queries"
 SIZE = "items within the radius, mean over queries"
 WITHIN = "within radius ρ: relevant / items, and relevant / R; mean over queries"
 Values = Callable[[Scores], FloatArray]
+Lines = tuple[Line, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,38 +48,30 @@ class Curve:
 @chart
 def precision_at_k(curves: Sequence[Curve], marked: int = 100, log: bool = False) -> LineChart:
     """P@K of every curve, with the precision of a random order."""
-
-    def chance(scores: Scores) -> FloatArray:
-        return np.full(len(scores.precision), scores.chance_precision)
-
+    lines = _lines(curves, lambda scores: scores.precision, first=1)
+    random = chance_lines(
+        (curve.direction, line.x, np.full(len(line.x), curve.scores[0].chance_precision))
+        for curve, line in zip(curves, lines, strict=True)
+    )
     y = Axis("precision@K", limits=(0, 1))
-    return _over_k("precision", curves, lambda scores: scores.precision, chance, y, marked, log, PRECISION)
+    return _over_k("precision", lines, random, y, marked, log, formula=PRECISION)
 
 
 @chart
 def recall_at_k(curves: Sequence[Curve], marked: int = 100, log: bool = False) -> LineChart:
-    """R@K of every curve, with the recall of a random order."""
-
-    def chance(scores: Scores) -> FloatArray:
-        """K/N for a query that has something relevant among the N items, 0 for one that has not."""
-        share: FloatArray = np.arange(1, len(scores.recall) + 1) / scores.within.items[-1]
-        return share * scores.within.recall[-1]
-
-    y = Axis("recall@K")
-    return _over_k("recall", curves, lambda scores: scores.recall, chance, y, marked, log, RECALL)
+    """R@K of every curve, with the recall of a random order: K/N, and 0 where nothing is relevant."""
+    lines = _lines(curves, lambda scores: scores.recall, first=1)
+    random = chance_lines(
+        (curve.direction, line.x, line.x / within.items[-1] * within.recall[-1])
+        for curve, line in zip(curves, lines, strict=True)
+        for within in (curve.scores[0].within,)
+    )
+    return _over_k("recall", lines, random, Axis("recall@K"), marked, log, formula=RECALL)
 
 
 def _over_k(
-    what: str,
-    curves: Sequence[Curve],
-    values: Values,
-    chance: Values,
-    y: Axis,
-    marked: int,
-    log: bool,
-    formula: str,
+    what: str, lines: Lines, random: Lines, y: Axis, marked: int, log: bool, formula: str
 ) -> LineChart:
-    lines = _lines(curves, values, first=1)
     deepest = max((len(line.x) for line in lines), default=100)
     K = min(marked, deepest)
     title, description = findings(lines, K, what, f"among the first {K} answers")
@@ -88,37 +81,31 @@ def _over_k(
         description=description,
         x=Axis("K (answers looked at)", log=log, limits=(1, max(deepest, 2))),
         y=y,
-        lines=lines + chance_lines(_random(curve, chance) for curve in curves),
+        lines=lines + random,
         marks=(Mark(f"K = {K}", K),) if lines else (),
         note=NOTE,
         formula=formula,
     )
 
 
-def _random(curve: Curve, chance: Values) -> tuple[str, IntArray, FloatArray]:
-    y = chance(curve.scores[0])
-    return curve.direction, np.arange(1, len(y) + 1), y
-
-
 @chart
 def hit_rate_by_radius(curves: Sequence[Curve], marked: int = 2) -> LineChart:
     """The share of queries that find something relevant within radius 0, 1, … bits."""
-    y = Axis("queries with a hit (share)", limits=(0, 1))
-    what = "share of queries with a hit"
-    return _over_radius(what, curves, lambda scores: scores.within.hits, y, marked, HITS)
+    lines, y = (
+        _lines(curves, lambda scores: scores.within.hits),
+        Axis("queries with a hit (share)", limits=(0, 1)),
+    )
+    return _over_radius("share of queries with a hit", lines, y, marked, formula=HITS)
 
 
 @chart
 def size_by_radius(curves: Sequence[Curve], marked: int = 2) -> LineChart:
     """The mean number of items that a query finds within radius 0, 1, … bits."""
-    y = Axis("items found (mean)")
-    return _over_radius("mean look-up size", curves, lambda scores: scores.within.items, y, marked, SIZE)
+    lines = _lines(curves, lambda scores: scores.within.items)
+    return _over_radius("mean look-up size", lines, Axis("items found (mean)"), marked, formula=SIZE)
 
 
-def _over_radius(
-    what: str, curves: Sequence[Curve], values: Values, y: Axis, marked: int, formula: str
-) -> LineChart:
-    lines = _lines(curves, values, first=0)
+def _over_radius(what: str, lines: Lines, y: Axis, marked: int, formula: str) -> LineChart:
     title, description = findings(lines, marked, what, f"within radius {marked}")
     return LineChart(
         kind=what,
@@ -137,11 +124,14 @@ def _over_radius(
 @chart
 def precision_by_recall(curves: Sequence[Curve]) -> LineChart:
     """Precision against recall of the look-up within radius 0, 1, … bits; means over queries and seeds."""
-    lines = _lines(
-        curves,
-        lambda scores: scores.within.precision,
-        along=lambda scores: scores.within.recall,
-        point="radius {}",
+    over_radius = _lines(curves, lambda scores: scores.within.precision)
+    lines = tuple(
+        replace(
+            line,
+            x=curve.seeds(lambda scores: scores.within.recall).mean(axis=0),
+            points=tuple(f"radius {radius}" for radius in line.x),
+        )
+        for curve, line in zip(curves, over_radius, strict=True)
     )
     title, description = findings(lines, 0.5, "precision", "at recall 0.5")
     return LineChart(
@@ -158,9 +148,7 @@ def precision_by_recall(curves: Sequence[Curve]) -> LineChart:
     )
 
 
-def _lines(
-    curves: Sequence[Curve], values: Values, first: int = 0, along: Values | None = None, point: str = ""
-) -> tuple[Line, ...]:
+def _lines(curves: Sequence[Curve], values: Values, first: int = 0) -> Lines:
     """The mean, and from the lowest seed to the highest where there are several; what is pinned is faint.
 
     Colour and symbol tell the method, the dash the direction, or the method too where there is one direction.
@@ -170,11 +158,10 @@ def _lines(
     for curve in curves:
         y, look = curve.seeds(values), method_look(curve.method)
         name = line_name(curve.title, curve.direction, directions)
-        steps = np.arange(first, first + y.shape[1])
         lines.append(
             Line(
                 name=f"{name} (pinned)" if curve.pinned else name,
-                x=steps if along is None else curve.seeds(along).mean(axis=0),
+                x=np.arange(first, first + y.shape[1]),
                 y=y.mean(axis=0),
                 colour=look.colour,
                 dash=line_dash(look, curve.direction, directions),
@@ -182,7 +169,6 @@ def _lines(
                 width=2 if curve.pinned else 3,
                 faint=curve.pinned,
                 bands=(Band("seeds", y.min(axis=0), y.max(axis=0)),) if len(y) > 1 else (),
-                points=tuple(point.format(step) for step in steps) if point else None,
             )
         )
     return tuple(lines)

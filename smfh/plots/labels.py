@@ -1,4 +1,4 @@
-"""What is in a data set: how many items a class has, and which classes come together."""
+"""Classes: how many items they have, which come together, and which answer for which."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import numpy as np
 from smfh.plots.bars import BarChart, Bars
 from smfh.plots.chart import Axis, chart, short
 from smfh.plots.heat import CELL, HeatMap, highest
-from smfh.plots.theme import BLUE
+from smfh.plots.theme import BLUE, number
 from smfh.types import FloatArray, IntArray
 
 MOST_CLASSES = 40
@@ -32,7 +32,7 @@ def label_counts(sizes: IntArray, class_names: Sequence[str]) -> BarChart:
         kind="label counts",
         title=title,
         description=f"Bar chart of the items of {len(shown)} of {len(sizes)} classes. {title}.",
-        along=Axis("class", ticks=tuple(at.tolist()), names=names),
+        along=Axis("class", names=names),
         value=Axis("items"),
         series=(Bars("items", at, sizes[shown], BLUE),),
         horizontal=True,
@@ -57,12 +57,31 @@ def label_pairs(pairs: FloatArray, class_names: Sequence[str]) -> HeatMap:
         kind="label pairs",
         title=title,
         description=f"Heat map of how many items carry both of two classes, {len(names)} classes. {title}.",
-        row_label="class",
-        column_label="other class",
-        value_label="items",
-        row_names=names,
-        column_names=names,
+        down=Axis("class", names=names),
+        across=Axis("other class", names=names),
+        value=Axis("items", limits=(0, float(np.nanmax(values)) if names else 1.0)),
         values=values,
-        limits=(0, float(np.nanmax(values)) if names else 1.0),
         note="No item carries two classes, so no two of them come together.",
+    )
+
+
+@chart
+def confusion(shares: FloatArray, class_names: Sequence[str], top: int) -> HeatMap:
+    """For the queries of each class, the share of their first `top` answers that carry each class."""
+    names = tuple(class_names)
+    title = "Confusion: there are no two classes to mix up"
+    if len(names) > 1:
+        asked, answered = highest(np.where(np.eye(len(names), dtype=np.bool_), np.nan, shares))
+        by, share = f"by “{short(names[answered])}” most", number(shares[asked, answered])
+        title = f"“{short(names[asked])}” is answered {by}: {share} of the first {top}"
+    return HeatMap(
+        kind="confusion",
+        title=title,
+        description=f"Heat map of {len(names)} queried by as many retrieved classes: the share of the first "
+        f"{top} answers. {title}.",
+        down=Axis("queried class", names=names),
+        across=Axis("retrieved class", names=names),
+        value=Axis("share of answers", limits=(0, 1)),
+        values=shares,
+        note="Nothing searched yet. Train a method, and the classes that it mixes up appear here.",
     )

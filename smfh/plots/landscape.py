@@ -135,11 +135,7 @@ def bucket_sizes(sizes: IntArray) -> BarChart:
         kind="buckets",
         title=title,
         description=f"Bar chart of the items by how many share their code. {title}.",
-        along=Axis(
-            "items that share a code",
-            ticks=tuple(range(len(items))),
-            names=tuple(_range_name(step) for step in range(len(items))),
-        ),
+        along=Axis("items that share a code", names=tuple(map(_range_name, range(len(items))))),
         value=Axis("items in such buckets"),
         series=(Bars("items", np.arange(len(items)), items, BLUE),),
         note=NOTE,

@@ -45,6 +45,7 @@ class Line:
     bands: tuple[Band, ...] = ()
     points: tuple[str, ...] | None = None  # what each point is called
     carried: str | None = None  # what a click on a point tells
+    is_data: bool = True  # rather than something to compare with
 
     def at(self, x: float) -> float:
         """The value at a place, between two points on the straight line."""
@@ -163,7 +164,7 @@ class LineChart(Chart):
 
     def rows(self) -> list[Row]:
         """A row for every point of every line."""
-        return [_row(self, line, k) for line in self.lines for k in range(len(line.x))]
+        return [_row(self, line, k) for line in self.lines if line.is_data for k in range(len(line.x))]
 
 
 def _band(line: Line, band: Band, refs: dict[str, str]) -> go.Scatter:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from smfh.plots.chart import Axis, Row, chart
+from smfh.plots.chart import Axis, chart
 from smfh.plots.lines import Band, Line, LineChart, line_name
 from smfh.plots.theme import method_look, turn
 
@@ -54,35 +54,15 @@ def _by_line(cells: Sequence[Published]) -> list[list[Published]]:
     return list(lines.values())
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class AgreementChart(LineChart):
-    """Points around a diagonal; the diagonal itself is no data."""
-
-    cells: tuple[Published, ...]
-
-    def rows(self) -> list[Row]:
-        """A row for every cell that was measured."""
-        return [
-            {
-                "method": cell.title,
-                "direction": cell.direction,
-                "cell": cell.where,
-                "published": cell.value,
-                "measured": cell.measured,
-            }
-            for cell in self.cells
-        ]
-
-
 @chart
-def agreement(cells: Sequence[Published], tolerance: float) -> AgreementChart:
+def agreement(cells: Sequence[Published], tolerance: float) -> LineChart:
     """Measured over published; cells on the diagonal agree, and the band is what counts as agreement."""
     done = [cell for cell in cells if cell.measured is not None]
     close = sum(abs((cell.measured or 0.0) - cell.value) <= tolerance for cell in done)
     title = f"{close} of {len(done)} measured cells lie within {tolerance:g} of the published number"
     if not done:
         title = "Nothing has been measured beside the published numbers yet"
-    return AgreementChart(
+    return LineChart(
         kind="measured over published",
         title=title,
         description=f"Scatter chart of {len(done)} cells, measured over published. {title}.",
@@ -92,7 +72,6 @@ def agreement(cells: Sequence[Published], tolerance: float) -> AgreementChart:
         note=NOTE,
         compare_at_x=False,
         part_at_end=False,
-        cells=tuple(done),
     )
 
 
@@ -101,7 +80,7 @@ def _diagonal(cells: Sequence[Published], tolerance: float) -> tuple[Line, ...]:
         return ()
     ends = np.array([0.0, max(max(cell.value, cell.measured or 0.0) for cell in cells) * 1.05])
     band = Band(f"within {tolerance:g}", ends - tolerance, ends + tolerance)
-    return (Line("equal", ends, ends, dash="dot", width=2, bands=(band,)),)
+    return (Line("equal", ends, ends, dash="dot", width=2, bands=(band,), is_data=False),)
 
 
 def _clouds(cells: Sequence[Published]) -> list[Line]:

@@ -75,8 +75,8 @@ def _line(points: Sequence[Point], directions: Sequence[str]) -> Line:
     first, mean = points[0], np.array([point.mean for point in points])
     look = method_look(first.method)
     ties = [point.ties or (point.mean, point.mean) for point in points]
-    ranges = {"ties": (0.12, ties), "seeds": (0.3, [(min(p.values), max(p.values)) for p in points])}
-    bands = (Band(name, *np.array(ends).T, opacity=opacity) for name, (opacity, ends) in ranges.items())
+    seeds = [(min(point.values), max(point.values)) for point in points]
+    bands = _band("ties", ties, opacity=0.12), _band("seeds", seeds, opacity=0.3)
     return Line(
         name=line_name(first.title, first.direction, directions),
         x=np.array([point.at for point in points]),
@@ -87,6 +87,11 @@ def _line(points: Sequence[Point], directions: Sequence[str]) -> Line:
         bands=tuple(band for band in bands if np.any(band.low < band.high)),
         carried=first.title,
     )
+
+
+def _band(name: str, ends: Sequence[tuple[float, float]], opacity: float) -> Band:
+    low, high = np.array(ends).T
+    return Band(name, low, high, opacity)
 
 
 def _chances(points: Sequence[Point]) -> Iterator[tuple[str, FloatArray, FloatArray]]:

@@ -12,11 +12,11 @@ from smfh.types import BoolArray, InputError, IntArray
 BITS_A_LINE = 32
 QUERY, RESULT, ROWS = 0, 1, 3  # heights within a line of bits, and the height of a line
 LINE_PIXELS, REST_PIXELS = 96, 96
-SHAPES = {  # shape and colour
-    "both on": ("square", BLUE),
-    "both off": ("square-open", GREY),
-    "on here alone": ("diamond", ORANGE),
-    "off here alone": ("diamond-open", ORANGE),
+SHAPES = {  # by whether the codes agree and whether the bit is on: name, shape and colour
+    (True, True): ("both on", "square", BLUE),
+    (True, False): ("both off", "square-open", GREY),
+    (False, True): ("on here alone", "diamond", ORANGE),
+    (False, False): ("off here alone", "diamond-open", ORANGE),
 }
 
 
@@ -37,23 +37,11 @@ class Strips(Chart):
 
     def _draw(self, figure: go.Figure) -> None:
         figure.update_layout(xaxis=_along(), yaxis=_down(self.lines, len(self.query)))
-        for name, (symbol, colour) in SHAPES.items():
-            bits, rows = self._bits(name)
+        codes = np.stack([self.query, self.result])
+        for (agree, on), (name, symbol, colour) in SHAPES.items():
+            rows, bits = np.nonzero(((self.query == self.result) == agree) & (codes == on))
             if len(bits):
                 figure.add_trace(_markers(name, symbol, colour, bits, rows))
-
-    def _bits(self, look: str) -> tuple[IntArray, IntArray]:
-        """The bits of this look, and whether it is the query's or the result's."""
-        same, q, r = self.query == self.result, self.query, self.result
-        chosen = {
-            "both on": (same & q, same & r),
-            "both off": (same & ~q, same & ~r),
-            "on here alone": (~same & q, ~same & r),
-            "off here alone": (~same & ~q, ~same & ~r),
-        }[look]
-        bits = [np.flatnonzero(bits) for bits in chosen]
-        rows = [np.full(len(found), row) for found, row in zip(bits, (QUERY, RESULT), strict=True)]
-        return np.concatenate(bits), np.concatenate(rows)
 
     def rows(self) -> list[Row]:
         """A row for every bit."""
