@@ -97,8 +97,8 @@ def class_colour(position: int) -> str:
 
 
 def class_symbol(position: int) -> str:
-    """A shape to go with the colour; classes of one colour differ in it."""
-    return turn(SYMBOLS, position + position // len(PALETTE))
+    """A shape to go with the colour; nine colours and five shapes make 45 pairs."""
+    return turn(SYMBOLS, position)
 
 
 def turn(choices: Sequence[str], position: int) -> str:

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from chart_examples import make_scores
 from hypothesis import given
 from hypothesis import strategies as st
-from plots.examples import make_scores
 
 from smfh.plots import (
     Curve,
@@ -115,7 +115,8 @@ def test_precision_over_recall_is_called_by_its_radius():
 def test_few_lines_are_named_where_they_end_and_many_in_a_legend():
     figure = precision_at_k(CURVES).figure()
     assert not figure.layout.showlegend
-    ends = {note.text.replace("<br>", " "): note for note in figure.layout.annotations if note.xanchor == "left"}
+    named = [note for note in figure.layout.annotations if note.xanchor == "left"]
+    ends = {note.text.replace("<br>", " "): note for note in named}
     for curve in CURVES:
         note = ends[f"{curve.title} {curve.direction}".replace(" → ", "\u00a0→\u00a0")]
         assert (note.x, note.y) == (40, curve.scores[0].precision[-1])
@@ -135,7 +136,9 @@ def test_names_stay_in_order_apart_and_inside(wanted, gap):
         np.testing.assert_allclose(heights, np.sort(wanted), atol=1e-9)  # nobody moves without need
 
 
-@pytest.mark.parametrize("scores", [(), (make_scores(bits=8), make_scores(bits=16)), CURVES[0].scores + CURVES[1].scores])
+@pytest.mark.parametrize(
+    "scores", [(), (make_scores(bits=8), make_scores(bits=16)), CURVES[0].scores + CURVES[1].scores]
+)
 def test_a_curve_is_of_one_direction_and_length(scores):
     with pytest.raises(InputError, match="one seed at least, in one direction and length; got"):
         Curve("smfh", "SMFH", scores)

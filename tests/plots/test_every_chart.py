@@ -6,7 +6,7 @@ import io
 import json
 
 import pytest
-from plots.examples import MARKUP, empty, full
+from chart_examples import MARKUP, empty, full
 
 from smfh import plots
 from smfh.plots import CHARTS, Chart, csv_of

@@ -1,17 +1,9 @@
 """A small example and the empty case of every chart; names in them hold markup."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from smfh.metrics import Scores, score
-from smfh.plots import (
-    CHARTS,
-    Chart,
-    Curve,
-    Published,
-    Tile,
-)
+from smfh.plots import CHARTS, Chart, Curve, Published, Tile
 from smfh.types import DistanceCounts, Point, TrainingStep
 
 MARKUP = "<i>name</i>"
@@ -29,13 +21,10 @@ def make_scores(seed: int = 0, source: str = "text", target: str = "image", bits
     distances = np.sort(rng.integers(0, bits + 1, (6, 40)), axis=1)
     relevance = rng.random((6, 40)) < 0.4
     relevance[:, 0] = True
-    items, relevant = (
-        np.stack([np.bincount(d[chosen], minlength=bits + 1) for d, chosen in zip(distances, which, strict=True)])
-        for which in (np.ones_like(relevance), relevance)
-    )
-    ranks = np.arange(1, 41)
-    sums = (np.cumsum(relevance, axis=1) / ranks * relevance).sum(axis=1)
-    return score(source, target, "training", relevance, DistanceCounts(items, relevant), sums)
+    at = distances[:, :, None] == np.arange(bits + 1)  # (queries, items, distances)
+    counts = DistanceCounts(at.sum(axis=1), (at & relevance[:, :, None]).sum(axis=1))
+    sums = (np.cumsum(relevance, axis=1) / np.arange(1, 41) * relevance).sum(axis=1)
+    return score(source, target, "training", relevance, counts, sums)
 
 
 CURVES = (
@@ -76,8 +65,7 @@ EXAMPLES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
 
 
 def full(name: str) -> Chart:
-    make: Callable[..., Chart] = CHARTS[name]
-    return make(*EXAMPLES[name][0])
+    return CHARTS[name](*EXAMPLES[name][0])
 
 
 def empty(name: str) -> Chart:
