@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -30,12 +29,12 @@ class CodeMap:
 
     kind: str
     rows: IntArray  # of the data set, (items,)
-    places: FloatArray  # (items, 2)
+    positions: FloatArray  # (items, 2)
     codes: Words  # the different ones, (codes, words)
     centres: FloatArray  # where they lie, (codes, 2)
     items: int  # in the whole database
 
-    def place(self, code: Words) -> FloatArray:
+    def locate(self, code: Words) -> FloatArray:
         """Amid the drawn codes that are nearest to it; (2,)."""
         away = distances(code[None], self.codes)[0]
         middle: FloatArray = self.centres[away == away.min()].mean(axis=0)
@@ -55,18 +54,20 @@ def map_codes(codes: Words, rows: IntArray, bits: int, kind: str) -> CodeMap:
         raise InputError(
             f"A map needs one item at least, and a row for each; got {len(codes)} codes and {len(rows)} rows."
         )
-    chosen = _spread(len(codes), MOST_ITEMS)
+    chosen = _evenly_spread(len(codes), MOST_ITEMS)
     different, which = np.unique(codes[chosen], axis=0, return_inverse=True)
     if kind == "t-SNE" and len(different) > MOST_CODES:
-        kept = _spread(len(different), MOST_CODES)
+        kept = _evenly_spread(len(different), MOST_CODES)
         chosen = chosen[np.isin(which, kept)]
         different, which = np.unique(codes[chosen], axis=0, return_inverse=True)
     counts = np.bincount(which)
     centres = _layout(unpack(different, bits), counts, kind)
-    return CodeMap(kind, rows[chosen], centres[which] + seeds(which), different, centres, len(codes))
+    return CodeMap(
+        kind, rows[chosen], centres[which] + sunflower_offsets(which), different, centres, len(codes)
+    )
 
 
-def _spread(total: int, most: int) -> NDArray[np.int64]:
+def _evenly_spread(total: int, most: int) -> NDArray[np.int64]:
     """All, or so many evenly spread ones."""
     return np.linspace(0, total - 1, min(total, most)).astype(np.int64)
 
@@ -105,7 +106,7 @@ def principal_plane(codes: BoolArray, counts: IntArray) -> FloatArray:
     return plane
 
 
-def seeds(which: IntArray) -> FloatArray:
+def sunflower_offsets(which: IntArray) -> FloatArray:
     """The k-th item of its code at angle k·golden and radius grain·√k from the middle."""
     order = np.argsort(which, kind="stable")
     sizes = np.bincount(which)
@@ -122,7 +123,7 @@ class Buckets:
     sizes: IntArray  # (buckets,)
     bucket: IntArray  # of each item, (items,)
 
-    @cached_property
+    @property
     def items(self) -> int:
         return len(self.bucket)
 

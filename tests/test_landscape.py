@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smfh.hamming import pack
-from smfh.landscape import KINDS, MOST_CODES, MOST_ITEMS, fill_buckets, map_codes, principal_plane, seeds
+from smfh.landscape import (
+    KINDS,
+    MOST_CODES,
+    MOST_ITEMS,
+    fill_buckets,
+    map_codes,
+    principal_plane,
+    sunflower_offsets,
+)
 from smfh.types import InputError
 
 BITS = 16
@@ -23,12 +31,12 @@ def some_codes(rng, items, classes=5):
 def test_items_of_one_code_stand_together_and_apart_from_the_others(rng, kind):
     codes, _ = some_codes(rng, 300)
     flat = map_codes(codes, np.arange(300) + 7, BITS, kind)
-    assert flat.items == len(flat.rows) == len(flat.places) == 300
+    assert flat.items == len(flat.rows) == len(flat.positions) == 300
     np.testing.assert_array_equal(flat.rows, np.arange(300) + 7)
-    assert np.isfinite(flat.places).all()
-    assert len(np.unique(flat.places, axis=0)) == 300
+    assert np.isfinite(flat.positions).all()
+    assert len(np.unique(flat.positions, axis=0)) == 300
     own = (codes[:, None] == flat.codes[None]).all(axis=2).argmax(axis=1)
-    away = np.linalg.norm(flat.places - flat.centres[own], axis=1)
+    away = np.linalg.norm(flat.positions - flat.centres[own], axis=1)
     assert away.max() < 0.005 * np.sqrt(300)
     assert np.abs(flat.centres).max() == pytest.approx(0.5)
 
@@ -37,7 +45,7 @@ def test_items_of_one_code_stand_together_and_apart_from_the_others(rng, kind):
 def test_items_of_a_class_are_nearer_to_each_other(rng, kind):
     codes, which = some_codes(rng, 200, classes=3)
     flat = map_codes(codes, np.arange(200), BITS, kind)
-    apart = np.linalg.norm(flat.places[:, None] - flat.places[None], axis=2)
+    apart = np.linalg.norm(flat.positions[:, None] - flat.positions[None], axis=2)
     same = which[:, None] == which[None]
     assert apart[same].mean() < 0.5 * apart[~same].mean()
 
@@ -46,19 +54,19 @@ def test_items_of_a_class_are_nearer_to_each_other(rng, kind):
 def test_the_same_codes_give_the_same_map(rng, kind):
     codes, _ = some_codes(rng, 60)
     one, other = (map_codes(codes, np.arange(60), BITS, kind) for _ in range(2))
-    np.testing.assert_array_equal(one.places, other.places)
+    np.testing.assert_array_equal(one.positions, other.positions)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("items", [1, 2, 3, 5])
 def test_few_items_have_a_map_too(rng, kind, items):
     codes = pack(rng.random((items, BITS)) < 0.5)
-    assert np.isfinite(map_codes(codes, np.arange(items), BITS, kind).places).all()
+    assert np.isfinite(map_codes(codes, np.arange(items), BITS, kind).positions).all()
 
 
 def test_a_single_bit_has_a_map_too():
     codes = pack(np.array([[True], [False], [True]]))
-    assert np.isfinite(map_codes(codes, np.arange(3), 1, "PCA").places).all()
+    assert np.isfinite(map_codes(codes, np.arange(3), 1, "PCA").positions).all()
 
 
 def test_a_large_database_is_drawn_in_part(rng):
@@ -81,10 +89,10 @@ def test_t_sne_lays_out_a_bounded_number_of_codes(rng, monkeypatch):
 def test_a_query_stands_where_its_code_does_or_amid_the_nearest(rng):
     codes, _ = some_codes(rng, 100)
     flat = map_codes(codes, np.arange(100), BITS, "PCA")
-    np.testing.assert_allclose(flat.place(flat.codes[3]), flat.centres[3])
+    np.testing.assert_allclose(flat.locate(flat.codes[3]), flat.centres[3])
     bits = np.array([[True, False, False, False], [False, True, False, False]])
     two = map_codes(pack(bits), np.arange(2), 4, "PCA")
-    np.testing.assert_allclose(two.place(pack(np.zeros((1, 4), dtype=bool))[0]), two.centres.mean(axis=0))
+    np.testing.assert_allclose(two.locate(pack(np.zeros((1, 4), dtype=bool))[0]), two.centres.mean(axis=0))
 
 
 def test_rows_are_found_on_the_map_where_they_are_drawn(rng):
@@ -109,8 +117,8 @@ def test_repeated_codes_weigh_as_often_as_they_occur(rng):
     np.testing.assert_allclose(np.repeat(principal_plane(codes, counts), counts, axis=0), repeated, atol=1e-9)
 
 
-def test_the_first_seed_of_each_code_is_in_the_middle():
-    placed = seeds(np.array([0, 1, 0, 0, 1]))
+def test_the_first_item_of_each_code_is_in_the_middle():
+    placed = sunflower_offsets(np.array([0, 1, 0, 0, 1]))
     np.testing.assert_allclose(placed[[0, 1]], 0)
     np.testing.assert_allclose(placed[2], placed[4])
     assert np.linalg.norm(placed[3]) > np.linalg.norm(placed[2]) > 0

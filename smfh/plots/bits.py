@@ -1,4 +1,4 @@
-"""What the bits of a code do: how often they are on, for which classes, and which of them say the same.
+"""What the bits of a code do: how often they are on, for which words and classes, and which say the same.
 
 Bits carry the model's own numbers, from 0.
 """
@@ -9,137 +9,144 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smfh.plots.bars import BarChart, Bars
-from smfh.plots.chart import Axis, short
-from smfh.plots.counts import check_items, cross_counts
-from smfh.plots.heat import HeatMap, highest
-from smfh.plots.labels import largest_classes
+from smfh.plots.chart import Axis, chart, short
+from smfh.plots.heat import CELL, HeatMap, highest
 from smfh.plots.theme import BLUE, GREY, number
-from smfh.types import BoolArray, FloatArray
+from smfh.types import FloatArray
 
-NOTE = "No codes yet. Train a method, and its bits appear here."
+NO_CODES = "No codes yet. Train a method, and its bits appear here."
 MOST_BITS = 256  # that a matrix shows
-LOOKS = {"live": ("of use", BLUE, ""), "twin": ("twin of another", GREY, "/"), "dead": ("dead", GREY, "x")}
+MOST_CLASSES = 12  # that are shown of one bit
+KIND_LOOKS = {  # what it is called, its colour and its pattern
+    "live": ("of use", BLUE, ""),
+    "twin": ("twin of another", GREY, "/"),
+    "dead": ("dead", GREY, "x"),
+}
+Named = Sequence[tuple[str, float]]
 
 
-def bit_kinds(codes: BoolArray) -> NDArray[np.str_]:
-    """`dead` for a bit that is the same in all items, `twin` for one that equals or mirrors an earlier
-    one, `live` for the rest; (bits,)."""
-    check_items(codes=codes)
-    kinds, seen = [], set()
-    for bit in codes.T:
-        if len(bit) == 0 or bit.all() or not bit.any():
-            kinds.append("dead")
-            continue
-        content = np.packbits(bit ^ bit[0]).tobytes()  # the same for a bit and its mirror image
-        kinds.append("twin" if content in seen else "live")
-        seen.add(content)
-    return np.array(kinds, dtype=np.str_)
-
-
-def bit_balance(codes: BoolArray) -> BarChart:
-    """The share of items that have each bit on."""
-    kinds = bit_kinds(codes)
-    on = codes.sum(axis=0) / max(len(codes), 1)
-    shown = tuple(_bars(on, kinds == kind, *look) for kind, look in LOOKS.items() if np.any(kinds == kind))
-    title = _balance_finding(kinds, on) if len(codes) else "Balance of bits: nothing trained yet"
+@chart
+def bit_balance(on: FloatArray, kinds: NDArray[np.str_]) -> BarChart:
+    """The share of items that have each bit on; kinds are live, twin or dead; each (bits,)."""
+    title = _balance_finding(on, kinds) if len(on) else "Balance of bits: nothing trained yet"
+    numbers = {kind: np.flatnonzero(kinds == kind) for kind in KIND_LOOKS}
     return BarChart(
         kind="balance of bits",
         title=title,
         description=f"Bar chart of the share of items with each of {len(on)} bits on. {title}.",
         along=Axis("bit", limits=(-0.5, max(len(on), 1) - 0.5)),
         value=Axis("items with the bit on (share)", limits=(0, 1)),
-        series=shown if len(codes) else (),
+        series=tuple(
+            Bars(name, numbers[kind], on[numbers[kind]], colour, pattern)
+            for kind, (name, colour, pattern) in KIND_LOOKS.items()
+            if len(numbers[kind])
+        ),
         level=0.5,
-        note=NOTE,
+        note=NO_CODES,
     )
 
 
-def _bars(on: FloatArray, chosen: BoolArray, name: str, colour: str, pattern: str) -> Bars:
-    bits = np.flatnonzero(chosen)
-    return Bars(name, bits, on[bits], colour, pattern)
-
-
-def _balance_finding(kinds: NDArray[np.str_], on: FloatArray) -> str:
-    live = on[kinds == "live"]
-    spread = f"each on for {number(live.min())} to {number(live.max())} of the items" if len(live) else ""
+def _balance_finding(on: FloatArray, kinds: NDArray[np.str_]) -> str:
     dead, twins = (int(np.count_nonzero(kinds == kind)) for kind in ("dead", "twin"))
     if not dead + twins:
-        return f"All {len(on)} bits are of use, {spread}"
+        low, high = number(on.min()), number(on.max())
+        return f"All {len(on)} bits are of use, each on for {low} to {high} of the items"
     parts = [f"{dead} dead" if dead else "", f"{twins} twins of others" if twins else ""]
     return f"{dead + twins} of {len(on)} bits are of no use: {' and '.join(filter(None, parts))}"
 
 
-def class_bits(codes: BoolArray, labels: BoolArray, class_names: Sequence[str]) -> HeatMap:
-    """The share of each class's items that have each bit on; the largest classes, the first bits."""
-    check_items(codes=codes, labels=labels)
-    codes, rows = codes[:, :MOST_BITS], largest_classes(labels)
-    names = tuple(class_names[k] for k in rows)
-    sizes = labels[:, rows].sum(axis=0)[:, None]
-    on = cross_counts(labels[:, rows], codes)
-    rest = np.maximum(len(codes) - sizes, 1)
-    contrast = on / np.maximum(sizes, 1) - (codes.sum(axis=0) - on) / rest  # P(on | class) − P(on | others)
-    title = _class_finding(contrast, names)
+@chart
+def class_bits(shares: FloatArray, contrast: FloatArray, class_names: Sequence[str]) -> HeatMap:
+    """P(on | class), told by P(on | class) − P(on | others); each (classes, bits)."""
+    title = "Classes and bits: nothing trained yet"
+    if contrast.size:
+        row, bit = highest(np.abs(contrast))
+        way, by = "more" if contrast[row, bit] > 0 else "less", number(abs(contrast[row, bit]))
+        name = short(class_names[row])
+        title = f"Bit {bit} follows “{name}” most: on {way} often by {by} than for the other items"
+    shown = shares[:, :MOST_BITS]
     return HeatMap(
         kind="classes and bits",
         title=title,
-        description=f"Heat map of {len(names)} classes by {codes.shape[1]} bits: the share of a class's "
+        description=f"Heat map of {len(shown)} classes by {shown.shape[1]} bits: the share of a class's "
         f"items with the bit on. {title}.",
-        row_label="class",
-        column_label="bit",
-        value_label="share on",
-        row_names=names,
-        column_names=tuple(map(str, range(codes.shape[1]))),
-        values=on / np.maximum(sizes, 1),
-        limits=(0, 1),
+        down=Axis("class", names=tuple(class_names)),
+        across=Axis("bit", names=tuple(map(str, range(shown.shape[1])))),
+        value=Axis("share on", limits=(0, 1)),
+        values=shown,
         diverging=True,
-        note=NOTE,
+        note=NO_CODES,
     )
 
 
-def _class_finding(contrast: FloatArray, names: Sequence[str]) -> str:
-    if contrast.size == 0:
-        return "Classes and bits: nothing trained yet"
-    row, bit = highest(np.abs(contrast))
-    way = "more" if contrast[row, bit] > 0 else "less"
-    share = number(abs(contrast[row, bit]))
-    return f"Bit {bit} follows “{short(names[row])}” most: on {way} often by {share} than for the other items"
-
-
-def correlate(codes: BoolArray) -> FloatArray:
-    """ρ_jk = (n_jk/N − p_j p_k) / √(p_j (1 − p_j) p_k (1 − p_k)); not a number for a dead bit."""
-    p = codes.sum(axis=0) / max(len(codes), 1)
-    deviation = np.sqrt(p * (1 - p))
-    scale = np.outer(deviation, deviation)
-    covariance = cross_counts(codes, codes) / max(len(codes), 1) - np.outer(p, p)
-    correlation: FloatArray = np.divide(covariance, scale, where=scale > 0, out=np.full(scale.shape, np.nan))
-    return correlation
-
-
-def bit_correlation(codes: BoolArray) -> HeatMap:
-    """The correlation of every two bits; a dead bit has none."""
-    check_items(codes=codes)
-    correlation = correlate(codes[:, : MOST_BITS if len(codes) else 0])
-    title = _correlation_finding(correlation)
-    names = tuple(map(str, range(len(correlation))))
+@chart
+def bit_correlation(correlation: FloatArray) -> HeatMap:
+    """The correlation of every two bits, (bits, bits); not a number for a dead bit."""
+    shown = correlation[:MOST_BITS, :MOST_BITS]
+    pairs = np.abs(np.where(np.tri(len(shown), dtype=np.bool_), np.nan, shown))
+    title = "Correlation of bits: there are no two bits to compare"
+    if not np.isnan(pairs).all():
+        j, k = highest(pairs)
+        title = f"Bits {j} and {k} are the most alike: correlation {number(shown[j, k])}"
+    names = tuple(map(str, range(len(shown))))
     return HeatMap(
         kind="correlation of bits",
         title=title,
         description=f"Heat map of the correlation of {len(names)} bits with each other. {title}.",
-        row_label="bit",
-        column_label="other bit",
-        value_label="correlation",
-        row_names=names,
-        column_names=names,
-        values=correlation,
-        limits=(-1, 1),
+        down=Axis("bit", names=names),
+        across=Axis("other bit", names=names),
+        value=Axis("correlation", limits=(-1, 1)),
+        values=shown,
         diverging=True,
-        note=NOTE,
+        note=NO_CODES,
     )
 
 
-def _correlation_finding(correlation: FloatArray) -> str:
-    pairs = np.abs(np.where(np.tri(len(correlation), dtype=np.bool_), np.nan, correlation))
-    if np.isnan(pairs).all():
-        return "Correlation of bits: there are no two bits to compare"
-    j, k = highest(pairs)
-    return f"Bits {j} and {k} are the most alike: correlation {number(correlation[j, k])}"
+@chart
+def bit_words(bit: int, modality: str, words: Named) -> BarChart:
+    """The words that alone lift the bit most, the strongest first."""
+    names, values = _split(words)
+    title = f"Bit {bit}: no known word switches it on"
+    if words:
+        title = f"“{short(names[0])}” switches bit {bit} on most"
+    return BarChart(
+        kind="words of a bit",
+        title=title,
+        description=f"Bar chart of the {len(words)} strongest words of bit {bit} in {modality}. {title}.",
+        along=Axis("word", names=names),
+        value=Axis("pull of the word"),
+        series=(Bars("words", np.arange(len(names)), values, BLUE),),
+        horizontal=True,
+        pixels=110 + CELL * 2 * max(len(words), 4),
+        note="No word of the vocabulary switches this bit on.",
+    )
+
+
+@chart
+def bit_classes(bit: int, classes: Named) -> BarChart:
+    """P(on | class) − P(on | others), the highest first; of many classes those at both ends."""
+    half = MOST_CLASSES // 2
+    shown = [*classes[:half], *classes[-half:]] if len(classes) > MOST_CLASSES else list(classes)
+    names, values = _split(shown)
+    on = values > 0
+    title = f"Bit {bit} follows no class"
+    if on.any():
+        title = f"Bit {bit} is on for “{short(names[0])}” most: {values[0]:+.0%} against the other items"
+    return BarChart(
+        kind="classes of a bit",
+        title=title,
+        description=f"Bar chart of how much more often bit {bit} is on for {len(shown)} classes. {title}.",
+        along=Axis("class", names=names),
+        value=Axis("more or less often on than for others", limits=(-1, 1)),
+        series=(
+            Bars("more often on", np.flatnonzero(on), values[on], BLUE),
+            Bars("less often on", np.flatnonzero(~on), values[~on], GREY, pattern="/"),
+        ),
+        horizontal=True,
+        pixels=150 + CELL * 2 * max(len(shown), 4),
+        note="There are no classes to compare.",
+    )
+
+
+def _split(named: Named) -> tuple[tuple[str, ...], FloatArray]:
+    return tuple(name for name, _ in named), np.array([value for _, value in named], dtype=np.float64)

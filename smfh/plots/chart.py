@@ -1,33 +1,65 @@
-"""What all charts share: axes, marks, a title that tells the finding, rows for a table."""
+"""What all charts share: a title that tells the finding, axes, marks, and rows for a table."""
 
 import csv
 import io
 import math
 import re
-from collections.abc import Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 import plotly.graph_objects as go
 
-from smfh.plots.theme import GREY, GRID, plain
+from smfh.plots.theme import GREY, HEIGHT, blank, plain, write_note
 
 Cell = str | float | int | None
 Row = dict[str, Cell]
 
+MOST_TICKS = 40
 DANGEROUS = tuple("=+-@\t\r\n＝＋－＠")  # a spreadsheet takes what begins so for a formula
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
-class Chart(Protocol):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Chart(ABC):
     """Everything a page needs to show a figure, read it aloud, and hand out its data."""
 
+    kind: str  # what stays the same while its data change
+    title: str  # the finding
+    description: str  # one sentence instead of the picture
+    note: str = "There is nothing to draw yet."  # where there are no data
+
     @property
-    def title(self) -> str: ...  # the finding
-    @property
-    def description(self) -> str: ...  # one sentence instead of the picture
-    def figure(self, titled: bool = True) -> go.Figure: ...  # untitled, the page writes the title
-    def rows(self) -> list[Row]: ...
+    def height(self) -> int:
+        """Pixels."""
+        return HEIGHT
+
+    def figure(self, titled: bool = True) -> go.Figure:
+        """Untitled where the page writes the title."""
+        figure = blank(self.title if titled else "", self.description, self.kind, self.height)
+        self._draw(figure)
+        if not figure.data:
+            write_note(figure, self.note)
+        return figure
+
+    @abstractmethod
+    def _draw(self, figure: go.Figure) -> None:
+        """Axes, and traces where there are data."""
+
+    @abstractmethod
+    def rows(self) -> list[Row]:
+        """The data that are drawn, as a table."""
+
+
+Make = TypeVar("Make", bound=Callable[..., Chart])
+CHARTS: dict[str, Callable[..., Chart]] = {}
+
+
+def chart(make: Make) -> Make:
+    """Enter a function that makes a chart: every one that is entered is tested with data and without."""
+    CHARTS[make.__name__] = make
+    return make
 
 
 @dataclass(frozen=True)
@@ -38,7 +70,7 @@ class Axis:
     log: bool = False
     limits: tuple[float, float] | None = None
     ticks: tuple[float, ...] | None = None
-    names: tuple[str, ...] | None = None  # of the ticks
+    names: tuple[str, ...] | None = None  # of the places 0, 1, …
 
     def layout(self) -> dict[str, Any]:
         """As Plotly wants it."""
@@ -50,9 +82,12 @@ class Axis:
             layout["rangemode"] = "tozero"
         if self.limits is not None:
             layout["range"] = [self.place(limit) for limit in self.limits]
-        if self.ticks is not None:
-            names = self.names or tuple(f"{tick:g}" for tick in self.ticks)
-            layout |= {"tickvals": list(self.ticks), "ticktext": [plain(short(name)) for name in names]}
+        if self.names is not None:
+            shown = range(0, len(self.names), max(1, -(-len(self.names) // MOST_TICKS)))
+            names = [plain(short(self.names[k])) for k in shown]
+            layout |= {"tickvals": list(shown), "ticktext": names}
+        elif self.ticks is not None:
+            layout |= {"tickvals": list(self.ticks), "ticktext": [f"{tick:g}" for tick in self.ticks]}
         return layout
 
     def place(self, x: float) -> float:
@@ -62,28 +97,21 @@ class Axis:
 
 @dataclass(frozen=True)
 class Mark:
-    """A vertical line, or a shaded span where it has an end."""
+    """A vertical line with a label."""
 
     label: str
-    start: float
-    end: float | None = None
+    at: float
 
 
 def draw_marks(figure: go.Figure, marks: Iterable[Mark], x: Axis) -> None:
-    """Lines and spans over the whole height, their labels inwards, where there is room."""
+    """Lines over the whole height, their labels inwards, where there is room."""
     for mark in marks:
-        across = {"x0": mark.start, "y0": 0, "y1": 1, "yref": "paper"}
-        if mark.end is None:
-            figure.add_shape(type="line", x1=mark.start, line={"color": GREY, "dash": "dot"}, **across)
-        else:
-            look = {"fillcolor": GRID, "line": {"width": 0}, "layer": "below"}
-            figure.add_shape(type="rect", x1=mark.end, **look, **across)
-        low, high = x.limits or (mark.start, math.inf)
-        late = x.place(mark.start) > (x.place(low) + x.place(high)) / 2
-        edge = mark.end if late and mark.end is not None else mark.start
+        figure.add_vline(mark.at, line={"color": GREY, "dash": "dot"})
+        low, high = x.limits or (mark.at, math.inf)
+        late = x.place(mark.at) > (x.place(low) + x.place(high)) / 2
         figure.add_annotation(
             text=plain(mark.label),
-            x=x.place(min(max(edge, low), high)),  # Plotly hides what stands outside
+            x=x.place(min(max(mark.at, low), high)),  # Plotly hides what stands outside
             y=1,
             yref="paper",
             xanchor="right" if late else "left",

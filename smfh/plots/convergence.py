@@ -1,46 +1,108 @@
-"""How training went: the objective and every term of it, iteration by iteration."""
+"""How training went: the objective and every term of it, iteration by iteration, a panel for each phase."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
+import plotly.graph_objects as go
 
-from smfh.plots.chart import Axis, Mark
+from smfh.plots.chart import Axis, Chart, Row, chart
 from smfh.plots.lines import Line, LineChart
-from smfh.plots.theme import PINNED_DASHES, SYMBOLS, number, term_colour, turn
+from smfh.plots.theme import SYMBOLS, number, plain, term_colour, turn
 from smfh.types import FloatArray, TrainingStep
 
 OBJECTIVE = "objective"
+FIRST_PHASE = "descent"
+NOTE = "No iteration yet. Press Train and watch the objective fall."
+SPLIT, GAP = 0.6, 0.12  # of the width: where the first of two panels ends, and what lies between them
+ROUNDING = 1e-6  # share by which an objective may rise without meaning it
+Trace = Sequence[TrainingStep]
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PhaseChart(Chart):
+    """The phases of a training side by side, each on its own scale: their objectives cannot be compared."""
+
+    panels: tuple[LineChart, ...]  # the titles of which stand above them
+
+    def _draw(self, figure: go.Figure) -> None:
+        figure.update_layout(hovermode="x unified", showlegend=not all(p.ends_named for p in self.panels))
+        for k, (panel, (left, right)) in enumerate(zip(self.panels, self._domains(), strict=True)):
+            name = str(k + 1) if k else ""
+            panel.draw_panel(figure, name, domain=[left, right])
+            figure.update_layout({f"yaxis{name}_anchor": f"x{name}"})
+            if len(self.panels) > 1:
+                above = {"x": left, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "left"}
+                figure.add_annotation(text=plain(panel.title), yanchor="bottom", showarrow=False, **above)
+        if len(self.panels) > 1:
+            figure.update_layout(margin_t=figure.layout.margin.t + 16)  # for what stands above the panels
+
+    @property
+    def height(self) -> int:
+        return max(panel.height for panel in self.panels)
+
+    def _domains(self) -> list[tuple[float, float]]:
+        """Where the panels lie: the first is the widest, as it is the longest."""
+        others = len(self.panels) - 1
+        if not others:
+            return [(0, 1)]
+        width = (1 - SPLIT) / others
+        return [(0, SPLIT), *((SPLIT + k * width + GAP, SPLIT + (k + 1) * width) for k in range(others))]
+
+    def rows(self) -> list[Row]:
+        """A row for every value of every phase."""
+        return [{"phase": panel.kind, **row} for panel in self.panels for row in panel.rows()]
+
+
+@chart
 def convergence(
-    trace: Sequence[TrainingStep],
-    pinned: Sequence[TrainingStep] | None = None,
+    trace: Trace,
+    pinned: Trace | None = None,
     log: bool = False,
     relative: bool = False,
     total: int | None = None,
-) -> LineChart:
+) -> PhaseChart:
     """The objective and its terms over iterations, those of a pinned run dotted beside them.
 
-    `relative` divides each by its first value. `total` iterations keep the axis still while training runs.
+    `relative` divides each by its first value of the phase. `total` iterations keep the last axis still while
+    training runs.
     """
-    lines = _lines(trace, relative) + _lines(pinned or (), relative, pinned=True)
-    last = max([total or 1, *(step.iteration for step in (*trace, *(pinned or ())))])
-    return LineChart(
+    phases, before = _phases(trace), _phases(pinned or ())
+    names = list(dict.fromkeys([*phases, *before])) or [FIRST_PHASE]
+    panels = []
+    for name in names:
+        steps, dotted = phases.get(name, []), before.get(name, [])
+        iterations = [step.iteration for step in (*steps, *dotted)]
+        is_last = name == names[-1]
+        last = max([*iterations, total or 1] if is_last else iterations)
+        panels.append(
+            LineChart(
+                kind=name,
+                title=_words(name, steps),
+                description="",
+                x=Axis("iteration", limits=(min(iterations, default=1), max(last, 2))),
+                y=Axis("share of the first value" if relative else "weighted value", log=log),
+                lines=_lines(steps, relative, is_last) + _lines(dotted, relative, is_last, pinned=True),
+                format=",.4~g",
+            )
+        )
+    return PhaseChart(
         kind="convergence",
-        title=_finding(trace),
-        description=_description(trace),
-        x=Axis("iteration", limits=(1, max(last, 2))),
-        y=Axis("share of the first value" if relative else "weighted value", log=log),
-        lines=lines,
-        marks=_phases(trace),
-        note="No iteration yet. Press Train and watch the objective fall.",
-        format=",.4~g",
+        title="; ".join(_words(name, steps) for name, steps in phases.items()).capitalize()
+        or "Nothing has been trained yet",
+        description=_description(phases),
+        panels=tuple(panels),
+        note=NOTE,
     )
 
 
-def _lines(trace: Sequence[TrainingStep], relative: bool, pinned: bool = False) -> tuple[Line, ...]:
-    iterations = np.array([step.iteration for step in trace])
+def _phases(trace: Trace) -> dict[str, list[TrainingStep]]:
+    return {name: list(steps) for name, steps in groupby(trace, key=lambda step: step.phase)}
+
+
+def _lines(trace: Trace, relative: bool, named: bool, pinned: bool = False) -> tuple[Line, ...]:
+    """Named where they end for good: a term looks the same in every phase."""
     lines = []
     for term, values in _terms(trace).items():
         if relative and values[0] == 0:
@@ -49,31 +111,29 @@ def _lines(trace: Sequence[TrainingStep], relative: bool, pinned: bool = False) 
         lines.append(
             Line(
                 name=f"{term} (pinned)" if pinned else term,
-                x=iterations,
+                x=np.array([step.iteration for step in trace]),
                 y=values / values[0] if relative else values,
                 colour=term_colour(term),
-                dash=PINNED_DASHES[0] if pinned else "solid",
+                dash="dot" if pinned else "solid",
                 symbol=None if term == OBJECTIVE else turn(SYMBOLS, modality),
                 width=3 if term == OBJECTIVE else 2,
                 faint=pinned,
-                group=term,
-                listed=not pinned or term == OBJECTIVE,
+                listed=named and (not pinned or term == OBJECTIVE),
             )
         )
     return tuple(lines)
 
 
-def _terms(trace: Sequence[TrainingStep]) -> Mapping[str, FloatArray]:
-    """The objective and the terms that every step has, each over the iterations."""
+def _terms(trace: Trace) -> Mapping[str, FloatArray]:
+    """The objective and the terms of the first step, each over the iterations."""
     if not trace:
         return {}
-    return {
-        OBJECTIVE: np.array([step.objective for step in trace]),
-        **{
-            term: np.array([step.terms.get(term, np.nan) for step in trace], dtype=np.float64)
-            for term in trace[0].terms
-        },
-    }
+    terms = {term: [step.terms.get(term, np.nan) for step in trace] for term in trace[0].terms}
+    return {OBJECTIVE: _objectives(trace), **{term: np.array(values) for term, values in terms.items()}}
+
+
+def _objectives(trace: Trace) -> FloatArray:
+    return np.array([step.objective for step in trace], dtype=np.float64)
 
 
 def _place_among_kind(term: str, terms: Sequence[str]) -> int:
@@ -82,40 +142,28 @@ def _place_among_kind(term: str, terms: Sequence[str]) -> int:
     return [other for other in terms if other.split(" (")[0] == kind].index(term) if term in terms else 0
 
 
-def _phases(trace: Sequence[TrainingStep]) -> tuple[Mark, ...]:
-    """What comes after the descent, shaded."""
-    marks = []
-    for phase, steps in groupby(trace, key=lambda step: step.phase):
-        if phase != "descent":
-            iterations = [step.iteration for step in steps]
-            marks.append(Mark(phase, iterations[0] - 0.5, iterations[-1] + 0.5))
-    return tuple(marks)
-
-
-def _descent(trace: Sequence[TrainingStep]) -> list[TrainingStep]:
-    """The first phase: the objective of another, as of binary codes, cannot be compared with it."""
-    return [step for step in trace if step.phase == trace[0].phase]
-
-
-def _finding(trace: Sequence[TrainingStep]) -> str:
-    if not trace:
-        return "Nothing has been trained yet"
-    steps = _descent(trace)
+def _words(phase: str, steps: Trace) -> str:
+    """What happened: descent: −81.3 % in 30 iterations."""
+    if not steps:
+        return phase
     first, last = steps[0].objective, steps[-1].objective
     if len(steps) == 1 or first == 0:
-        return f"The objective starts at {number(first)}"
-    verb = "fell" if last < first else "rose"
-    return f"The objective {verb} by {abs(last / first - 1):.1%} in {len(steps)} iterations"
+        return f"{phase}: starts at {number(first)}"
+    change = f"{100 * (last / first - 1):+.1f} %".replace("-", "−")
+    return f"{phase}: {change} in {len(steps)} {'iterations' if phase == FIRST_PHASE else 'rounds'}"
 
 
-def _description(trace: Sequence[TrainingStep]) -> str:
-    if not trace:
+def _description(phases: Mapping[str, Trace]) -> str:
+    if not phases:
         return "Empty axes: nothing has been trained yet."
-    steps = _descent(trace)
-    terms = steps[-1].terms
-    largest = max(terms, key=terms.__getitem__)
-    return (
-        f"Line chart of the objective and its {len(terms)} terms: in {len(steps)} iterations the objective "
-        f"went from {number(steps[0].objective)} to {number(steps[-1].objective)}; its largest term is then "
-        f"{largest}, {number(terms[largest])}."
-    )
+    told = ["Line chart of the objective and its terms, a panel for each phase."]
+    for name, steps in phases.items():
+        objective, terms = _objectives(steps), steps[-1].terms
+        largest = max(terms, key=terms.__getitem__)
+        told.append(
+            f"{name.capitalize()}: in {len(steps)} steps the objective went from {number(objective[0])} "
+            f"to {number(objective[-1])}; its largest term is then {largest}, {number(terms[largest])}."
+        )
+        if rises := np.count_nonzero(objective[1:] > objective[:-1] * (1 + ROUNDING)):
+            told.append(f"In {rises} of {len(steps) - 1} steps it rose: this {name} is not monotone.")
+    return " ".join(told)

@@ -1,65 +1,76 @@
 """How good the answers are: over the number of answers, and over the radius of a look-up."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from smfh.plots.chart import Axis, Mark
-from smfh.plots.lines import Line, LineChart, findings, line_name
-from smfh.plots.theme import DASHES, PINNED_DASHES, method_colour, turn
-from smfh.types import FloatArray, IntArray, RetrievalResult
+from smfh.metrics import Scores
+from smfh.plots.chart import Axis, Mark, chart
+from smfh.plots.lines import Band, Line, LineChart, chance_lines, findings, line_dash, line_name
+from smfh.plots.theme import method_look
+from smfh.types import FloatArray, InputError
 
-Points = tuple[FloatArray | IntArray, FloatArray]
-NOTE = "No answers yet. Train a method, and its curves appear here."
+NOTE = "Nothing measured yet. Train a method, and its curves appear here."
+PRECISION = "P@K = Σ_(k≤K) rel(k) / K, mean over queries"
+RECALL = "R@K = Σ_(k≤K) rel(k) / R, mean over queries"
+HITS = "queries with a relevant item within the radius / all queries"
+SIZE = "items within the radius, mean over queries"
+WITHIN = "within radius ρ: relevant / items, and relevant / R; mean over queries"
+Values = Callable[[Scores], FloatArray]
+Lines = tuple[Line, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """One method's search in one direction."""
+class Curve:
+    """The runs of one method that make one line, a seed each."""
 
-    method: str  # by which it is coloured
+    method: str  # its name, by which it is coloured
     title: str
-    result: RetrievalResult
+    scores: tuple[Scores, ...]
     pinned: bool = False
+
+    def __post_init__(self) -> None:
+        kinds = sorted({(scores.direction, scores.bits) for scores in self.scores})
+        if len(kinds) != 1:
+            came = ", ".join(f"{direction} with {bits} bits" for direction, bits in kinds) or "none"
+            raise InputError(f"A curve is of one seed at least, in one direction and length; got {came}.")
 
     @property
     def direction(self) -> str:
-        return f"{self.result.source}→{self.result.target}"
+        return self.scores[0].direction
+
+    def seeds(self, values: Values) -> FloatArray:
+        """(seeds, points)"""
+        return np.stack([values(scores) for scores in self.scores])
 
 
-def precision_at_k(runs: Sequence[Run], marked: int = 100, log: bool = False) -> LineChart:
-    """P@K of every run, with the precision of a random order."""
-
-    def chance(result: RetrievalResult) -> FloatArray:
-        return np.full(len(result.precision_curve), result.scores.chance_precision)
-
-    lines = _lines(runs, lambda result: _over_depth(result.precision_curve))
-    random = _chance_lines(runs, lambda result: _over_depth(chance(result)))
-    return _depth_chart("precision", lines, random, marked, log, Axis("precision@K", limits=(0, 1)))
-
-
-def recall_at_k(runs: Sequence[Run], marked: int = 100, log: bool = False) -> LineChart:
-    """R@K of every run, with the recall of a random order."""
-    lines = _lines(runs, lambda result: _over_depth(result.recall_curve))
-    random = _chance_lines(runs, lambda result: _over_depth(_chance_recall(result)))
-    return _depth_chart("recall", lines, random, marked, log, Axis("recall@K"))
+@chart
+def precision_at_k(curves: Sequence[Curve], marked: int = 100, log: bool = False) -> LineChart:
+    """P@K of every curve, with the precision of a random order."""
+    lines = _lines(curves, lambda scores: scores.precision, first=1)
+    random = chance_lines(
+        (curve.direction, line.x, np.full(len(line.x), curve.scores[0].chance_precision))
+        for curve, line in zip(curves, lines, strict=True)
+    )
+    y = Axis("precision@K", limits=(0, 1))
+    return _over_k("precision", lines, random, y, marked, log, formula=PRECISION)
 
 
-def _chance_recall(result: RetrievalResult) -> FloatArray:
-    """K/N for a query that has something relevant among the N items, 0 for one that has not."""
-    counts = result.ranking.counts
-    K = np.arange(1, len(result.recall_curve) + 1)
-    share: FloatArray = K / counts.items[0].sum() * np.mean(counts.total_relevant > 0)
-    return share
+@chart
+def recall_at_k(curves: Sequence[Curve], marked: int = 100, log: bool = False) -> LineChart:
+    """R@K of every curve, with the recall of a random order: K/N, and 0 where nothing is relevant."""
+    lines = _lines(curves, lambda scores: scores.recall, first=1)
+    random = chance_lines(
+        (curve.direction, line.x, line.x / within.items[-1] * within.recall[-1])
+        for curve, line in zip(curves, lines, strict=True)
+        for within in (curve.scores[0].within,)
+    )
+    return _over_k("recall", lines, random, Axis("recall@K"), marked, log, formula=RECALL)
 
 
-def _over_depth(curve: FloatArray) -> Points:
-    return np.arange(1, len(curve) + 1), curve
-
-
-def _depth_chart(
-    what: str, lines: tuple[Line, ...], random: tuple[Line, ...], marked: int, log: bool, y: Axis
+def _over_k(
+    what: str, lines: Lines, random: Lines, y: Axis, marked: int, log: bool, formula: str
 ) -> LineChart:
     deepest = max((len(line.x) for line in lines), default=100)
     K = min(marked, deepest)
@@ -73,77 +84,91 @@ def _depth_chart(
         lines=lines + random,
         marks=(Mark(f"K = {K}", K),) if lines else (),
         note=NOTE,
+        formula=formula,
     )
 
 
-def hit_rate_by_radius(runs: Sequence[Run], marked: int = 2) -> LineChart:
+@chart
+def hit_rate_by_radius(curves: Sequence[Curve], marked: int = 2) -> LineChart:
     """The share of queries that find something relevant within radius 0, 1, … bits."""
-
-    def points(result: RetrievalResult) -> Points:
-        found = np.cumsum(result.ranking.counts.relevant, axis=1)
-        return _over_radius(np.minimum(found, 1))
-
-    y = Axis("queries with a hit (share)", limits=(0, 1))
-    return _radius_chart("share of queries with a hit", _lines(runs, points), y, marked)
+    lines, y = (
+        _lines(curves, lambda scores: scores.within.hits),
+        Axis("queries with a hit (share)", limits=(0, 1)),
+    )
+    return _over_radius("share of queries with a hit", lines, y, marked, formula=HITS)
 
 
-def size_by_radius(runs: Sequence[Run], marked: int = 2) -> LineChart:
+@chart
+def size_by_radius(curves: Sequence[Curve], marked: int = 2) -> LineChart:
     """The mean number of items that a query finds within radius 0, 1, … bits."""
-
-    def points(result: RetrievalResult) -> Points:
-        return _over_radius(np.cumsum(result.ranking.counts.items, axis=1))
-
-    return _radius_chart("mean look-up size", _lines(runs, points), Axis("items found (mean)"), marked)
+    lines = _lines(curves, lambda scores: scores.within.items)
+    return _over_radius("mean look-up size", lines, Axis("items found (mean)"), marked, formula=SIZE)
 
 
-def _over_radius(by_query: IntArray) -> Points:
-    """Means over queries."""
-    return np.arange(by_query.shape[1]), by_query.mean(axis=0)
-
-
-def _radius_chart(what: str, lines: tuple[Line, ...], y: Axis, marked: int) -> LineChart:
+def _over_radius(what: str, lines: Lines, y: Axis, marked: int, formula: str) -> LineChart:
     title, description = findings(lines, marked, what, f"within radius {marked}")
     return LineChart(
         kind=what,
         title=title,
         description=description,
-        x=Axis("Hamming radius (bits)", limits=(0, max((int(line.x[-1]) for line in lines), default=64))),
+        x=Axis("Hamming radius (bits)", limits=(0, max((len(line.x) - 1 for line in lines), default=64))),
         y=y,
         lines=lines,
         marks=(Mark(f"radius {marked}", marked),) if lines else (),
         note=NOTE,
+        part_at_end=False,  # within all bits lies everything
+        formula=formula,
     )
 
 
-def _lines(runs: Sequence[Run], points: Callable[[RetrievalResult], Points]) -> tuple[Line, ...]:
-    """The colour tells the method, the dash the direction; what is pinned is thin and dotted."""
-    directions = list(dict.fromkeys(run.direction for run in runs))
+@chart
+def precision_by_recall(curves: Sequence[Curve]) -> LineChart:
+    """Precision against recall of the look-up within radius 0, 1, … bits; means over queries and seeds."""
+    over_radius = _lines(curves, lambda scores: scores.within.precision)
+    lines = tuple(
+        replace(
+            line,
+            x=curve.seeds(lambda scores: scores.within.recall).mean(axis=0),
+            points=tuple(f"radius {radius}" for radius in line.x),
+        )
+        for curve, line in zip(curves, over_radius, strict=True)
+    )
+    title, description = findings(lines, 0.5, "precision", "at recall 0.5")
+    return LineChart(
+        kind="precision and recall by radius",
+        title=title,
+        description=description,
+        x=Axis("recall within the radius", limits=(0, 1)),
+        y=Axis("precision within the radius", limits=(0, 1)),
+        lines=lines,
+        note=NOTE,
+        compare_at_x=False,
+        part_at_end=False,
+        formula=WITHIN,
+    )
+
+
+def _lines(curves: Sequence[Curve], values: Values, first: int = 0) -> Lines:
+    """The mean, and from the lowest seed to the highest where there are several; what is pinned is faint.
+
+    Colour and symbol tell the method, the dash the direction, or the method too where there is one direction.
+    """
+    directions = list(dict.fromkeys(curve.direction for curve in curves))
     lines = []
-    for run in runs:
-        x, y = points(run.result)
-        name = line_name(run.title, run.direction, directions)
+    for curve in curves:
+        y, look = curve.seeds(values), method_look(curve.method)
+        name = line_name(curve.title, curve.direction, directions)
         lines.append(
             Line(
-                name=f"{name} (pinned)" if run.pinned else name,
-                x=x,
-                y=y,
-                colour=method_colour(run.method),
-                dash=turn(PINNED_DASHES if run.pinned else DASHES, directions.index(run.direction)),
-                width=2 if run.pinned else 3,
-                faint=run.pinned,
+                name=f"{name} (pinned)" if curve.pinned else name,
+                x=np.arange(first, first + y.shape[1]),
+                y=y.mean(axis=0),
+                colour=look.colour,
+                dash=line_dash(look, curve.direction, directions),
+                symbol=look.symbol,
+                width=2 if curve.pinned else 3,
+                faint=curve.pinned,
+                bands=(Band("seeds", y.min(axis=0), y.max(axis=0)),) if len(y) > 1 else (),
             )
         )
     return tuple(lines)
-
-
-def _chance_lines(runs: Sequence[Run], points: Callable[[RetrievalResult], Points]) -> tuple[Line, ...]:
-    """One for all runs that have the same chance, to three decimals."""
-    different: dict[tuple[float, ...], tuple[str, Points]] = {}
-    for run in runs:
-        x, y = points(run.result)
-        different.setdefault((len(x), *np.round(y[[0, -1]], 3).tolist()), (run.direction, (x, y)))
-    directions = [direction for direction, _ in different.values()]
-    return tuple(
-        Line(line_name("chance", direction, directions), x, y, dash="dot", width=2)
-        for direction, (x, y) in different.values()
-    )

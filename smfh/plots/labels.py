@@ -1,77 +1,87 @@
-"""What is in a data set: how many items a class has, and which classes come together."""
+"""Classes: how many items they have, which come together, and which answer for which."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from smfh.plots.bars import BarChart, Bars
-from smfh.plots.chart import Axis, short
-from smfh.plots.counts import check_items, cross_counts
+from smfh.plots.chart import Axis, chart, short
 from smfh.plots.heat import CELL, HeatMap, highest
-from smfh.plots.theme import BLUE
-from smfh.types import BoolArray, IntArray
+from smfh.plots.theme import BLUE, number
+from smfh.types import FloatArray, IntArray
 
 MOST_CLASSES = 40
-NOTE = "No labelled items here. Choose another filter or data set."
 
 
-def largest_classes(labels: BoolArray, most: int = MOST_CLASSES) -> IntArray:
-    """The columns of the classes with the most items, the largest first; none without any item."""
-    sizes: IntArray = labels.sum(axis=0)
-    order: IntArray = np.argsort(-sizes, kind="stable")[:most]  # stable: equal classes keep their order
+def _largest(sizes: FloatArray | IntArray) -> IntArray:
+    """Which are the largest, the largest first; stable: equal ones keep their order. None without size."""
+    order: IntArray = np.argsort(-sizes, kind="stable")[:MOST_CLASSES]
     return order[sizes[order] > 0]
 
 
-def label_counts(labels: BoolArray, class_names: Sequence[str]) -> BarChart:
+@chart
+def label_counts(sizes: IntArray, class_names: Sequence[str]) -> BarChart:
     """The number of items of each class, the largest first."""
-    check_items(labels=labels)
-    shown = largest_classes(labels)
-    sizes = labels.sum(axis=0)[shown]
-    places, names = np.arange(len(shown)), tuple(class_names[k] for k in shown)
-    title = _count_finding(labels, names, sizes)
+    shown = _largest(sizes)
+    at, names = np.arange(len(shown)), tuple(class_names[k] for k in shown)
+    title = "Classes: no labelled items"
+    if names:
+        rest = f" (drawn: {len(names)} of {len(sizes)} classes)" if len(names) < len(sizes) else ""
+        title = f"“{short(names[0])}” is the largest class: {sizes[shown[0]]:,} items{rest}"
     return BarChart(
         kind="label counts",
         title=title,
-        description=f"Bar chart of the items of {len(shown)} of {labels.shape[1]} classes. {title}.",
-        along=Axis("class", ticks=tuple(places.tolist()), names=names),
+        description=f"Bar chart of the items of {len(shown)} of {len(sizes)} classes. {title}.",
+        along=Axis("class", names=names),
         value=Axis("items"),
-        series=(Bars("items", places, sizes, BLUE),),
+        series=(Bars("items", at, sizes[shown], BLUE),),
         horizontal=True,
-        height=160 + CELL * max(len(shown), 10),
-        note=NOTE,
+        pixels=160 + CELL * max(len(shown), 10),
+        note="No labelled items here. Choose another filter or data set.",
     )
 
 
-def _count_finding(labels: BoolArray, names: Sequence[str], sizes: IntArray) -> str:
-    if not names:
-        return "Classes: no labelled items"
-    which = f" (the largest {len(names)} of {labels.shape[1]})" if len(names) < labels.shape[1] else ""
-    return f"“{short(names[0])}” is the largest class: {sizes[0]:,} of {len(labels):,} items{which}"
-
-
-def label_pairs(labels: BoolArray, class_names: Sequence[str]) -> HeatMap:
-    """The number of items that carry both of two classes; the diagonal is left to the counts."""
-    check_items(labels=labels)
-    several = labels[labels.sum(axis=1) > 1]
-    shown = largest_classes(several)
-    pairs = cross_counts(several[:, shown], several[:, shown])
-    np.fill_diagonal(pairs, np.nan)
+@chart
+def label_pairs(pairs: FloatArray, class_names: Sequence[str]) -> HeatMap:
+    """The number of items that carry both of two classes, (classes, classes); the diagonal is left out."""
+    others = pairs - np.diag(np.diag(pairs))
+    shown = _largest(others.sum(axis=1))
+    values = np.where(np.eye(len(shown), dtype=np.bool_), np.nan, others[np.ix_(shown, shown)])
     names = tuple(class_names[k] for k in shown)
     title = "No item carries two classes"
     if names:
-        row, column = highest(pairs)
+        row, column = highest(values)
         both = f"“{short(names[row])}” and “{short(names[column])}”"
-        title = f"{both} come together most: {pairs[row, column]:,.0f} items"
+        title = f"{both} come together most: {values[row, column]:,.0f} items"
     return HeatMap(
         kind="label pairs",
         title=title,
         description=f"Heat map of how many items carry both of two classes, {len(names)} classes. {title}.",
-        row_label="class",
-        column_label="other class",
-        value_label="items",
-        row_names=names,
-        column_names=names,
-        values=pairs,
-        limits=(0, float(np.nanmax(pairs)) if names else 1.0),
+        down=Axis("class", names=names),
+        across=Axis("other class", names=names),
+        value=Axis("items", limits=(0, float(np.nanmax(values)) if names else 1.0)),
+        values=values,
         note="No item carries two classes, so no two of them come together.",
+    )
+
+
+@chart
+def confusion(shares: FloatArray, class_names: Sequence[str], top: int) -> HeatMap:
+    """For the queries of each class, the share of their first `top` answers that carry each class."""
+    names = tuple(class_names)
+    title = "Confusion: there are no two classes to mix up"
+    if len(names) > 1:
+        asked, answered = highest(np.where(np.eye(len(names), dtype=np.bool_), np.nan, shares))
+        by, share = f"by “{short(names[answered])}” most", number(shares[asked, answered])
+        title = f"“{short(names[asked])}” is answered {by}: {share} of the first {top}"
+    return HeatMap(
+        kind="confusion",
+        title=title,
+        description=f"Heat map of {len(names)} queried by as many retrieved classes: the share of the first "
+        f"{top} answers. {title}.",
+        down=Axis("queried class", names=names),
+        across=Axis("retrieved class", names=names),
+        value=Axis("share of answers", limits=(0, 1)),
+        values=shares,
+        note="Nothing searched yet. Train a method, and the classes that it mixes up appear here.",
     )

@@ -7,34 +7,31 @@ import numpy as np
 import plotly.graph_objects as go
 
 from smfh.plots.bars import BarChart, Bars
-from smfh.plots.chart import Axis, Row, short
-from smfh.plots.theme import BLUE, GREY, blank, plain, write_note
-from smfh.plots.tiles import class_colour, class_symbol
+from smfh.plots.chart import Axis, Chart, Row, chart, short
+from smfh.plots.theme import BLUE, GREY, ORANGE, class_colour, class_symbol, plain
 from smfh.types import FloatArray, IntArray
 
-MAP_HEIGHT = 620
-NO_MAP = "Nothing to map yet. Train a method, and its database appears here."
+NOTE = "Nothing to map yet. Train a method, and its database appears here."
 
 
-@dataclass(frozen=True, eq=False)
-class MapChart:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MapChart(Chart):
     """Points coloured and shaped by class; a brushed point carries its row as custom data."""
 
-    kind: str
-    title: str
-    description: str
     method: str  # of laying out
-    places: FloatArray  # (points, 2)
-    rows_drawn: IntArray  # (points,), rows of the data set
+    positions: FloatArray  # (points, 2)
+    items: IntArray  # (points,), rows of the data set
     classes: IntArray  # (points,), the class that each is coloured by
     class_names: tuple[str, ...]
     words: tuple[str, ...]  # what each point says
     query: FloatArray | None = None  # (2,)
     answers: IntArray | None = None  # which points
-    note: str = NO_MAP
 
-    def figure(self, titled: bool = True) -> go.Figure:
-        figure = blank(self.title if titled else "", self.description, self.kind, MAP_HEIGHT)
+    @property
+    def height(self) -> int:
+        return 620
+
+    def _draw(self, figure: go.Figure) -> None:
         hidden = {"showticklabels": False, "zeroline": False, "rangemode": "normal"}
         figure.update_layout(
             xaxis=Axis(f"{self.method}, first direction").layout() | hidden,
@@ -42,58 +39,47 @@ class MapChart:
             dragmode="select",
             showlegend=True,
         )
-        if not len(self.places):
-            write_note(figure, self.note)
-            return figure
         figure.add_traces([self._trace(k) for k in np.unique(self.classes).tolist()])
-        figure.add_traces(self._marks())
-        return figure
+        if self.answers is not None and len(self.answers):
+            ring = {"symbol": "circle-open", "size": 15, "color": GREY, "line": {"width": 2}}
+            figure.add_trace(_mark(self.positions[self.answers], "answers", ring))
+        if self.query is not None:
+            star = {"symbol": "star", "size": 20, "color": ORANGE, "line": {"width": 2, "color": "#000000"}}
+            figure.add_trace(_mark(self.query[None], "query", star))
 
     def _trace(self, k: int) -> go.Scatter:
         chosen = np.flatnonzero(self.classes == k)
         return go.Scatter(
-            x=self.places[chosen, 0],
-            y=self.places[chosen, 1],
+            x=self.positions[chosen, 0],
+            y=self.positions[chosen, 1],
             mode="markers",
             name=plain(short(self.class_names[k])),
             marker={"color": class_colour(k), "symbol": class_symbol(k), "size": 7, "opacity": 0.8},
-            customdata=self.rows_drawn[chosen].tolist(),
-            text=[plain(self.words[position]) for position in chosen],
+            customdata=self.items[chosen].tolist(),
+            text=[plain(self.words[point]) for point in chosen],
             hovertemplate="%{text}",
         )
-
-    def _marks(self) -> list[go.Scatter]:
-        """The query as a star, rings round its answers."""
-        marks = []
-        if self.answers is not None and len(self.answers):
-            ring = {"symbol": "circle-open", "size": 15, "color": GREY, "line": {"width": 2}}
-            marks.append(_mark(self.places[self.answers], "answers", ring))
-        if self.query is not None:
-            edge = {"width": 2, "color": "#000000"}
-            star = {"symbol": "star", "size": 20, "color": "#E69F00", "line": edge}
-            marks.append(_mark(self.query[None], "query", star))
-        return marks
 
     def rows(self) -> list[Row]:
         """A row for every point."""
         answers = set() if self.answers is None else set(self.answers.tolist())
         return [
             {
-                "row": int(self.rows_drawn[position]),
+                "row": int(self.items[point]),
                 "x": float(x),
                 "y": float(y),
-                "class": self.class_names[self.classes[position]],
-                "item": self.words[position],
-                "answer": int(position in answers),
+                "class": self.class_names[self.classes[point]],
+                "item": self.words[point],
+                "answer": int(point in answers),
             }
-            for position, (x, y) in enumerate(self.places)
+            for point, (x, y) in enumerate(self.positions)
         ]
 
 
-def _mark(places: FloatArray, name: str, marker: dict[str, object]) -> go.Scatter:
+def _mark(positions: FloatArray, name: str, marker: dict[str, object]) -> go.Scatter:
     return go.Scatter(
-        x=places[:, 0],
-        y=places[:, 1],
+        x=positions[:, 0],
+        y=positions[:, 1],
         mode="markers",
         name=name,
         marker=marker,
@@ -102,10 +88,11 @@ def _mark(places: FloatArray, name: str, marker: dict[str, object]) -> go.Scatte
     )
 
 
+@chart
 def code_map(
     method: str,
-    places: FloatArray,
-    rows: IntArray,
+    positions: FloatArray,
+    items: IntArray,
     classes: IntArray,
     class_names: Sequence[str],
     words: Sequence[str],
@@ -114,9 +101,9 @@ def code_map(
     answers: IntArray | None = None,
 ) -> MapChart:
     """The drawn items of the database on a plane, with a query and its answers where there is one."""
-    drawn = f"{len(rows):,}" if len(rows) == of_items else f"{len(rows):,} of {of_items:,}"
+    drawn = f"{len(items):,}" if len(items) == of_items else f"{len(items):,} of {of_items:,}"
     title = (
-        f"{drawn} items of the database by {method} of their codes" if len(rows) else "Map: nothing to draw"
+        f"{drawn} items of the database by {method} of their codes" if len(items) else "Map: nothing to draw"
     )
     marked = "" if query is None else " A star marks the query, rings mark its first answers."
     return MapChart(
@@ -124,22 +111,22 @@ def code_map(
         title=title,
         description=f"Scatter plot, coloured and shaped by {len(class_names)} classes. {title}.{marked}",
         method=method,
-        places=places,
-        rows_drawn=rows,
+        positions=positions,
+        items=items,
         classes=classes,
         class_names=tuple(class_names),
         words=tuple(words),
         query=query,
         answers=answers,
+        note=NOTE,
     )
 
 
+@chart
 def bucket_sizes(sizes: IntArray) -> BarChart:
     """How many items lie in buckets of 1, 2, 3 to 4, 5 to 8, … items of one code."""
     steps = np.ceil(np.log2(np.maximum(sizes, 1))).astype(np.int64)
-    last = int(steps.max(initial=0))
-    items = np.bincount(steps, weights=sizes, minlength=last + 1) if len(sizes) else np.zeros(0)
-    names = tuple(_range_name(step) for step in range(len(items)))
+    items = np.bincount(steps, weights=sizes)
     title = "Buckets: no codes yet"
     if len(sizes):
         total, largest = int(sizes.sum()), int(sizes.max())
@@ -148,10 +135,10 @@ def bucket_sizes(sizes: IntArray) -> BarChart:
         kind="buckets",
         title=title,
         description=f"Bar chart of the items by how many share their code. {title}.",
-        along=Axis("items that share a code", ticks=tuple(range(len(items))), names=names),
+        along=Axis("items that share a code", names=tuple(map(_range_name, range(len(items))))),
         value=Axis("items in such buckets"),
         series=(Bars("items", np.arange(len(items)), items, BLUE),),
-        note=NO_MAP,
+        note=NOTE,
     )
 
 

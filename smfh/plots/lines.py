@@ -1,16 +1,22 @@
-"""Line charts: values along an axis, with bands around them."""
+"""Line charts: values along an axis, with bands around them, and names where the lines end."""
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from smfh.plots.chart import Axis, Mark, Row, draw_marks
-from smfh.plots.theme import GREY, HEIGHT, blank, number, plain, write_note
+from smfh.plots.chart import Axis, Chart, Mark, Row, draw_marks
+from smfh.plots.theme import DIRECTION_DASHES, GREY, HEIGHT, Look, number, plain, turn
 from smfh.types import FloatArray, IntArray
 
+FORMULA_SIZE = 12  # pixels, so that a formula fits a phone
 LEGEND_ENTRY = 10  # pixels of height that an entry takes
+MOST_END_NAMES = 10  # more lines than these have a legend
+NAME_WIDTH, NAME_LINE, NAME_LETTER = 14, 15, 7.5  # letters, and pixels, of a name where its line ends
+AROUND = 100  # pixels of height that axis and margins take of a figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,71 +41,133 @@ class Line:
     symbol: str | None = None  # on some of the points
     width: float = 3
     faint: bool = False
-    group: str = ""  # lines of a group are hidden together
-    listed: bool = True  # in the legend
+    listed: bool = True  # by its name, in the legend or where it ends
     bands: tuple[Band, ...] = ()
     points: tuple[str, ...] | None = None  # what each point is called
+    carried: str | None = None  # what a click on a point tells
+    is_data: bool = True  # rather than something to compare with
 
     def at(self, x: float) -> float:
         """The value at a place, between two points on the straight line."""
         return float(np.interp(x, self.x, self.y))
 
 
-@dataclass(frozen=True, eq=False)
-class LineChart:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LineChart(Chart):
     """Lines over common axes."""
 
-    kind: str
-    title: str
-    description: str
     x: Axis
     y: Axis
     lines: tuple[Line, ...]
     marks: tuple[Mark, ...] = ()
-    note: str = "There is nothing to draw yet."  # where there are no lines
     format: str = ",.3~f"  # of the values that hovering tells
     compare_at_x: bool = True  # hovering tells all lines at one x
+    part_at_end: bool = True  # lines are apart where they end, so that their names can stand there
+    formula: str = ""  # how the values are defined, wherever the figure is shown or copied to
 
-    def figure(self, titled: bool = True) -> go.Figure:
-        listed = sum(line.listed for line in self.lines)
-        title, height = self.title if titled else "", HEIGHT + LEGEND_ENTRY * listed
-        figure = blank(title, self.description, self.kind, height)
+    @property
+    def ends_named(self) -> bool:
+        """Names at the ends of lines rather than in a legend."""
+        return self.part_at_end and len(self._listed) <= MOST_END_NAMES
+
+    @property
+    def _listed(self) -> list[Line]:
+        return [line for line in self.lines if line.listed]
+
+    @property
+    def height(self) -> int:
+        return HEIGHT if self.ends_named else HEIGHT + LEGEND_ENTRY * len(self._listed)
+
+    def _draw(self, figure: go.Figure) -> None:
         figure.update_layout(
-            xaxis=self.x.layout(),
-            yaxis=self.y.layout(),
-            hovermode="x unified" if self.compare_at_x else "closest",
-            showlegend=True,
+            hovermode="x unified" if self.compare_at_x else "closest", showlegend=not self.ends_named
         )
-        for line in self.lines:
-            figure.add_traces([_band(line, band) for band in line.bands])
-            figure.add_trace(self._trace(line))
+        self.draw_panel(figure)
         draw_marks(figure, self.marks, self.x)
-        if not self.lines:
-            write_note(figure, self.note)
-        return figure
 
-    def _trace(self, line: Line) -> go.Scatter:
+    def draw_panel(self, figure: go.Figure, panel: str = "", **place: Any) -> None:
+        """Axes, bands, lines and names; `panel` is "", "2", … and `place` says where its x axis lies."""
+        refs = {"xaxis": f"x{panel}", "yaxis": f"y{panel}"}
+        figure.update_layout({f"xaxis{panel}": self.x.layout() | place, f"yaxis{panel}": self.y.layout()})
+        if self.formula:
+            small = f'<span style="font-size: {FORMULA_SIZE}px">{plain(self.formula)}</span>'
+            figure.update_layout({f"xaxis{panel}_title_text": f"{plain(self.x.label)}<br>{small}"})
+        for line in self.lines:
+            figure.add_traces([_band(line, band, refs) for band in line.bands])
+            figure.add_trace(self._trace(line, refs))
+        if self.ends_named and self._listed:
+            self._name_ends(figure, {"xref": refs["xaxis"], "yref": refs["yaxis"]})
+
+    def _trace(self, line: Line, refs: dict[str, str]) -> go.Scatter:
         what = "%{text}: " if line.points else "" if self.compare_at_x else "%{x:,.3~f}: "
         return go.Scatter(
             x=line.x,
             y=line.y,
             name=plain(line.name),
             text=None if line.points is None else [plain(point) for point in line.points],
-            mode="lines" if line.symbol is None else "lines+markers",
+            mode="lines" if line.symbol is None else "lines+markers" if line.width else "markers",
             line={"color": line.colour, "dash": line.dash, "width": line.width},
-            marker=None if line.symbol is None else {"symbol": line.symbol, "size": 8, "maxdisplayed": 12},
-            opacity=0.6 if line.faint else 1,
-            legendgroup=plain(line.group or line.name),
+            marker=None
+            if line.symbol is None
+            else {"symbol": line.symbol, "size": 9, "maxdisplayed": 12, "color": line.colour},
+            opacity=0.5 if line.faint else 1,
+            legendgroup=plain(line.name),
             showlegend=line.listed,
+            customdata=None if line.carried is None else [[line.carried]] * len(line.x),
             hovertemplate=f"{what}%{{y:{self.format}}}",
+            **refs,
         )
+
+    def _name_ends(self, figure: go.Figure, refs: dict[str, str]) -> None:
+        """Each name in the colour of its line, right of where it ends; shifted where two would overlap."""
+        lines = sorted(self._listed, key=lambda line: line.y[-1])
+        names = [_wrapped(line.name) for line in lines]
+        low, high = self._y_range()
+        pixels = self.height - AROUND
+        ends = np.array([(self._y_place(line.y[-1]) - low) / (high - low) * pixels for line in lines])
+        heights = apart(ends, 2 + NAME_LINE * max(map(len, names)), pixels)
+        for line, name, end, height in zip(lines, names, ends, heights, strict=True):
+            figure.add_annotation(
+                text="<br>".join(map(plain, name)),
+                x=self.x.place(line.x[-1].item()),
+                y=self._y_place(line.y[-1]),
+                xshift=8,
+                yshift=round(height - end),
+                xanchor="left",
+                showarrow=False,
+                align="left",
+                font={"color": line.colour, "size": 13},
+                **refs,
+            )
+        longest = max(len(part) for name in names for part in name)
+        figure.update_layout(margin_r=max(figure.layout.margin.r, round(16 + NAME_LETTER * longest)))
+
+    def _y_range(self) -> tuple[float, float]:
+        """About what Plotly will choose."""
+        if self.y.limits is not None:
+            low, high = self.y.limits
+        else:
+            values = np.concatenate(
+                [
+                    y
+                    for line in self.lines
+                    for y in (line.y, *(edge for b in line.bands for edge in (b.low, b.high)))
+                ]
+            )
+            low, high = float(np.nanmin(values)), float(np.nanmax(values))
+            low = low if self.y.log else min(low, 0.0)
+        low, high = self._y_place(low), self._y_place(high)
+        return low, high if high > low else low + 1
+
+    def _y_place(self, y: float) -> float:
+        return self.y.place(max(float(y), np.finfo(float).tiny)) if self.y.log else float(y)
 
     def rows(self) -> list[Row]:
         """A row for every point of every line."""
-        return [_row(self, line, k) for line in self.lines for k in range(len(line.x))]
+        return [_row(self, line, k) for line in self.lines if line.is_data for k in range(len(line.x))]
 
 
-def _band(line: Line, band: Band) -> go.Scatter:
+def _band(line: Line, band: Band, refs: dict[str, str]) -> go.Scatter:
     """There along the upper edge and back along the lower one."""
     return go.Scatter(
         x=np.concatenate([line.x, line.x[::-1]]),
@@ -110,14 +178,32 @@ def _band(line: Line, band: Band) -> go.Scatter:
         fill="toself",
         fillcolor=_transparent(line.colour, band.opacity),
         hoverinfo="skip",
-        legendgroup=plain(line.group or line.name),
+        legendgroup=plain(line.name),
         showlegend=False,
+        **refs,
     )
 
 
 def _transparent(colour: str, opacity: float) -> str:
     red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, {opacity})"
+
+
+def _wrapped(name: str) -> list[str]:
+    """A name in short lines; a direction stays in one."""
+    return textwrap.wrap(name.replace(" → ", "\u00a0→\u00a0"), NAME_WIDTH, break_long_words=False) or [""]
+
+
+def apart(wanted: FloatArray, gap: float, top: float) -> FloatArray:
+    """Heights from 0 to `top` in the same order, at least `gap` apart, near to those that are wanted.
+
+    Less k·gap of the k-th, what must hold is that they do not fall: between the running maximum from below
+    and the running minimum from above lies a middle that does not.
+    """
+    steps = gap * np.arange(len(wanted))
+    free = wanted - steps
+    middle = (np.maximum.accumulate(free) + np.minimum.accumulate(free[::-1])[::-1]) / 2
+    return np.clip(middle, 0, max(top - steps[-1], 0)) + steps
 
 
 def _row(chart: LineChart, line: Line, k: int) -> Row:
@@ -132,6 +218,23 @@ def _row(chart: LineChart, line: Line, k: int) -> Row:
 def line_name(title: str, direction: str, directions: Sequence[str]) -> str:
     """With its direction where there are several."""
     return f"{title} {direction}" if len(directions) > 1 else title
+
+
+def line_dash(look: Look, direction: str, directions: Sequence[str]) -> str:
+    """It tells the direction where there are several, and the method where there is one."""
+    return turn(DIRECTION_DASHES, directions.index(direction)) if len(directions) > 1 else look.dash
+
+
+def chance_lines(chances: Iterable[tuple[str, FloatArray | IntArray, FloatArray]]) -> tuple[Line, ...]:
+    """By direction, x and y; one for all directions that have the same chance, to three decimals."""
+    different: dict[object, tuple[str, FloatArray | IntArray, FloatArray]] = {}
+    for direction, x, y in chances:
+        different.setdefault((tuple(x.tolist()), tuple(np.round(y, 3).tolist())), (direction, x, y))
+    directions = [direction for direction, _, _ in different.values()]
+    return tuple(
+        Line(line_name("chance", direction, directions), x, y, dash="dot", width=2)
+        for direction, x, y in different.values()
+    )
 
 
 def findings(lines: Sequence[Line], x: float, what: str, where: str, lowest: bool = False) -> tuple[str, str]:

@@ -1,91 +1,56 @@
 """A score over code lengths, or over anything else that was varied, with what seeds and ties do to it."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
-import plotly.graph_objects as go
 
-from smfh.plots.chart import Axis
-from smfh.plots.lines import Band, Line, LineChart, findings, line_name
-from smfh.plots.theme import DASHES, method_colour, plain, turn
-from smfh.types import FloatArray
+from smfh.plots.chart import Axis, chart
+from smfh.plots.lines import Band, Line, LineChart, chance_lines, findings, line_dash, line_name
+from smfh.plots.theme import method_look
+from smfh.types import FloatArray, Point
 
 BITS = Axis("code length (bits)", log=True)
-SMALL = 12  # pixels, so that a formula fits a phone
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A score of one method, direction and place on the axis, over seeds."""
-
-    method: str  # by which it is coloured
-    title: str
-    direction: str
-    at: float  # such as the number of bits
-    mean: float
-    low: float  # over seeds
-    high: float
-    worst: float  # that ties allow; the mean where there are none
-    best: float
-
-
-@dataclass(frozen=True, eq=False)
-class FormulaChart(LineChart):
-    """Lines whose figure says how its values are defined, wherever it is shown or copied to."""
-
-    formula: str = ""
-    titles: tuple[str, ...] = ()  # of the first lines' methods: what a click on a point tells
-
-    def figure(self, titled: bool = True) -> go.Figure:
-        figure = super().figure(titled)
-        if self.formula:
-            label = (
-                f'{plain(self.x.label)}<br><span style="font-size: {SMALL}px">{plain(self.formula)}</span>'
-            )
-            figure.update_layout(xaxis_title_text=label)
-        place = -1
-        for line, title in zip(self.lines, self.titles, strict=False):
-            place += len(line.bands) + 1  # a line stands behind its bands
-            figure.data[place].customdata = [[title]] * len(line.x)
-        return figure
-
-
+@chart
 def score_curves(
-    measured: Sequence[Measured],
-    score: str = "mAP@100",
+    points: Sequence[Point],
+    label: str = "mAP@100",
     axis: Axis = BITS,
     lowest: bool = False,
     chance: float | None = None,
     formula: str = "",
     log: bool = False,
-) -> FormulaChart:
-    """The mean with a band of seeds and a band of ties; `lowest` says that less is better, as for time."""
-    directions = list(dict.fromkeys(point.direction for point in measured))
-    by_line = _by_line(measured)
-    lines = tuple(_line(points, directions) for points in by_line)
-    places = tuple(sorted({point.at for point in measured}))
+) -> LineChart:
+    """The mean with a band of seeds and a paler one of ties; `lowest` says that less is better, as for time.
+
+    `chance` stands for that of every point.
+    """
+    if chance is not None:
+        points = [replace(point, chance=chance) for point in points]
+    directions = list(dict.fromkeys(point.direction for point in points))
+    lines = tuple(_line(of_line, directions) for of_line in _by_line(points))
+    places = tuple(sorted({point.at for point in points}))
     last = places[-1] if places else 0
-    title, description = findings(lines, last, score, f"at {last:g} {_unit(axis)}", lowest)
-    return FormulaChart(
-        kind=f"{score} by {axis.label}",
+    title, description = findings(lines, last, label, f"at {last:g} {_unit(axis)}", lowest)
+    return LineChart(
+        kind=f"{label} by {axis.label}",
         title=title,
         description=description,
-        x=Axis(axis.label, axis.log, axis.limits, ticks=places or None),
-        y=Axis(score, log=log, ticks=_decades(measured) if log else None),
-        lines=lines + _chance_line(chance, places),
+        x=replace(axis, ticks=places or None),
+        y=Axis(label, log=log, ticks=_decades(points) if log else None),
+        lines=lines + chance_lines(_chances(points)),
         note="No measurement yet. Run the comparison, and each finished cell appears here.",
         compare_at_x=False,  # a click means one point
         formula=formula,
-        titles=tuple(points[0].title for points in by_line),
     )
 
 
-def _decades(measured: Sequence[Measured]) -> tuple[float, ...] | None:
+def _decades(points: Sequence[Point]) -> tuple[float, ...] | None:
     """1, 10, 100, … around what was measured: Plotly would write digits between them."""
-    values = [value for point in measured for value in (point.low, point.high) if value > 0]
+    values = [value for point in points for value in point.values if value > 0]
     if not values:
         return None
     first, last = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
@@ -97,38 +62,42 @@ def _unit(axis: Axis) -> str:
     return axis.label.split("(")[-1].rstrip(")")
 
 
-def _by_line(measured: Sequence[Measured]) -> list[list[Measured]]:
+def _by_line(points: Sequence[Point]) -> list[list[Point]]:
     """The points of each method and direction, along the axis; lines in the order in which they came."""
-
-    def line(point: Measured) -> tuple[str, str, str]:
-        return point.method, point.title, point.direction
-
-    order = list(dict.fromkeys(map(line, measured)))
-    ordered = sorted(measured, key=lambda point: (order.index(line(point)), point.at))
-    return [list(points) for _, points in groupby(ordered, key=line)]
+    by_line: dict[tuple[str, str, str], list[Point]] = {}
+    for point in sorted(points, key=lambda point: point.at):
+        by_line.setdefault((point.method, point.title, point.direction), []).append(point)
+    order = list(dict.fromkeys((point.method, point.title, point.direction) for point in points))
+    return [by_line[line] for line in order]
 
 
-def _line(points: Sequence[Measured], directions: Sequence[str]) -> Line:
-    first = points[0]
-
-    def column(name: str) -> FloatArray:
-        return np.array([getattr(point, name) for point in points], dtype=np.float64)
-
-    ties = Band("ties", column("worst"), column("best"), opacity=0.12)
-    seeds = Band("seeds", column("low"), column("high"), opacity=0.3)
+def _line(points: Sequence[Point], directions: Sequence[str]) -> Line:
+    first, mean = points[0], np.array([point.mean for point in points])
+    look = method_look(first.method)
+    ties = [point.ties or (point.mean, point.mean) for point in points]
+    seeds = [(min(point.values), max(point.values)) for point in points]
+    bands = _band("ties", ties, opacity=0.12), _band("seeds", seeds, opacity=0.3)
     return Line(
         name=line_name(first.title, first.direction, directions),
-        x=column("at"),
-        y=column("mean"),
-        colour=method_colour(first.method),
-        dash=turn(DASHES, directions.index(first.direction)),
-        symbol="circle",
-        bands=tuple(band for band in (ties, seeds) if np.any(band.low < band.high)),
+        x=np.array([point.at for point in points]),
+        y=mean,
+        colour=look.colour,
+        dash=line_dash(look, first.direction, directions),
+        symbol=look.symbol,
+        bands=tuple(band for band in bands if np.any(band.low < band.high)),
+        carried=first.title,
     )
 
 
-def _chance_line(chance: float | None, places: Sequence[float]) -> tuple[Line, ...]:
-    if chance is None or not places:
-        return ()
-    ends = np.array([places[0], places[-1]])
-    return (Line("chance", ends, np.full(2, chance), dash="dot", width=2),)
+def _band(name: str, ends: Sequence[tuple[float, float]], opacity: float) -> Band:
+    low, high = np.array(ends).T
+    return Band(name, low, high, opacity)
+
+
+def _chances(points: Sequence[Point]) -> Iterator[tuple[str, FloatArray, FloatArray]]:
+    """Of each direction along the axis."""
+    for direction in dict.fromkeys(point.direction for point in points):
+        along = {p.at: p.chance for p in points if p.direction == direction and p.chance is not None}
+        if along:
+            places = sorted(along)
+            yield direction, np.array(places), np.array([along[at] for at in places])

@@ -6,20 +6,44 @@ Text and grids are a grey that reads on both, and backgrounds are transparent, s
 import textwrap
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import plotly.graph_objects as go
 
-# The hues of Okabe and Ito, moved until each stands out 3 : 1 from white and from Streamlit's dark ground.
-BLUE, ORANGE, GREEN, PINK, RED, SKY = "#445CB0", "#CB8608", "#008E43", "#ED61AF", "#BD2505", "#0A97FC"
+# Searched for: each stands out 3 : 1 from white and from Streamlit's dark ground, and any two differ by more
+# than 23 in CIE L*a*b*, seen normally and in protanopia, deuteranopia and tritanopia.
+BLUE, ORANGE, GREEN, PINK, RED = "#6351D4", "#D77F0D", "#006F5F", "#FC5099", "#AA3C03"
+SKY, PURPLE, TAN, VIOLET = "#0C9BE1", "#A73399", "#B4885A", "#8600FF"
+PALETTE = (BLUE, ORANGE, GREEN, PINK, RED, SKY, PURPLE, TAN, VIOLET)
 SPARE = ("#AA4499", "#8A8A2E", "#2F9383", "#8C6D5A")
 GREY = "#767C88"
 GRID = "rgba(118, 124, 136, 0.25)"
 CLEAR = "rgba(0, 0, 0, 0)"
 SEQUENTIAL, DIVERGING = "Cividis", "PuOr"
 
-METHOD_COLOURS: Mapping[str, str] = MappingProxyType(
-    {"smfh-plus": BLUE, "smfh": ORANGE, "cmfh": GREEN, "smh": PINK, "pdh": RED, "cvh": SKY}
+
+@dataclass(frozen=True)
+class Look:
+    """How the line of a method is told from others: by any of the three alone."""
+
+    colour: str
+    symbol: str
+    dash: str  # where dashes do not tell directions
+
+
+METHOD_LOOKS: Mapping[str, Look] = MappingProxyType(
+    {
+        "smfh-plus": Look(BLUE, "circle", "solid"),
+        "smfh": Look(ORANGE, "square", "dash"),
+        "cmfh": Look(GREEN, "diamond", "longdash"),
+        "smh": Look(PINK, "triangle-up", "dashdot"),
+        "pdh": Look(RED, "triangle-down", "longdashdot"),
+        "cvh": Look(SKY, "star", "4px,4px"),
+        "dch": Look(PURPLE, "hexagon", "12px,3px,3px,3px,3px,3px"),
+        "scratch": Look(TAN, "bowtie", "6px,2px"),
+        "batch": Look(VIOLET, "hourglass", "20px,4px,8px,4px"),
+    }
 )
 TERM_COLOURS: Mapping[str, str] = MappingProxyType(
     {
@@ -32,21 +56,19 @@ TERM_COLOURS: Mapping[str, str] = MappingProxyType(
         "ridge": PINK,
     }
 )
-RELEVANT, NOT_RELEVANT = GREEN, GREY
-DASHES = ("solid", "dash", "longdash")  # a direction each, in turn
-PINNED_DASHES = ("dot", "dashdot", "longdashdot")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")  # a modality each, in turn
+DIRECTION_DASHES = ("solid", "dash", "longdash", "dashdot", "longdashdot")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")  # a modality or a class each, in turn
 
-WIDE = 64  # characters of a title's line
 HEIGHT = 420
-LINE = 24  # pixels that a line of a title takes
+TITLE_WIDTH = 64  # characters of a line
+TITLE_LINE = 24  # pixels of height that a line takes
 
 TEMPLATE = go.layout.Template(
     layout={
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
         "font": {"color": GREY},
-        "colorway": list(METHOD_COLOURS.values()),
+        "colorway": list(PALETTE),
         "xaxis": {"gridcolor": GRID, "zerolinecolor": GRID, "automargin": True},
         "yaxis": {"gridcolor": GRID, "zerolinecolor": GRID, "automargin": True},
         "hoverlabel": {"font": {"size": 15}},
@@ -54,9 +76,9 @@ TEMPLATE = go.layout.Template(
 )
 
 
-def method_colour(name: str) -> str:
-    """The colour of a method, the same in every figure; one that is not listed gets one by its name."""
-    return METHOD_COLOURS.get(name) or _spare(name)
+def method_look(name: str) -> Look:
+    """The look of a method, the same in every figure; one that is not listed gets a colour by its name."""
+    return METHOD_LOOKS.get(name) or Look(_spare(name), "pentagon", "solid")
 
 
 def term_colour(term: str) -> str:
@@ -67,6 +89,16 @@ def term_colour(term: str) -> str:
 
 def _spare(name: str) -> str:
     return SPARE[zlib.crc32(name.encode()) % len(SPARE)]  # hash() would differ from one start to the next
+
+
+def class_colour(position: int) -> str:
+    """The colour of the first, second, … class of a data set, the same in every figure."""
+    return turn(PALETTE, position)
+
+
+def class_symbol(position: int) -> str:
+    """A shape to go with the colour; nine colours and five shapes make 45 pairs."""
+    return turn(SYMBOLS, position)
 
 
 def turn(choices: Sequence[str], position: int) -> str:
@@ -86,14 +118,14 @@ def number(x: float) -> str:
     return f"{x:.1f}" if abs(x) >= 10 else f"{x:.3f}"
 
 
-def blank(title: str, description: str, revision: str, height: int = HEIGHT) -> go.Figure:
+def blank(title: str, description: str, revision: str, height: int) -> go.Figure:
     """A figure without data: title, alternative text and look.
 
     What Streamlit's own theme must not change stands in the layout rather than in the template. Zoom and
     hidden lines survive an update as long as `revision` stays the same.
     """
-    lines = textwrap.wrap(title, WIDE)
-    above = LINE * max(len(lines) - 1, 0)  # Plotly places the first line
+    lines = textwrap.wrap(title, TITLE_WIDTH)
+    above = TITLE_LINE * max(len(lines) - 1, 0)  # Plotly places the first line
     return go.Figure(
         layout={
             "template": TEMPLATE,
@@ -109,7 +141,7 @@ def blank(title: str, description: str, revision: str, height: int = HEIGHT) -> 
             },
             "font": {"size": 15},
             "height": height,
-            "margin": {"l": 8, "r": 8, "b": 8, "t": 24 + LINE * len(lines)},
+            "margin": {"l": 8, "r": 8, "b": 8, "t": 24 + TITLE_LINE * len(lines)},
             "legend": {
                 "orientation": "h",
                 "x": 0,
@@ -127,12 +159,5 @@ def blank(title: str, description: str, revision: str, height: int = HEIGHT) -> 
 
 def write_note(figure: go.Figure, note: str) -> None:
     """What to do about empty axes, in the middle of them."""
-    figure.add_annotation(
-        text="<br>".join(map(plain, textwrap.wrap(note, 48))),
-        x=0.5,
-        y=0.5,
-        xref="paper",
-        yref="paper",
-        showarrow=False,
-        font={"size": 16},
-    )
+    middle = {"x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False, "font": {"size": 16}}
+    figure.add_annotation(text="<br>".join(map(plain, textwrap.wrap(note, 48))), **middle)

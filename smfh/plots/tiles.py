@@ -8,25 +8,14 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from smfh.plots.bits import LOOKS, NOTE
-from smfh.plots.chart import Row
-from smfh.plots.theme import GREY, METHOD_COLOURS, SPARE, SYMBOLS, blank, plain, turn, write_note
+from smfh.plots.bits import KIND_LOOKS, NO_CODES
+from smfh.plots.chart import Chart, Row, chart
+from smfh.plots.theme import GREY, class_colour, plain
 
 COLUMNS, MOST_COLUMNS = 8, 32
 TILE, MARGIN = 50, 90  # pixels of height that a row of tiles and what stands round them take
 SIDE, BAR = 0.92, 0.72  # of a tile, and of the bar of its balance, in columns
-PALETTE = (*METHOD_COLOURS.values(), *SPARE)
 FAINT, FULL = "rgba(255, 255, 255, 0.3)", "rgba(255, 255, 255, 0.95)"
-
-
-def class_colour(position: int) -> str:
-    """The colour of the first, second, … class of a data set, the same in every figure."""
-    return turn(PALETTE, position)
-
-
-def class_symbol(position: int) -> str:
-    """A shape to go with the colour; classes of one colour differ in it."""
-    return turn(SYMBOLS, position + position // len(PALETTE))
 
 
 @dataclass(frozen=True)
@@ -41,53 +30,52 @@ class Tile:
     summary: str
 
 
-@dataclass(frozen=True)
-class TileChart:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TileChart(Chart):
     """Tiles row by row; the point that is clicked carries the bit's number as its custom data."""
 
-    kind: str
-    title: str
-    description: str
     tiles: tuple[Tile, ...]
     chosen: int | None = None
-    note: str = NOTE
 
     @property
     def columns(self) -> int:
         """Few enough for a phone, and more where there are hundreds of bits."""
         return min(max(COLUMNS, math.isqrt(len(self.tiles))), MOST_COLUMNS)
 
-    def figure(self, titled: bool = True) -> go.Figure:
-        lines = max(1, -(-len(self.tiles) // self.columns))
-        height = MARGIN + lines * (TILE if self.columns <= COLUMNS else TILE * 2 // 3)
-        figure = blank(self.title if titled else "", self.description, self.kind, height)
+    @property
+    def lines(self) -> int:
+        """Of tiles."""
+        return max(1, -(-len(self.tiles) // self.columns))
+
+    @property
+    def height(self) -> int:
+        return MARGIN + self.lines * (TILE if self.columns <= COLUMNS else TILE * 2 // 3)
+
+    def _draw(self, figure: go.Figure) -> None:
         bare = {"showgrid": False, "zeroline": False, "showticklabels": False, "fixedrange": True}
         # a little more than the tiles, for the frame round the chosen one
-        across, down = [-0.55, self.columns - 0.45], [-lines - 0.05, 0.05]
+        across, down = [-0.55, self.columns - 0.45], [-self.lines - 0.05, 0.05]
         figure.update_layout(xaxis=bare | {"range": across}, yaxis=bare | {"range": down})
         figure.update_layout(barmode="overlay", dragmode=False, showlegend=True, clickmode="event+select")
-        if not self.tiles:
-            write_note(figure, self.note)
-            return figure
-        figure.add_traces([self._trace(name, places) for name, places in self._groups().items()])
-        figure.add_traces([self._bars(FAINT, full=True), self._bars(FULL, full=False)])
-        self._frame(figure)
-        return figure
+        if self.tiles:
+            figure.add_traces([self._trace(name, at) for name, at in self._groups().items()])
+            figure.add_traces([self._bars(FAINT, full=True), self._bars(FULL, full=False)])
+            self._frame(figure)
 
     def _groups(self) -> dict[str, list[int]]:
-        """Places of the tiles by what the legend calls them: a class, or of no use."""
+        """Which tiles, counted from 0, by what the legend calls them: a class, or of no use."""
         groups: dict[str, list[int]] = {}
-        for place, tile in sorted(enumerate(self.tiles), key=lambda pair: pair[1].position):
-            name = tile.class_name if tile.kind == "live" else LOOKS[tile.kind][0]
-            groups.setdefault(name, []).append(place)
+        for k, tile in sorted(enumerate(self.tiles), key=lambda pair: pair[1].position):
+            name = tile.class_name if tile.kind == "live" else KIND_LOOKS[tile.kind][0]
+            groups.setdefault(name, []).append(k)
         return groups
 
-    def _trace(self, name: str, places: Sequence[int]) -> go.Bar:
-        tiles = [self.tiles[place] for place in places]
+    def _trace(self, name: str, at: Sequence[int]) -> go.Bar:
+        tiles = [self.tiles[k] for k in at]
         first = tiles[0]
         is_live = first.kind == "live"
         return self._boxes(
-            places,
+            at,
             name=plain(name),
             text=[f"<b>{tile.number}</b>" for tile in tiles],
             customdata=[tile.number for tile in tiles],
@@ -99,7 +87,7 @@ class TileChart:
             textfont={"color": "white", "size": 13},
             marker={
                 "color": class_colour(first.position) if is_live else GREY,
-                "pattern": {"shape": LOOKS[first.kind][2]},
+                "pattern": {"shape": KIND_LOOKS[first.kind][2]},
                 "line": {"width": 0},
                 "cornerradius": 6,
             },
@@ -109,10 +97,9 @@ class TileChart:
 
     def _bars(self, colour: str, full: bool) -> go.Bar:
         """The balance at the foot of each tile: the whole width is all items."""
-        places = range(len(self.tiles))
         widths = [BAR * (1 if full else tile.balance) for tile in self.tiles]
         return self._boxes(
-            places,
+            range(len(self.tiles)),
             height=0.12,
             foot=0.14,
             width=widths,
@@ -125,16 +112,16 @@ class TileChart:
 
     def _frame(self, figure: go.Figure) -> None:
         """Round the chosen tile."""
-        for place, tile in enumerate(self.tiles):
+        for k, tile in enumerate(self.tiles):
             if tile.number == self.chosen:
-                down, across = divmod(place, self.columns)
+                down, across = divmod(k, self.columns)
                 corners = {"x0": across - 0.5, "x1": across + 0.5, "y0": -1.0 - down, "y1": -float(down)}
                 figure.add_shape(type="rect", line={"color": GREY, "width": 4}, **corners)
 
-    def _boxes(self, places: Sequence[int], height: float = SIDE, foot: float = 0.04, **look: Any) -> go.Bar:
-        down, across = np.divmod(np.asarray(places), self.columns)
+    def _boxes(self, at: Sequence[int], height: float = SIDE, foot: float = 0.04, **look: Any) -> go.Bar:
+        down, across = np.divmod(np.asarray(at), self.columns)
         look = {"width": SIDE} | look
-        return go.Bar(x=across, y=np.full(len(places), height), base=-1.0 - down + foot, **look)
+        return go.Bar(x=across, y=np.full(len(at), height), base=-1.0 - down + foot, **look)
 
     def rows(self) -> list[Row]:
         """A row for every tile, as they stand."""
@@ -150,6 +137,7 @@ class TileChart:
         ]
 
 
+@chart
 def bit_tiles(tiles: Sequence[Tile], chosen: int | None = None) -> TileChart:
     """A tile for each bit, in the order given."""
     useless = sum(tile.kind != "live" for tile in tiles)
@@ -161,9 +149,10 @@ def bit_tiles(tiles: Sequence[Tile], chosen: int | None = None) -> TileChart:
         description=f"{len(tiles)} tiles, one a bit, coloured by the class that it follows most. {title}.",
         tiles=tuple(tiles),
         chosen=chosen,
+        note=NO_CODES,
     )
 
 
 def _words(tile: Tile) -> str:
-    use = f"follows {tile.class_name}" if tile.kind == "live" else LOOKS[tile.kind][0]
+    use = f"follows {tile.class_name}" if tile.kind == "live" else KIND_LOOKS[tile.kind][0]
     return f"Bit {tile.number}: {tile.summary} · on for {tile.balance:.0%} · {use}"

@@ -1,9 +1,9 @@
-"""Two codes side by side, and distances of which nobody knows what is right."""
+"""Two codes side by side."""
 
 import numpy as np
 import pytest
 
-from smfh.plots import bit_strips, csv_of, reach_histogram
+from smfh.plots import bit_strips, csv_of
 from smfh.types import InputError
 
 QUERY = np.array([1, 1, 0, 0, 1], dtype=bool)
@@ -51,32 +51,6 @@ def test_its_rows_are_the_bits():
     assert csv_of(rows).splitlines()[0] == '"bit","query","result","agree"'
 
 
-def test_without_codes_there_is_a_note():
-    chart = bit_strips(None, None)
-    figure = chart.figure()
-    assert not figure.data
-    assert figure.layout.annotations[0].text.replace("<br>", " ") == chart.note
-    assert chart.rows() == []
-    assert chart.title
-    assert not chart.figure(titled=False).layout.title.text
-
-
 def test_codes_of_different_lengths_are_refused():
     with pytest.raises(InputError, match="as many bits"):
         bit_strips(QUERY, RESULT[:4])
-
-
-def test_distances_without_relevance_are_one_kind_of_bar():
-    chart = reach_histogram(np.array([2, 0, 5, 1]), radius=1)
-    (bars,) = chart.figure().data
-    np.testing.assert_array_equal(bars.y, [2, 0, 5, 1])
-    assert chart.title == "Within radius 1 lie 2 of 8 items"
-    (line,) = chart.figure().layout.shapes
-    assert line.x0 == 1.5
-    assert [row["items"] for row in chart.rows()] == [2, 0, 5, 1]
-
-
-def test_distances_of_nothing_are_a_note():
-    figure = reach_histogram(np.zeros(9, dtype=np.int64), radius=2).figure()
-    assert not figure.data
-    assert len(figure.layout.annotations) == 1

@@ -1,11 +1,11 @@
-"""Tiles of bits, and what one bit stands for, by the data in their traces."""
+"""Tiles of bits by the data in their traces."""
 
 import itertools
 
 import pytest
 
-from smfh.plots import Tile, bit_classes, bit_tiles, bit_words, csv_of
-from smfh.plots.tiles import PALETTE, class_colour, class_symbol
+from smfh.plots import Tile, bit_tiles, csv_of
+from smfh.plots.theme import PALETTE, class_colour, class_symbol
 
 
 def tile(number, kind="live", position=0, name="cats", balance=0.5):
@@ -51,19 +51,6 @@ def test_the_chosen_tile_has_a_frame_and_the_others_none():
     assert not bit_tiles(tiles, chosen=77).figure().layout.shapes
 
 
-def test_names_of_the_data_are_no_markup():
-    figure = bit_tiles([tile(0, name="<a href='x'>")]).figure()
-    assert "<a" not in figure.data[0].name
-    assert "<a" not in figure.data[0].hovertext[0]
-
-
-def test_without_tiles_a_note_says_what_to_do():
-    chart = bit_tiles([])
-    assert not chart.figure().data
-    assert chart.figure().layout.annotations[0].text.replace("<br>", " ") == chart.note
-    assert chart.rows() == []
-
-
 def test_tiles_come_as_a_table_in_their_order():
     rows = bit_tiles([tile(4), tile(1)]).rows()
     assert [row["bit"] for row in rows] == [4, 1]
@@ -73,31 +60,3 @@ def test_tiles_come_as_a_table_in_their_order():
 def test_classes_differ_by_colour_or_shape():
     looks = [(class_colour(k), class_symbol(k)) for k in range(4 * len(PALETTE))]
     assert all(a != b for a, b in itertools.combinations(looks, 2))
-
-
-def test_words_of_a_bit_are_bars_with_the_strongest_on_top():
-    chart = bit_words(7, "text", [("cat", 2.0), ("<b>", 1.0)])
-    bars = chart.figure().data[0]
-    assert list(bars.x) == [2.0, 1.0]
-    assert list(bars.customdata) == ["cat", "&lt;b&gt;"]
-    assert chart.figure().layout.yaxis.autorange == "reversed"
-    assert "“cat”" in chart.title
-
-
-def test_classes_that_a_bit_is_off_for_look_different():
-    chart = bit_classes(7, [("cats", 0.6), ("dogs", -0.4)])
-    on, off = chart.figure().data
-    assert list(on.x) == [0.6]
-    assert list(off.x) == [-0.4]
-    assert on.marker.pattern.shape != off.marker.pattern.shape
-    assert "“cats”" in chart.title
-
-
-def test_of_many_classes_both_ends_are_shown():
-    chart = bit_classes(0, [(f"class {k}", 1 - k / 50) for k in range(100)])
-    assert [row["class"] for row in chart.rows()] == [f"class {k}" for k in (*range(6), *range(94, 100))]
-
-
-def test_a_bit_without_words_or_classes_says_so():
-    assert "no known word" in bit_words(3, "text", ()).title
-    assert "follows no class" in bit_classes(3, [("cats", -0.1)]).title

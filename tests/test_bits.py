@@ -1,29 +1,92 @@
-"""Topics: what a bit stands for, against slow counts and planted answers."""
+"""What bits do and stand for, against slow counts, hand-made codes and planted answers."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smfh.datasets import DATASETS
-from smfh.features.text import fit_bag_of_words
-from smfh.hashing import METHODS, SMFH, SMFHPlus, make_method
-from smfh.topics import (
+from smfh.bits import (
+    BLOCK,
     ITEMS,
     RELATIVES,
     WORDS,
     BitTopic,
+    bit_kinds,
     class_contrast,
+    class_shares,
+    confusion_shares,
+    correlate,
+    cross_counts,
     database_bits,
+    describe_bits,
     item_counts,
+    largest_classes,
     sample,
     top_rows,
-    topics,
 )
-from smfh.types import MultimodalDataset, Split
+from smfh.datasets import DATASETS
+from smfh.features.text import fit_bag_of_words
+from smfh.hashing import METHODS, SMFH, SMFHPlus, make_method
+from smfh.types import InputError, MultimodalDataset, Split
 
+#                    live  twin  mirror dead  dead  live
+CODES = np.array([[1, 1, 0, 1, 0, 1], [1, 1, 0, 1, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 1, 1, 0, 0]], dtype=bool)
+LABELS = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]], dtype=bool)
 ANIMALS = ("cat", "dog", "horse", "cow")
 TOOLS = ("hammer", "saw", "drill", "wrench")
+
+
+def test_dead_bits_and_twins_are_found():
+    assert bit_kinds(CODES).tolist() == ["live", "twin", "twin", "dead", "dead", "live"]
+
+
+@given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 2**32 - 1))
+def test_live_bits_are_as_many_as_there_are_different_ones(items, bits, seed):
+    codes = np.random.default_rng(seed).random((items, bits)) < 0.5
+    different = {tuple(bit ^ bit[0]) for bit in codes.T} - {(False,) * items}
+    assert np.count_nonzero(bit_kinds(codes) == "live") == len(different)
+
+
+def test_the_share_of_a_class_that_has_a_bit_on():
+    expected = [[1, 1, 0, 1, 0, 0.5], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 0, 0]]  # the last class has no items
+    np.testing.assert_array_equal(class_shares(CODES, LABELS), expected)
+
+
+def test_correlations_are_those_of_numpy_and_dead_bits_have_none():
+    correlation, live = correlate(CODES), [0, 1, 2, 5]
+    np.testing.assert_allclose(correlation[np.ix_(live, live)], np.corrcoef(CODES[:, live].T), atol=1e-12)
+    assert np.isnan(correlation[3]).all()
+    assert np.isnan(correlation[:, 4]).all()
+
+
+def test_counts_are_exact_over_several_blocks(rng):
+    A, B = (rng.random((BLOCK + 100, 3)) < 0.5 for _ in range(2))
+    np.testing.assert_array_equal(cross_counts(A, B), A.T.astype(int) @ B.astype(int))
+
+
+def test_what_is_no_code_is_refused_with_all_reasons():
+    with pytest.raises(InputError) as refused:
+        class_shares(CODES.astype(float), LABELS[:, 0])
+    assert len(refused.value.problems) == 2
+    with pytest.raises(InputError, match="4 rows of codes and 3 rows of labels"):
+        class_shares(CODES, LABELS[:3])
+
+
+def test_the_largest_classes_come_first_and_an_empty_one_not_at_all():
+    labels = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 1, 1, 0]], dtype=bool)
+    assert largest_classes(labels).tolist() == [1, 2, 0]
+    assert largest_classes(labels, most=1).tolist() == [1]
+
+
+def test_the_share_of_answers_that_carry_each_class():
+    labels = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 1]], dtype=bool)
+    queries = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0]], dtype=bool)
+    rows = np.array([[0, 1, 2], [0, 2, 3], [3, 2, 0]])
+    # art: answers 0 1 and 0 2, of four three are art and one is history; history: 3 2, one is music too
+    expected = [[0.75, 0.25, 0], [0, 1, 0.5], [0, 0, 0]]
+    np.testing.assert_allclose(confusion_shares(rows, queries, labels, top=2), expected)
+    both = np.array([[0, 1, 1]], dtype=bool)  # counts for both of its classes; depth is what there is
+    np.testing.assert_allclose(confusion_shares(rows[2:, :2], both, labels)[1:, 1:], [[1, 0.5], [1, 0.5]])
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +112,7 @@ def spoken() -> tuple[MultimodalDataset, Split]:
 @pytest.mark.parametrize("method", [SMFHPlus(bits=8), SMFHPlus(bits=8, anchors=0), SMFH(bits=8)])
 def test_the_words_and_items_of_a_bit_are_of_the_classes_that_it_is_on_for(spoken, method):
     data, split = spoken
-    known = topics(method.fit(data.take(split.train)), data, split)
+    known = describe_bits(method.fit(data.take(split.train)), data, split)
     followers = [topic for topic in known if topic.kind != "dead" and topic.classes[0][1] > 0.9]
     assert followers
     for topic in followers:
@@ -64,7 +127,7 @@ def test_the_words_and_items_of_a_bit_are_of_the_classes_that_it_is_on_for(spoke
 def test_every_method_has_topics_in_the_order_of_its_bits(planted, name):
     data, split = planted
     hasher = make_method(name, bits=12).fit(data.take(split.train))
-    known = topics(hasher, data, split)
+    known = describe_bits(hasher, data, split)
     codes = database_bits(hasher, data, split)
     assert [topic.number for topic in known] == list(range(12))
     for topic in known:
@@ -84,14 +147,14 @@ def test_the_strongest_items_have_the_largest_margins(planted):
     data, split = planted
     hasher = SMFHPlus(bits=8).fit(data.take(split.train))
     margins = hasher.functions["image"].margins(data.modalities["image"][split.train])
-    for topic in topics(hasher, data, split):
+    for topic in describe_bits(hasher, data, split):
         best = split.train[np.argsort(-margins[:, topic.number], kind="stable")[:ITEMS]]
         assert list(topic.rows) == best.tolist()
 
 
 def test_words_that_every_item_has_tell_nothing(spoken):
     data, split = spoken
-    for topic in topics(SMFH(bits=8).fit(data.take(split.train)), data, split):
+    for topic in describe_bits(SMFH(bits=8).fit(data.take(split.train)), data, split):
         assert "the" not in dict(topic.words["text"])
 
 
@@ -99,7 +162,7 @@ def test_agreement_counts_the_held_out_pairs_on_which_modalities_agree(three_mod
     data, split = three_modalities
     hasher = SMFHPlus(bits=8).fit(data.take(split.train))
     bits = [f.margins(data.modalities[m][split.queries]) > 0 for m, f in hasher.functions.items()]
-    for topic in topics(hasher, data, split):
+    for topic in describe_bits(hasher, data, split):
         a, b, c = (matrix[:, topic.number] for matrix in bits)
         expected = np.mean([np.mean(a == b), np.mean(a == c), np.mean(b == c)])
         assert topic.agreement == pytest.approx(expected)
@@ -157,7 +220,7 @@ def test_on_emoji_most_bits_say_words_of_the_classes_that_they_are_on_for():
     column = {token: k for k, token in enumerate(data.encoders["text"].vocabulary.tokens)}
     codes = database_bits(hasher, data, split)
     lift = []
-    for topic in topics(hasher, data, split):
+    for topic in describe_bits(hasher, data, split):
         assert len(topic.words["text"]) == WORDS
         for word, _ in topic.words["text"][:3]:
             has = X[:, [column[word]]].toarray()[:, 0] > 0

@@ -1,4 +1,4 @@
-"""What each bit stands for: words, pictures and classes that switch it on.
+"""What the bits of codes do, and what each stands for: words, pictures and classes that switch it on.
 
 Words are told by the hash function, not by the basis U. U says what a bit helps to redraw, which has almost
 no influence on the codes of SMFH+, and with RBF anchors its rows are anchors, not words. A query is encoded
@@ -18,14 +18,102 @@ from smfh.evaluation import database_codes
 from smfh.features.text import PIECE, Vocabulary
 from smfh.hamming import unpack
 from smfh.hashing import FittedHasher
-from smfh.plots.bits import bit_kinds, correlate
-from smfh.plots.counts import cross_counts
-from smfh.types import BoolArray, FloatArray, IntArray, Matrix, MultimodalDataset, Split
+from smfh.types import BoolArray, FloatArray, InputError, IntArray, Matrix, MultimodalDataset, Split
 
 WORDS, ITEMS, RELATIVES = 10, 12, 5  # that are kept of each bit
 SUMMARY = 3  # words or classes
 SAMPLE = 20_000  # items looked through for the strongest, and pairs for the agreement
+MOST_CLASSES = 40  # that a matrix of classes shows
+BLOCK = 1 << 15  # items turned into floats at once; their counts are exact in single precision
 Named = tuple[tuple[str, float], ...]
+
+
+def bit_kinds(codes: BoolArray) -> NDArray[np.str_]:
+    """`dead` for a bit that is the same in all items, `twin` for one that equals or mirrors an earlier
+    one, `live` for the rest; (bits,)."""
+    check_items(codes=codes)
+    kinds, seen = [], set()
+    for bit in codes.T:
+        if len(bit) == 0 or bit.all() or not bit.any():
+            kinds.append("dead")
+            continue
+        content = np.packbits(bit ^ bit[0]).tobytes()  # the same for a bit and its mirror image
+        kinds.append("twin" if content in seen else "live")
+        seen.add(content)
+    return np.array(kinds, dtype=np.str_)
+
+
+def correlate(codes: BoolArray) -> FloatArray:
+    """ρ_jk = (n_jk/N − p_j p_k) / √(p_j (1 − p_j) p_k (1 − p_k)); not a number for a dead bit."""
+    N = max(len(codes), 1)
+    p = codes.sum(axis=0) / N
+    deviation = np.sqrt(p * (1 - p))
+    scale = np.outer(deviation, deviation)
+    covariance = cross_counts(codes, codes) / N - np.outer(p, p)
+    correlation: FloatArray = np.divide(covariance, scale, where=scale > 0, out=np.full(scale.shape, np.nan))
+    return correlation
+
+
+def class_shares(codes: BoolArray, labels: BoolArray) -> FloatArray:
+    """P(on | class) of each class and bit, (classes, bits); 0 for a class of none."""
+    check_items(codes=codes, labels=labels)
+    shares: FloatArray = cross_counts(labels, codes) / np.maximum(labels.sum(axis=0), 1)[:, None]
+    return shares
+
+
+def class_contrast(codes: BoolArray, labels: BoolArray) -> FloatArray:
+    """P(on | class) − P(on | others) of each class and bit, (classes, bits); 0 for a class of none or all."""
+    sizes = labels.sum(axis=0)[:, None]
+    others = len(labels) - sizes
+    on = cross_counts(labels, codes)
+    contrast: FloatArray = on / np.maximum(sizes, 1) - (codes.sum(axis=0) - on) / np.maximum(others, 1)
+    return np.where((sizes > 0) & (others > 0), contrast, 0)
+
+
+def largest_classes(labels: BoolArray, most: int = MOST_CLASSES) -> IntArray:
+    """The columns of the classes with the most items, the largest first; none without any item."""
+    sizes: IntArray = labels.sum(axis=0)
+    order: IntArray = np.argsort(-sizes, kind="stable")[:most]  # stable: equal classes keep their order
+    return order[sizes[order] > 0]
+
+
+def confusion_shares(
+    rows: IntArray, query_labels: BoolArray, labels: BoolArray, top: int = 100
+) -> FloatArray:
+    """For the queries of each class, the share of their first `top` answers that carry each class.
+
+    The answers are `rows` (queries, depth) of `labels`, nearest first; (classes, classes).
+    """
+    first = rows[:, :top]
+    answered = np.zeros(query_labels.shape)
+    for column in first.T:  # answer by answer: queries × answers × classes would be large
+        answered += labels[column]
+    asked = query_labels.sum(axis=0)[:, None] * first.shape[1]
+    shares: FloatArray = query_labels.T.astype(np.float64) @ answered / np.maximum(asked, 1)
+    return shares
+
+
+def cross_counts(A: BoolArray, B: BoolArray) -> FloatArray:
+    """AᵀB: how many items have both feature j of A and feature k of B."""
+    total = np.zeros((A.shape[1], B.shape[1]))
+    for start in range(0, len(A), BLOCK):
+        part = slice(start, start + BLOCK)
+        total += A[part].T.astype(np.float32) @ B[part].astype(np.float32)
+    return total
+
+
+def check_items(**matrices: BoolArray) -> None:
+    """Refuse what is no boolean matrix, and matrices of different numbers of items."""
+    problems = [
+        f"The {name} must be a boolean items × columns matrix; got {matrix.dtype} of shape {matrix.shape}."
+        for name, matrix in matrices.items()
+        if matrix.ndim != 2 or matrix.dtype != np.bool_
+    ]
+    if not problems and len({len(matrix) for matrix in matrices.values()}) > 1:
+        told = " and ".join(f"{len(matrix)} rows of {name}" for name, matrix in matrices.items())
+        problems.append(f"Each item has one row everywhere; got {told}.")
+    if problems:
+        raise InputError(problems)
 
 
 @dataclass(frozen=True)
@@ -51,12 +139,13 @@ class BitTopic:
         return ", ".join(name for name, _ in named[:SUMMARY])
 
 
-def topics(hasher: FittedHasher, data: MultimodalDataset, split: Split) -> tuple[BitTopic, ...]:
+def describe_bits(hasher: FittedHasher, data: MultimodalDataset, split: Split) -> tuple[BitTopic, ...]:
     """What each bit stands for, in the order of the bits."""
     target = shown_modality(hasher)
     codes = database_bits(hasher, data, split)
     contrast = class_contrast(codes, data.labels[split.train])
-    words = {name: strongest_words(hasher, data, split, name) for name in worded(hasher, data)}
+    worded = [name for name in hasher.modalities if vocabulary_of(data, name) is not None]
+    words = {name: strongest_words(hasher, data, split, name) for name in worded}
     rows = strongest_items(hasher, data, sample(split.train), target)
     agreement = pair_agreement(hasher, data, sample(split.queries))
     relatives = list(_relatives(correlate(codes[sample(np.arange(len(codes)))])))
@@ -87,21 +176,8 @@ def database_bits(hasher: FittedHasher, data: MultimodalDataset, split: Split) -
     return unpack(codes, hasher.bits)
 
 
-def class_contrast(codes: BoolArray, labels: BoolArray) -> FloatArray:
-    """P(on | class) − P(on | others), of each class and bit; 0 for a class of none or of all."""
-    sizes = labels.sum(axis=0)[:, None]
-    rest = len(labels) - sizes
-    on = cross_counts(labels, codes)
-    contrast: FloatArray = on / np.maximum(sizes, 1) - (codes.sum(axis=0) - on) / np.maximum(rest, 1)
-    return np.where((sizes > 0) & (rest > 0), contrast, 0)
-
-
-def worded(hasher: FittedHasher, data: MultimodalDataset) -> list[str]:
-    """The modalities whose vocabulary is known."""
-    return [name for name in hasher.modalities if vocabulary_of(data, name) is not None]
-
-
 def vocabulary_of(data: MultimodalDataset, modality: str) -> Vocabulary | None:
+    """Where it is known."""
     vocabulary: Vocabulary | None = getattr(data.encoders.get(modality), "vocabulary", None)
     return vocabulary
 
@@ -116,14 +192,14 @@ def strongest_words(
     """
     vocabulary = vocabulary_of(data, modality)
     tokens = np.array(() if vocabulary is None else vocabulary.tokens, dtype=np.str_)
-    whole = ~np.strings.startswith(tokens, PIECE)
-    if not whole.any():
+    is_word = ~np.strings.startswith(tokens, PIECE)
+    if not is_word.any():
         return [()] * hasher.bits
-    names = tokens[whole].tolist()
+    names = tokens[is_word].tolist()
     margins = hasher.functions[modality].margins(data.encoders[modality].encode(names))
     strength = margins - np.median(margins, axis=0)
     if (X := data.modalities[modality]).shape[1] == len(tokens):
-        having = item_counts(X, split.train)[whole]
+        having = item_counts(X, split.train)[is_word]
         strength *= np.log1p(np.minimum(having, len(split.train) - having))[:, None]
     best = top_rows(strength, WORDS)
     return [
@@ -159,9 +235,7 @@ def pair_agreement(hasher: FittedHasher, data: MultimodalDataset, rows: IntArray
 
 def sample(rows: IntArray, most: int = SAMPLE) -> IntArray:
     """Every row, or so many evenly spread ones."""
-    if len(rows) <= most:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
+    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
 
 
 def top_rows(values: FloatArray, most: int) -> IntArray:

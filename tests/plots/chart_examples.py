@@ -1,0 +1,72 @@
+"""A small example and the empty case of every chart; names in them hold markup."""
+
+import numpy as np
+
+from smfh.metrics import Scores, score
+from smfh.plots import CHARTS, Chart, Curve, Published, Tile
+from smfh.types import DistanceCounts, Point, TrainingStep
+
+MARKUP = "<i>name</i>"
+DIRECTION = "text → image"
+COUNTS = DistanceCounts(np.array([[1, 2, 5, 2], [0, 4, 4, 2]]), np.array([[1, 1, 0, 0], [0, 1, 2, 0]]))
+CLASSES = (MARKUP, "dog", "cow")
+NOTHING = np.zeros(0)
+NO_ROWS = np.zeros(0, dtype=np.int64)
+NO_MATRIX = np.zeros((0, 0))
+
+
+def make_scores(seed: int = 0, source: str = "text", target: str = "image", bits: int = 8) -> Scores:
+    """Of 6 queries in a database of 40 items, at random."""
+    rng = np.random.default_rng(seed)
+    distances = np.sort(rng.integers(0, bits + 1, (6, 40)), axis=1)
+    relevance = rng.random((6, 40)) < 0.4
+    relevance[:, 0] = True
+    at = distances[:, :, None] == np.arange(bits + 1)  # (queries, items, distances)
+    counts = DistanceCounts(at.sum(axis=1), (at & relevance[:, :, None]).sum(axis=1))
+    sums = (np.cumsum(relevance, axis=1) / np.arange(1, 41) * relevance).sum(axis=1)
+    return score(source, target, "training", relevance, counts, sums)
+
+
+CURVES = (
+    Curve("smfh", MARKUP, (make_scores(1), make_scores(2))),
+    Curve("cvh", "CVH", (make_scores(3),), pinned=True),
+)
+STEPS = [TrainingStep(k, {MARKUP: 8.0 / k, "graph": 1.0}, 0.1) for k in (1, 2, 3)]
+REFINED = [TrainingStep(k, {MARKUP: 20.0 - k, "graph": 1.0}, 0.2, "refinement") for k in (4, 5)]
+POINTS = [Point("smfh", MARKUP, DIRECTION, bits, (0.4, 0.6), (0.3, 0.7), 0.1) for bits in (16, 32)]
+
+# by the name of the chart: its arguments with data, and without
+EXAMPLES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
+    "agreement": (([Published("smfh", MARKUP, DIRECTION, 32, 0.6, 0.59, MARKUP)], 0.03), ((), 0.03)),
+    "bit_balance": ((np.array([0.5, 1.0]), np.array(["live", "dead"])), (NOTHING, np.array([], dtype=str))),
+    "bit_classes": ((0, [(MARKUP, 0.5), ("dog", -0.5)]), (0, ())),
+    "bit_correlation": ((np.array([[1, 0.5], [0.5, 1]]),), (NO_MATRIX,)),
+    "bit_strips": ((np.array([True, False]), np.array([True, True])), (None, None)),
+    "bit_tiles": (([Tile(3, "live", 0.5, 0, MARKUP, MARKUP)],), ((),)),
+    "bit_words": ((0, MARKUP, [(MARKUP, 1.0)]), (0, "text", ())),
+    "bucket_sizes": ((np.array([3, 1]),), (NO_ROWS,)),
+    "class_bits": ((np.eye(3), np.eye(3) - 0.5, CLASSES), (NO_MATRIX, NO_MATRIX, ())),
+    "code_map": (
+        ("PCA", np.eye(2), np.arange(2), np.arange(2), CLASSES, (MARKUP, "y"), 9, np.ones(2), np.array([1])),
+        ("PCA", np.zeros((0, 2)), NO_ROWS, NO_ROWS, CLASSES, (), 0),
+    ),
+    "confusion": ((np.full((3, 3), 0.3), CLASSES, 10), (NO_MATRIX, (), 10)),
+    "convergence": (([*STEPS, *REFINED], STEPS), ((),)),
+    "distance_histogram": ((COUNTS, 1), (None,)),
+    "hit_rate_by_radius": ((CURVES,), ((),)),
+    "label_counts": ((np.array([3, 2, 1]), CLASSES), (NO_ROWS, ())),
+    "label_pairs": ((np.ones((3, 3)), CLASSES), (NO_MATRIX, ())),
+    "precision_at_k": ((CURVES,), ((),)),
+    "precision_by_recall": ((CURVES,), ((),)),
+    "recall_at_k": ((CURVES,), ((),)),
+    "score_curves": ((POINTS,), ((),)),
+    "size_by_radius": ((CURVES,), ((),)),
+}
+
+
+def full(name: str) -> Chart:
+    return CHARTS[name](*EXAMPLES[name][0])
+
+
+def empty(name: str) -> Chart:
+    return CHARTS[name](*EXAMPLES[name][1])
