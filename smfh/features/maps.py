@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from smfh.types import EPS, FloatArray, Matrix
+from smfh.types import EPS, FloatArray, InputError, Matrix, read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,6 +17,10 @@ class FeatureMap:
     anchors: FloatArray | None = None  # a, (anchors, dimensions), already scaled
     width: float = 1.0  # σ
 
+    def __post_init__(self) -> None:
+        if self.anchors is not None:
+            object.__setattr__(self, "anchors", read_only(self.anchors))
+
     def __call__(self, X: Matrix) -> Matrix:
         X = self.scale(X)
         return X if self.anchors is None else rbf(X, self.anchors, self.width)
@@ -26,7 +30,7 @@ class FeatureMap:
         if self.power != 1.0:
             X = element_power(X, self.power)
         if self.unit_rows:
-            X = scale_rows(X, 1.0 / np.maximum(row_norms(X), EPS))
+            X = scale_to_unit_rows(X)
         return X
 
 
@@ -70,6 +74,18 @@ def row_norms(X: Matrix) -> FloatArray:
     squares = X.multiply(X).sum(axis=1) if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
     norms: FloatArray = np.sqrt(squares)
     return norms
+
+
+def scale_to_unit_rows(X: Matrix) -> Matrix:
+    """x/‖x‖; a row of zeros stays one."""
+    with np.errstate(over="ignore"):
+        norms = row_norms(X)
+    if not np.isfinite(norms).all():
+        raise InputError(
+            f"Rows of features are too long for {X.dtype}: the largest value is {X.max():.3g}, and sums of "
+            "squares overflow. Scale the features, such as to a largest value of 1."
+        )
+    return scale_rows(X, 1.0 / np.maximum(norms, EPS))
 
 
 def scale_rows(X: Matrix, factors: FloatArray) -> Matrix:

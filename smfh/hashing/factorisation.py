@@ -6,6 +6,7 @@ U and W (dimensions, bits), and the paper's equations appear transposed.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -99,7 +100,7 @@ class LabelGraph:
         return spread
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RidgeSolver:
     """W = (XᵀX + η XᵀLX + γ I)⁻¹ XᵀY, factored once for as long as X and L stay."""
 
@@ -108,16 +109,17 @@ class RidgeSolver:
     smoothness: float  # η
     ridge: float  # γ
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def factor(self) -> tuple[FloatArray, bool]:
+        """The Cholesky factor of XᵀX + η XᵀLX + γ I."""
         system = self.gram + self.smoothness * self.scatter
         system[np.diag_indices_from(system)] += self.ridge
         with blas_threads(len(system)):
-            factor = cho_factor(system, overwrite_a=True, check_finite=False)
-        object.__setattr__(self, "_factor", factor)
+            return cho_factor(system, overwrite_a=True, check_finite=False)
 
     def solve(self, XtY: FloatArray) -> FloatArray:
         with blas_threads(len(XtY)):
-            W: FloatArray = cho_solve(self._factor, XtY, check_finite=False)  # type: ignore[attr-defined]
+            W: FloatArray = cho_solve(self.factor, XtY, check_finite=False)
         return W.astype(XtY.dtype)
 
     def error(self, W: FloatArray, XtY: FloatArray, YtY: FloatArray) -> float:

@@ -11,9 +11,9 @@ from functools import cached_property
 import numpy as np
 
 from smfh.features.maps import FeatureMap, fit_rbf
-from smfh.hashing.hasher import HashFunction, HashMethod, check_trainable
+from smfh.hashing.function import HashFunction
 from smfh.hashing.products import cross_product, times, transposed_times
-from smfh.types import EPS, FloatArray, InputError, Matrix, MultimodalDataset, together
+from smfh.types import EPS, FloatArray, Matrix, MultimodalDataset
 
 UNIT_ROWS = FeatureMap(unit_rows=True)
 
@@ -82,16 +82,3 @@ def view_modalities(train: MultimodalDataset, anchors: int, rng: np.random.Gener
 def cross_covariance(x: View, y: View) -> FloatArray:
     """X_cᵀY_c = XᵀY − N m_x m_yᵀ; both views centred, or neither."""
     return cross_product(x.features, y.features) - len(x) * np.outer(x.mean, y.mean)
-
-
-def check_pair(method: HashMethod, train: MultimodalDataset) -> None:
-    """Refuse, listing all reasons, what a method for exactly two modalities cannot learn from."""
-    together(lambda: check_trainable(method, train), lambda: _refuse_more_than_two(method, train))
-
-
-def _refuse_more_than_two(method: HashMethod, train: MultimodalDataset) -> None:
-    if len(train.modalities) > 2:
-        raise InputError(
-            f"{method.title} pairs exactly two modalities; {train.name!r} has {len(train.modalities)} "
-            f"({', '.join(train.modalities)}). Keep two of them, or choose a method that takes any number."
-        )
