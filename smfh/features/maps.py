@@ -27,11 +27,17 @@ class FeatureMap:
 
     def scale(self, X: Matrix) -> Matrix:
         """x → xᵖ → x/‖x‖; a row of zeros stays one."""
-        if self.power != 1.0:
-            X = element_power(X, self.power)
-        if self.unit_rows:
-            X = scale_to_unit_rows(X)
-        return X
+        scaled = X if self.power == 1.0 else element_power(X, self.power)
+        if not self.unit_rows:
+            return scaled
+        with np.errstate(over="ignore"):
+            norms = row_norms(scaled)
+        if not np.isfinite(norms).all():
+            raise InputError(
+                f"Sums of squares of the features overflow {X.dtype}: the largest value is {X.max():.3g}. "
+                "Scale the features, such as to a largest value of 1."
+            )
+        return scale_rows(scaled, 1.0 / np.maximum(norms, EPS))
 
 
 def fit_rbf(X: Matrix, scaling: FeatureMap, anchors: int, rng: np.random.Generator) -> FeatureMap:
@@ -74,18 +80,6 @@ def row_norms(X: Matrix) -> FloatArray:
     squares = X.multiply(X).sum(axis=1) if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
     norms: FloatArray = np.sqrt(squares)
     return norms
-
-
-def scale_to_unit_rows(X: Matrix) -> Matrix:
-    """x/‖x‖; a row of zeros stays one."""
-    with np.errstate(over="ignore"):
-        norms = row_norms(X)
-    if not np.isfinite(norms).all():
-        raise InputError(
-            f"Rows of features are too long for {X.dtype}: the largest value is {X.max():.3g}, and sums of "
-            "squares overflow. Scale the features, such as to a largest value of 1."
-        )
-    return scale_rows(X, 1.0 / np.maximum(norms, EPS))
 
 
 def scale_rows(X: Matrix, factors: FloatArray) -> Matrix:
