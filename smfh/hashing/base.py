@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,7 @@ class Learnt(NamedTuple):
     bases: Mapping[str, FloatArray] = MappingProxyType({})  # U, (dimensions of φ, bits)
 
 
+Trace = Sequence[TrainingStep]
 Learning = Generator[Progress, None, Learnt]
 
 
@@ -54,30 +55,14 @@ Learning = Generator[Progress, None, Learnt]
 class HashMethod(Configuration, ABC):
     """A configuration that can be trained."""
 
-    pairs_only: ClassVar[bool] = False  # whether there must be exactly two modalities
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.shares and abs(sum(self.shares) - 1) > 1e-6:
-            raise InputError(
-                f"The modality weights (λ) must sum to 1; {self.shares} sum to {sum(self.shares):g}."
-            )
-
     @property
     @abstractmethod
     def steps(self) -> int:
         """How many steps a training reports at the most."""
 
     @abstractmethod
-    def learn(
-        self, train: MultimodalDataset, rng: np.random.Generator, trace: Sequence[TrainingStep]
-    ) -> Learning:
+    def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
         """Yield the progress of every step, and return what was learnt; `trace` grows with each step."""
-
-    @property
-    def shares(self) -> tuple[float, ...]:
-        """λ, a weight for each modality, where the method has such; none: all weigh the same."""
-        return ()
 
     def fit(
         self,
@@ -122,21 +107,12 @@ class HashMethod(Configuration, ABC):
 
     def training_problems(self, train: MultimodalDataset) -> list[str]:
         """All reasons why nothing can be learnt from this data."""
-        problems, names = [], ", ".join(train.modalities)
+        problems = []
         if train.labels.any(axis=0).sum() < 2:
             problems.append("All training items have the same single class; supervision needs at least two.")
         if len(train.modalities) < 2:
+            names = ", ".join(train.modalities)
             problems.append(f"Cross-modal hashing needs two modalities; {train.name!r} has {names}.")
-        if self.pairs_only and len(train.modalities) > 2:
-            problems.append(
-                f"{self.title} pairs exactly two modalities; {train.name!r} has {len(train.modalities)} "
-                f"({names}). Keep two of them, or choose a method that takes any number."
-            )
-        if self.shares and len(self.shares) != len(train.modalities):
-            problems.append(
-                f"{len(self.shares)} modality weights (λ) for {len(train.modalities)} modalities ({names}); "
-                "give one each or none."
-            )
         return problems
 
     def _broken(self, train: MultimodalDataset, iteration: int, what: str) -> InputError:
@@ -145,11 +121,6 @@ class HashMethod(Configuration, ABC):
             f"{self.title} broke down in iteration {iteration}: {what}. The largest features are {largest}. "
             "Scale the features, such as to a largest value of 1 in each modality, and train again."
         )
-
-    def weights_of(self, train: MultimodalDataset) -> dict[str, float]:
-        """λ by modality; equal shares where none are given."""
-        shares = self.shares or (1 / len(train.modalities),) * len(train.modalities)
-        return dict(zip(train.modalities, shares, strict=True))
 
 
 def _as_dataset(modalities: MultimodalDataset | Mapping[str, Any], labels: Any) -> MultimodalDataset:
@@ -174,7 +145,7 @@ class FittedHasher:
     method: HashMethod
     functions: Mapping[str, HashFunction]
     database_codes: Mapping[str, Words]  # what a search for this modality searches, (training items, words)
-    trace: Sequence[TrainingStep]
+    trace: Trace
     trained_on: str  # fingerprint of the training data
     bases: Mapping[str, FloatArray] = field(default_factory=dict)  # U, (dimensions of φ, bits)
 

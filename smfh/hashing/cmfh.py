@@ -15,17 +15,17 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from smfh.hashing.base import HashMethod, Learning, Learnt, Progress
-from smfh.hashing.configuration import ANCHORS, SHARES, TOLERANCE, Preset
-from smfh.hashing.factorisation import RidgeSolver, has_converged, reconstruction_error, weighted_gram
+from smfh.hashing.base import Learning, Learnt, Progress, Trace
+from smfh.hashing.configuration import Preset
+from smfh.hashing.factorisation import Descent, RidgeSolver, reconstruction_error, weighted_gram
 from smfh.hashing.function import shared_codes
 from smfh.hashing.products import gram, squared_norm
-from smfh.hashing.views import View, view_modalities
-from smfh.types import FloatArray, MultimodalDataset, TrainingStep, parameter
+from smfh.hashing.views import ANCHORS, View, view_modalities
+from smfh.types import FloatArray, MultimodalDataset, parameter
 
 
 @dataclass(frozen=True)
-class CMFH(HashMethod):
+class CMFH(Descent):
     """One factorisation of all modalities, and a linear way into it from each."""
 
     name: ClassVar[str] = "cmfh"
@@ -35,29 +35,16 @@ class CMFH(HashMethod):
     )
 
     projection_weight: float = parameter(100.0, "μ", 1e-6, 1e6, "Weight of the hash functions' fit.", "log")
-    modality_weights: tuple[float, ...] = parameter((), "λ", 0.0, 1.0, SHARES)
     ridge: float = parameter(0.01, "γ", 1e-9, 1e6, "Shrinks bases, codes and hash functions.", "log")
     anchors: int = parameter(0, "a", 0, 10_000, ANCHORS, typical=(0, 1000))
-    iterations: int = parameter(25, "T", 1, 10_000, "Stop after so many iterations at the latest.")
-    tolerance: float = parameter(0.0, "ε", 0.0, 1.0, TOLERANCE, "log", typical=(0.0, 0.01))
 
-    @property
-    def steps(self) -> int:
-        return self.iterations
-
-    @property
-    def shares(self) -> tuple[float, ...]:
-        return self.modality_weights
-
-    def learn(
-        self, train: MultimodalDataset, rng: np.random.Generator, trace: Sequence[TrainingStep]
-    ) -> Learning:
-        problem = Factorisation(self, view_modalities(train, self.anchors, rng), self.weights_of(train))
+    def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
+        problem = Factorisation(self, view_modalities(train, self.anchors, rng), self.shares(train))
         state = problem.start(rng.random((len(train), self.bits), dtype=train.dtype.type))
         for _ in range(self.iterations):
             state = problem.descend(state)
             yield Progress(problem.terms(state))
-            if has_converged(trace, self.tolerance):
+            if self.has_converged(trace):
                 break
         thresholds = state.V.mean(axis=0, dtype=np.float64)
         return Learnt(

@@ -17,11 +17,7 @@ from smfh.types import (
     unknown,
 )
 
-# what several methods say of a parameter that they share
-ANCHORS = "RBF anchors drawn from the training items; 0: linear features."
-SHARES = "Share of each modality's reconstruction, summing to 1; equal if none given."
 SEED = "The same seed gives the same codes."
-TOLERANCE = "Stop when the objective changes by less than this share; 0 never does."
 
 
 @dataclass(frozen=True)

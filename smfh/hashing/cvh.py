@@ -8,23 +8,22 @@ view alone. Those bits say nothing about the other view, which is why the publis
 the length. Mixing the q pairs into all bits, each pair weighted by its correlation, does better.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
 
-from smfh.hashing.base import HashMethod, Learning, Learnt, Progress
-from smfh.hashing.configuration import ANCHORS, Preset
-from smfh.hashing.function import own_codes
-from smfh.hashing.views import view_modalities
+from smfh.hashing.base import Learning, Progress, Trace
+from smfh.hashing.configuration import Preset
+from smfh.hashing.views import ANCHORS, PairMethod, learnt_directions, view_modalities
 from smfh.hashing.whitening import CanonicalPairs
-from smfh.types import FloatArray, MultimodalDataset, TrainingStep, parameter
+from smfh.types import FloatArray, MultimodalDataset, parameter
 
 
 @dataclass(frozen=True)
-class CVH(HashMethod):
+class CVH(PairMethod):
     """Canonical directions of two views, as bits."""
 
     name: ClassVar[str] = "cvh"
@@ -32,27 +31,25 @@ class CVH(HashMethod):
     presets: ClassVar[Mapping[str, Preset]] = MappingProxyType(
         {"paper": Preset(), "strong": Preset({"mixed": True, "ridge": 1.0, "anchors": 500})}
     )
-    pairs_only: ClassVar[bool] = True
 
     mixed: bool = parameter(
         False, "G", False, True, "Every bit mixes all canonical pairs, instead of one pair a bit."
     )
-    ridge: float = parameter(1e-6, "ε", 1e-9, 1e6, "Shrinks directions in which a view hardly varies.", "log")
+    ridge: float = parameter(
+        1e-6, "ε", 1e-9, 1e6, "Shrinks directions in which a view hardly varies.", "log", typical=(1e-6, 10.0)
+    )
     anchors: int = parameter(0, "a", 0, 10_000, ANCHORS, typical=(0, 1000))
 
     @property
     def steps(self) -> int:
         return 1
 
-    def learn(
-        self, train: MultimodalDataset, rng: np.random.Generator, trace: Sequence[TrainingStep]
-    ) -> Learning:
+    def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
         """One singular value decomposition; each modality of `train` is a database of its own codes."""
         views = view_modalities(train, self.anchors, rng)
         pairs = CanonicalPairs.of(views, self.ridge, at_most=self.bits)
         directions = mix_pairs(pairs, self.bits, rng) if self.mixed else fill_up(pairs, self.bits, rng)
-        functions = {v.modality: v.hash_function(W) for v, W in zip(views, directions, strict=True)}
-        learnt = Learnt(functions, own_codes(functions, train))
+        learnt = learnt_directions(views, directions, train)
         yield Progress({"correlation": float(pairs.correlations.sum())}, "closed form")
         return learnt
 

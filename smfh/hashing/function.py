@@ -1,12 +1,12 @@
 """Hash functions: from the features of one modality to bits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from smfh.features.maps import FeatureMap
 from smfh.hamming import pack
-from smfh.types import BoolArray, FloatArray, MultimodalDataset, Words, check_features, read_only
+from smfh.types import BoolArray, FloatArray, Words, check_features, read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +32,6 @@ class HashFunction:
     def encode(self, features: Any) -> Words:
         """Packed codes of any items of this modality, seen in training or not."""
         return pack(self.margins(features) > 0)
-
-
-def own_codes(functions: Mapping[str, HashFunction], train: MultimodalDataset) -> dict[str, Words]:
-    """For each modality what its own hash function says of the items."""
-    return {t: functions[t].encode(train.modalities[t]) for t in functions}
 
 
 def shared_codes(modalities: Sequence[str], bits: BoolArray) -> dict[str, Words]:

@@ -10,7 +10,7 @@ On unit rows as they are it comes nearest to the published table, which it does 
 features suit classifiers without a bias better.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
@@ -18,12 +18,11 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from smfh.hashing.base import HashMethod, Learning, Learnt, Progress
-from smfh.hashing.configuration import ANCHORS, Preset
-from smfh.hashing.function import own_codes
-from smfh.hashing.views import View, view_modalities
+from smfh.hashing.base import Learning, Progress, Trace
+from smfh.hashing.configuration import Preset
+from smfh.hashing.views import ANCHORS, PairMethod, View, learnt_directions, view_modalities
 from smfh.hashing.whitening import CanonicalPairs
-from smfh.types import EPS, BoolArray, FloatArray, MultimodalDataset, TrainingStep, parameter
+from smfh.types import EPS, BoolArray, FloatArray, MultimodalDataset, parameter
 
 STEPS = 200  # at the most, for one set of classifiers
 TOLERANCE = 1e-3  # share by which answers may still move when training ends
@@ -31,7 +30,7 @@ FLAT = 1e-6  # share of the largest variance below which bits count as copies of
 
 
 @dataclass(frozen=True)
-class PDH(HashMethod):
+class PDH(PairMethod):
     """Bits that max-margin classifiers of either view predict from the other."""
 
     name: ClassVar[str] = "pdh"
@@ -44,21 +43,20 @@ class PDH(HashMethod):
             ),
         }
     )
-    pairs_only: ClassVar[bool] = True
 
-    rounds: int = parameter(3, "T", 1, 1000, "Rounds of prediction, to one view and back.")
+    rounds: int = parameter(3, "T", 1, 1000, "Rounds of prediction, to one view and back.", typical=(1, 10))
     margin_weight: float = parameter(1.0, "C", 1e-6, 1e6, "Weight of items on the wrong side.", "log")
     centred: bool = parameter(False, "m", False, True, "Take the training mean off the features.")
-    ridge: float = parameter(1e-6, "ε", 1e-9, 1e6, "Shrinks the canonical directions of the start.", "log")
+    ridge: float = parameter(
+        1e-6, "ε", 1e-9, 1e6, "Shrinks the canonical directions of the start.", "log", typical=(1e-6, 10.0)
+    )
     anchors: int = parameter(0, "a", 0, 10_000, ANCHORS, typical=(0, 1000))
 
     @property
     def steps(self) -> int:
         return self.rounds
 
-    def learn(
-        self, train: MultimodalDataset, rng: np.random.Generator, trace: Sequence[TrainingStep]
-    ) -> Learning:
+    def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
         """The rounds; each modality of `train` is a database of its own codes."""
         views = view_modalities(train, self.anchors, rng)
         bits = self.start(views, rng)
@@ -72,8 +70,7 @@ class PDH(HashMethod):
             B = second.train(predicted, B)
             bits = views[1].project(B) > 0
             yield Progress({"agreement": float(np.mean(predicted == bits))}, "prediction")
-        functions = {v.modality: v.hash_function(W) for v, W in zip(views, (A, B), strict=True)}
-        return Learnt(functions, own_codes(functions, train))
+        return learnt_directions(views, (A, B), train)
 
     def start(self, views: list[View], rng: np.random.Generator) -> BoolArray:
         """Bits of the second view: which side of Gaussian mixes of its canonical directions."""

@@ -10,7 +10,7 @@ The paper gives β = 0.001 and prints 4β in its Y step (Eq. 17), where the grad
 is therefore ours at β = 0.002, the default here: that is what reproduces its table.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
@@ -18,14 +18,14 @@ from typing import ClassVar
 import numpy as np
 
 from smfh.features.maps import FeatureMap
-from smfh.hashing.base import HashMethod, Learning, Learnt, Progress
-from smfh.hashing.configuration import SHARES, TOLERANCE, Preset
+from smfh.hashing.base import Learning, Learnt, Progress, Trace
+from smfh.hashing.configuration import Preset
 from smfh.hashing.factorisation import (
+    Descent,
     LabelGraph,
     RidgeSolver,
     correlate,
     draw_rows,
-    has_converged,
     project,
     reconstruction_error,
     update_basis,
@@ -34,11 +34,11 @@ from smfh.hashing.factorisation import (
 from smfh.hashing.function import HashFunction, shared_codes
 from smfh.hashing.products import column_means, gram, squared_norm
 from smfh.hashing.steps import ratio_step
-from smfh.types import EPS, FloatArray, IntArray, MultimodalDataset, TrainingStep, parameter
+from smfh.types import EPS, FloatArray, IntArray, MultimodalDataset, parameter
 
 
 @dataclass(frozen=True)
-class SMFH(HashMethod):
+class SMFH(Descent):
     """The published algorithm and nothing else."""
 
     name: ClassVar[str] = "smfh"
@@ -54,28 +54,21 @@ class SMFH(HashMethod):
     graph_weight: float = parameter(2.0, "α", 0.0, 1e6, "Pull between items with common labels.", "log")
     projection_weight: float = parameter(25.0, "μ", 0.0, 1e6, "Weight of the hash functions' fit.", "log")
     graph_sample: int = parameter(
-        1000, "m", 1, 10_000_000, "Items that carry the graph in an iteration; all of them from N up.", "log"
+        1000,
+        "m",
+        1,
+        10_000_000,
+        "Items that carry the graph in an iteration; all of them from N up.",
+        "log",
+        typical=(20, 20_000),
     )
-    modality_weights: tuple[float, ...] = parameter((), "λ", 0.0, 1.0, SHARES)
     orthogonality_weight: float = parameter(2e-3, "β", 0.0, 1e6, "Keeps the bits apart.", "log")
     smoothness: float = parameter(1e-3, "η", 0.0, 1e6, "Label smoothness of the hash functions.", "log")
     ridge: float = parameter(1e-3, "γ", 1e-9, 1e6, "Shrinks the hash functions.", "log")
-    iterations: int = parameter(30, "T", 1, 10_000, "Stop after so many iterations at the latest.")
-    tolerance: float = parameter(0.0, "ε", 0.0, 1.0, TOLERANCE, "log", typical=(0.0, 0.01))
 
-    @property
-    def steps(self) -> int:
-        return self.iterations
-
-    @property
-    def shares(self) -> tuple[float, ...]:
-        return self.modality_weights
-
-    def learn(
-        self, train: MultimodalDataset, rng: np.random.Generator, trace: Sequence[TrainingStep]
-    ) -> Learning:
+    def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
         """Algorithm 1"""
-        X, dtype, weights = train.modalities, train.dtype, self.weights_of(train)
+        X, dtype, weights = train.modalities, train.dtype, self.shares(train)
         whole_graph = LabelGraph.of(train.labels, dtype)
         squared = {t: squared_norm(X[t]) for t in X}
         grams = {t: gram(X[t]) for t in X}
@@ -112,7 +105,7 @@ class SMFH(HashMethod):
             W = {t: solvers[t].solve(XtY[t]) for t in X}
 
             yield Progress(self.terms(weights, squared, U, W, XtY, YtY, solvers, graph.energy(Y[rows])))
-            if has_converged(trace, self.tolerance):
+            if self.has_converged(trace):
                 break
 
         thresholds = column_means(Y).astype(dtype)

@@ -13,7 +13,7 @@ parts of the training rows. The ten best settings lay within 0.002 of each other
 features want other weights, found the same way on wiki and emoji: the preset "linear".
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -21,13 +21,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from smfh.features.maps import FeatureMap, fit_rbf
-from smfh.hashing.base import HashMethod, Learning, Learnt, Progress
-from smfh.hashing.configuration import ANCHORS, SHARES, TOLERANCE, Preset
+from smfh.hashing.base import Learning, Learnt, Progress, Trace
+from smfh.hashing.configuration import Preset
 from smfh.hashing.factorisation import (
+    Descent,
     LabelGraph,
     RidgeSolver,
     correlate,
-    has_converged,
     project,
     reconstruction_error,
     update_basis,
@@ -36,7 +36,8 @@ from smfh.hashing.factorisation import (
 from smfh.hashing.function import HashFunction, shared_codes
 from smfh.hashing.products import column_means, gram, squared_norm, transposed_times
 from smfh.hashing.steps import CubicTerms, cubic_step
-from smfh.types import BoolArray, FloatArray, Matrix, MultimodalDataset, TrainingStep, parameter
+from smfh.hashing.views import ANCHORS
+from smfh.types import BoolArray, FloatArray, Matrix, MultimodalDataset, parameter
 
 SCALING = FeatureMap(power=0.5, unit_rows=True)
 NOISE = 0.1  # share of randomness in the start
@@ -45,7 +46,7 @@ CANDIDATES = 100  # partitions of the classes that compete for each bit of the s
 
 
 @dataclass(frozen=True)
-class SMFHPlus(HashMethod):
+class SMFHPlus(Descent):
     """Scale-free SMFH on RBF features, refined to binary codes."""
 
     name: ClassVar[str] = "smfh-plus"
@@ -67,39 +68,28 @@ class SMFHPlus(HashMethod):
 
     graph_weight: float = parameter(35.0, "α", 0.0, 1e6, "Pull between items with common labels.", "log")
     projection_weight: float = parameter(35.0, "μ", 0.0, 1e6, "Weight of the hash functions' fit.", "log")
-    modality_weights: tuple[float, ...] = parameter((), "λ", 0.0, 1.0, SHARES)
     orthogonality_weight: float = parameter(
         200.0, "β", 0.0, 1e6, "Balances the bits and keeps them apart.", "log"
     )
     smoothness: float = parameter(1e-3, "η", 0.0, 1e6, "Label smoothness of the hash functions.", "log")
     ridge: float = parameter(0.02, "γ", 1e-9, 1e6, "Shrinks the hash functions.", "log")
     anchors: int = parameter(500, "a", 0, 10_000, ANCHORS, typical=(0, 1000))
-    iterations: int = parameter(
-        30, "T", 1, 10_000, "Stop the descent after so many iterations at the latest."
-    )
-    rounds: int = parameter(3, "R", 0, 100, "Rounds of discrete refinement.")
-    tolerance: float = parameter(0.0, "ε", 0.0, 1.0, TOLERANCE, "log", typical=(0.0, 0.01))
+    rounds: int = parameter(3, "R", 0, 100, "Rounds of discrete refinement.", typical=(0, 10))
 
     @property
     def steps(self) -> int:
         return self.iterations + self.rounds
 
-    @property
-    def shares(self) -> tuple[float, ...]:
-        return self.modality_weights
-
-    def learn(
-        self, train: MultimodalDataset, rng: np.random.Generator, trace: Sequence[TrainingStep]
-    ) -> Learning:
+    def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
         """Descend, then refine."""
         maps = {t: self.feature_map(X, rng) for t, X in train.modalities.items()}
         X = {t: maps[t](train.modalities[t]) for t in maps}
-        problem = Problem(self, X, train.labels, self.weights_of(train))
+        problem = Problem(self, X, train.labels, self.shares(train))
         state = problem.start(rng, train.dtype)
         for _ in range(self.iterations):
             state = problem.descend(state)
             yield Progress(problem.terms(state))
-            if has_converged(trace, self.tolerance):
+            if self.has_converged(trace):
                 break
         for _ in range(self.rounds):
             state = problem.refine(problem.binarise(state))

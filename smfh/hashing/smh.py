@@ -19,20 +19,19 @@ import numpy as np
 from scipy.linalg import svd
 from scipy.sparse.linalg import svds
 
-from smfh.hashing.base import HashMethod, Learning, Learnt, Progress
-from smfh.hashing.configuration import ANCHORS, Preset
-from smfh.hashing.function import own_codes
+from smfh.hashing.base import Learning, Progress, Trace
+from smfh.hashing.configuration import Preset
 from smfh.hashing.products import blas_threads, inner, squared_norm
-from smfh.hashing.views import View, view_modalities
+from smfh.hashing.views import ANCHORS, PairMethod, View, learnt_directions, view_modalities
 from smfh.hashing.whitening import Whitening, whiten_both
-from smfh.types import BoolArray, FloatArray, MultimodalDataset, TrainingStep, parameter
+from smfh.types import BoolArray, FloatArray, MultimodalDataset, parameter
 
 SEED = "Draws the anchors; nothing else is left to chance."
 FEW_DIMENSIONS = 64  # up to which a whole decomposition is as quick as one pair of it
 
 
 @dataclass(frozen=True)
-class SMH(HashMethod):
+class SMH(PairMethod):
     """Bits whose agreement reproduces the similarity of labels."""
 
     name: ClassVar[str] = "smh"
@@ -40,12 +39,13 @@ class SMH(HashMethod):
     presets: ClassVar[Mapping[str, Preset]] = MappingProxyType(
         {"paper": Preset(), "strong": Preset({"ridge": 0.01, "anchors": 500})}
     )
-    pairs_only: ClassVar[bool] = True
 
     sequential: bool = parameter(
         True, "seq", False, True, "Each bit explains what the bits before it left; else all bits at once."
     )
-    ridge: float = parameter(1e-6, "ε", 1e-9, 1e6, "Shrinks directions in which a view hardly varies.", "log")
+    ridge: float = parameter(
+        1e-6, "ε", 1e-9, 1e6, "Shrinks directions in which a view hardly varies.", "log", typical=(1e-6, 10.0)
+    )
     anchors: int = parameter(0, "a", 0, 10_000, ANCHORS, typical=(0, 1000))
     seed: int = parameter(0, "seed", 0, 2**32 - 1, SEED, typical=(0, 99), kw_only=True)
 
@@ -53,9 +53,7 @@ class SMH(HashMethod):
     def steps(self) -> int:
         return self.bits
 
-    def learn(
-        self, train: MultimodalDataset, rng: np.random.Generator, trace: Sequence[TrainingStep]
-    ) -> Learning:
+    def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
         """Bit after bit; each modality of `train` is a database of its own codes."""
         views = view_modalities(train, self.anchors, rng)
         similarity = Similarity.of(train.labels, train.dtype)
@@ -64,8 +62,7 @@ class SMH(HashMethod):
             for u, v in islice(self.pairs(learnt), self.bits):
                 learnt.add(u, v)
                 yield Progress({"similarity residual": learnt.residual}, "bits")
-        functions = {v.modality: v.hash_function(W) for v, W in zip(views, learnt.directions, strict=True)}
-        return Learnt(functions, own_codes(functions, train))
+        return learnt_directions(views, learnt.directions, train)
 
     def pairs(self, learnt: "LearntBits") -> Iterator[tuple[FloatArray, FloatArray]]:
         """Whitened directions without end: of what is left of R, or of the whole R in turn."""

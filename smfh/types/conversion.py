@@ -68,13 +68,12 @@ def _as_array(given: Any) -> NDArray[Any]:
 
 def _as_classes(labels: NDArray[Any]) -> NDArray[Any]:
     """One class an item as plain words or whole numbers; whatever else, and what is missing, is refused."""
-    if labels.dtype.kind in "OT" and all(isinstance(label, str) for label in labels):
-        return labels.astype(np.str_)
-    if labels.dtype.kind == "O" and all(isinstance(label, int | np.integer) for label in labels):
-        return labels.astype(np.int64)
+    if labels.dtype.kind in "OT":  # a list of them shows whether all are of one kind
+        kinds = {type(label) for label in labels}
+        labels = np.array(labels.tolist()) if kinds == {str} or kinds == {int} else labels
     if labels.dtype.kind == "f" and np.all(np.isfinite(labels) & (labels == np.floor(labels))):
         return labels.astype(np.int64)
     if labels.dtype.kind in "Uiub":
         return labels
-    kinds = sorted({type(label).__name__ for label in labels})
-    raise InputError(f"A class for each item must be a word or a whole number; got {', '.join(kinds)}.")
+    names = sorted({type(label).__name__ for label in labels})
+    raise InputError(f"A class for each item must be a word or a whole number; got {', '.join(names)}.")

@@ -35,7 +35,9 @@ class Parameter:
     high: float
     scale: Literal["linear", "log"]
     help: str
-    typical: tuple[float, float]  # the range that matters, for a slider
+    typical: tuple[
+        float, float
+    ]  # for a slider; if not said, two decades either side of a default on a log scale
     neutral: Any = None  # where the field changes nothing: runs from before it existed had this value
 
     @property
@@ -68,6 +70,8 @@ def parameter(
     kw_only: bool = False,
 ) -> Any:
     """A dataclass field that describes itself; one for keywords only stands at the end."""
+    if typical is None and scale == "log" and default:
+        typical = max(low, default / 100), min(high, default * 100)
     about = Parameter(symbol, low, high, scale, help, typical or (low, high), neutral)
     return field(default=default, kw_only=kw_only, metadata={"parameter": about})
 

@@ -35,7 +35,7 @@ def centred(x):
 
 def start(method: CMFH, data: MultimodalDataset, seed: int):
     rng = np.random.default_rng(seed)
-    problem = Factorisation(method, view_modalities(data, 0, rng), method.weights_of(data))
+    problem = Factorisation(method, view_modalities(data, 0, rng), method.shares(data))
     return problem, problem.start(rng.random((len(data), method.bits)))
 
 
