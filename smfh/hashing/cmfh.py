@@ -9,7 +9,6 @@ one modality allows.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +16,13 @@ from scipy.linalg import cho_factor, cho_solve
 
 from smfh.hashing.base import Learning, Learnt, Progress, Trace
 from smfh.hashing.configuration import Preset
-from smfh.hashing.factorisation import Descent, RidgeSolver, reconstruction_error, weighted_gram
+from smfh.hashing.factorisation import (
+    ITERATIONS,
+    Descent,
+    RidgeSolver,
+    reconstruction_error,
+    weighted_gram,
+)
 from smfh.hashing.function import shared_codes
 from smfh.hashing.products import gram, squared_norm
 from smfh.hashing.views import ANCHORS, View, view_modalities
@@ -30,13 +35,15 @@ class CMFH(Descent):
 
     name: ClassVar[str] = "cmfh"
     title: ClassVar[str] = "CMFH"
-    presets: ClassVar[Mapping[str, Preset]] = MappingProxyType(
-        {"paper": Preset(), "strong": Preset({"ridge": 0.3, "anchors": 500})}
-    )
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "paper": Preset(),
+        "strong": Preset({"ridge": 0.3, "anchors": 500}),
+    }
 
     projection_weight: float = parameter(100.0, "μ", 1e-6, 1e6, "Weight of the hash functions' fit.", "log")
     ridge: float = parameter(0.01, "γ", 1e-9, 1e6, "Shrinks bases, codes and hash functions.", "log")
     anchors: int = parameter(0, "a", 0, 10_000, ANCHORS, typical=(0, 1000))
+    iterations: int = parameter(25, "T", 1, 10_000, ITERATIONS, typical=(1, 100), kw_only=True)
 
     def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
         problem = Factorisation(self, view_modalities(train, self.anchors, rng), self.shares(train))

@@ -40,8 +40,9 @@ class Configuration:
     seed: int = parameter(0, "seed", 0, 2**32 - 1, SEED, typical=(0, 99), kw_only=True)
 
     def __init_subclass__(cls) -> None:
-        """Add to the method's documentation what its parameters say of themselves."""
+        """Close the presets, and add to the documentation what the parameters say of themselves."""
         super().__init_subclass__()
+        cls.presets = MappingProxyType(dict(cls.presets))
         described = {f.name: f for f in fields(cls)}  # those of the classes above it
         described |= {name: f for name, f in vars(cls).items() if isinstance(f, Field)}
         lines = (

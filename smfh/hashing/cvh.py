@@ -10,7 +10,6 @@ the length. Mixing the q pairs into all bits, each pair weighted by its correlat
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -28,9 +27,10 @@ class CVH(PairMethod):
 
     name: ClassVar[str] = "cvh"
     title: ClassVar[str] = "CVH"
-    presets: ClassVar[Mapping[str, Preset]] = MappingProxyType(
-        {"paper": Preset(), "strong": Preset({"mixed": True, "ridge": 1.0, "anchors": 500})}
-    )
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "paper": Preset(),
+        "strong": Preset({"mixed": True, "ridge": 1.0, "anchors": 500}),
+    }
 
     mixed: bool = parameter(
         False, "G", False, True, "Every bit mixes all canonical pairs, instead of one pair a bit."

@@ -12,7 +12,6 @@ features suit classifiers without a bias better.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -35,14 +34,12 @@ class PDH(PairMethod):
 
     name: ClassVar[str] = "pdh"
     title: ClassVar[str] = "PDH"
-    presets: ClassVar[Mapping[str, Preset]] = MappingProxyType(
-        {
-            "paper": Preset(),
-            "strong": Preset(
-                {"rounds": 2, "margin_weight": 100.0, "centred": True, "ridge": 10.0, "anchors": 500}
-            ),
-        }
-    )
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "paper": Preset(),
+        "strong": Preset(
+            {"rounds": 2, "margin_weight": 100.0, "centred": True, "ridge": 10.0, "anchors": 500}
+        ),
+    }
 
     rounds: int = parameter(3, "T", 1, 1000, "Rounds of prediction, to one view and back.", typical=(1, 10))
     margin_weight: float = parameter(1.0, "C", 1e-6, 1e6, "Weight of items on the wrong side.", "log")

@@ -12,7 +12,6 @@ is therefore ours at β = 0.002, the default here: that is what reproduces its t
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -43,24 +42,16 @@ class SMFH(Descent):
 
     name: ClassVar[str] = "smfh"
     title: ClassVar[str] = "SMFH"
-    presets: ClassVar[Mapping[str, Preset]] = MappingProxyType(
-        {
-            "wiki": Preset(dataset="wiki"),
-            "pascal": Preset({"graph_sample": 800}, dataset="pascal"),
-            "nus-wide": Preset({"graph_sample": 2000}, dataset="nus-wide"),
-        }
-    )
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "wiki": Preset(dataset="wiki"),
+        "pascal": Preset({"graph_sample": 800}, dataset="pascal"),
+        "nus-wide": Preset({"graph_sample": 2000}, dataset="nus-wide"),
+    }
 
     graph_weight: float = parameter(2.0, "α", 0.0, 1e6, "Pull between items with common labels.", "log")
     projection_weight: float = parameter(25.0, "μ", 0.0, 1e6, "Weight of the hash functions' fit.", "log")
     graph_sample: int = parameter(
-        1000,
-        "m",
-        1,
-        10_000_000,
-        "Items that carry the graph in an iteration; all of them from N up.",
-        "log",
-        typical=(20, 20_000),
+        1000, "m", 1, 10_000_000, "Items that carry the graph in an iteration.", "log", typical=(20, 20_000)
     )
     orthogonality_weight: float = parameter(2e-3, "β", 0.0, 1e6, "Keeps the bits apart.", "log")
     smoothness: float = parameter(1e-3, "η", 0.0, 1e6, "Label smoothness of the hash functions.", "log")

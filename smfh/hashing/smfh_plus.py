@@ -15,7 +15,6 @@ features want other weights, found the same way on wiki and emoji: the preset "l
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,20 +50,18 @@ class SMFHPlus(Descent):
 
     name: ClassVar[str] = "smfh-plus"
     title: ClassVar[str] = "SMFH+"
-    presets: ClassVar[Mapping[str, Preset]] = MappingProxyType(
-        {
-            "kernel": Preset(),
-            "linear": Preset(
-                {
-                    "anchors": 0,
-                    "graph_weight": 8.0,
-                    "projection_weight": 14.0,
-                    "orthogonality_weight": 100.0,
-                    "ridge": 0.3,
-                }
-            ),
-        }
-    )
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "kernel": Preset(),
+        "linear": Preset(
+            {
+                "anchors": 0,
+                "graph_weight": 8.0,
+                "projection_weight": 14.0,
+                "orthogonality_weight": 100.0,
+                "ridge": 0.3,
+            }
+        ),
+    }
 
     graph_weight: float = parameter(35.0, "α", 0.0, 1e6, "Pull between items with common labels.", "log")
     projection_weight: float = parameter(35.0, "μ", 0.0, 1e6, "Weight of the hash functions' fit.", "log")

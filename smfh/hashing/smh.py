@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import cycle, islice
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,9 +35,10 @@ class SMH(PairMethod):
 
     name: ClassVar[str] = "smh"
     title: ClassVar[str] = "SMH"
-    presets: ClassVar[Mapping[str, Preset]] = MappingProxyType(
-        {"paper": Preset(), "strong": Preset({"ridge": 0.01, "anchors": 500})}
-    )
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "paper": Preset(),
+        "strong": Preset({"ridge": 0.01, "anchors": 500}),
+    }
 
     sequential: bool = parameter(
         True, "seq", False, True, "Each bit explains what the bits before it left; else all bits at once."

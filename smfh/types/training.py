@@ -71,7 +71,7 @@ def parameter(
 ) -> Any:
     """A dataclass field that describes itself; one for keywords only stands at the end."""
     if typical is None and scale == "log" and default:
-        typical = max(low, default / 100), min(high, default * 100)
+        typical = max(low, type(default)(default / 100)), min(high, default * 100)
     about = Parameter(symbol, low, high, scale, help, typical or (low, high), neutral)
     return field(default=default, kw_only=kw_only, metadata={"parameter": about})
 

@@ -108,7 +108,7 @@ def test_one_class_for_each_item(given, names):
         [0.5, 1.0],
         [np.nan, 1.0],
         ["a", None],
-        ["a", 1j],
+        [1j, 2j],
         None,
         [[["a"]]],
         [["a"]],

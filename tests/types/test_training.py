@@ -25,7 +25,7 @@ def test_a_parameter_carries_all_that_a_control_needs():
     assert about["weight"].neutral == 0.0
     assert about["count"].typical == (1, 2000)
     assert about["count"].neutral is None
-    assert about["rate"].typical == (0.0, 50.0)
+    assert about["rate"].typical == (0.005, 50.0)
     assert [about[name].wanted for name in ("count", "weight", "on")] == [
         "a whole number from 1 to 2,000",
         "a number from 0 to 1e+06",
