@@ -14,8 +14,7 @@ from scipy import sparse
 from smfh.bench.equations import algorithm_1
 from smfh.bench.measure import Report, least_seconds, peak_bytes, resident_bytes
 from smfh.datasets.synthetic import Synthetic
-from smfh.hashing import METHODS, SMFH, make_method
-from smfh.hashing.hasher import HashMethod
+from smfh.hashing import METHODS, SMFH, HashMethod, make_method, preset
 from smfh.types import FloatArray, MultimodalDataset
 
 FULL, PART, QUICK = 180_000, 20_000, 20_000
@@ -109,8 +108,8 @@ def bench_methods(report: Report, quick: bool) -> None:
     for items in (QUICK,) if quick else (PART, FULL):
         train = synthetic(items)
         for name in METHODS:
-            preset = METHODS[name].presets.get("nus-wide") or METHODS[name].presets.get("paper") or {}
-            method = make_method(name, bits=64, **preset)
+            choice = next((c for c in ("nus-wide", "paper") if c in METHODS[name].presets), None)
+            method = make_method(name, bits=64, **(preset(name, choice) if choice else {}))
             report.seconds[f"{name} fit {items // 1000}k"] = seconds_once(partial(method.fit, train))
         for name in METHODS:
             if name != "smfh":

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from smfh.types import EPS, FloatArray, Matrix
+from smfh.types import EPS, FloatArray, InputError, Matrix, read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,17 +17,27 @@ class FeatureMap:
     anchors: FloatArray | None = None  # a, (anchors, dimensions), already scaled
     width: float = 1.0  # σ
 
+    def __post_init__(self) -> None:
+        if self.anchors is not None:
+            object.__setattr__(self, "anchors", read_only(self.anchors))
+
     def __call__(self, X: Matrix) -> Matrix:
         X = self.scale(X)
         return X if self.anchors is None else rbf(X, self.anchors, self.width)
 
     def scale(self, X: Matrix) -> Matrix:
         """x → xᵖ → x/‖x‖; a row of zeros stays one."""
-        if self.power != 1.0:
-            X = element_power(X, self.power)
-        if self.unit_rows:
-            X = scale_rows(X, 1.0 / np.maximum(row_norms(X), EPS))
-        return X
+        scaled = X if self.power == 1.0 else element_power(X, self.power)
+        if not self.unit_rows:
+            return scaled
+        with np.errstate(over="ignore"):
+            norms = row_norms(scaled)
+        if not np.isfinite(norms).all():
+            raise InputError(
+                f"Sums of squares of the features overflow {X.dtype}: the largest value is {X.max():.3g}. "
+                "Scale the features, such as to a largest value of 1."
+            )
+        return scale_rows(scaled, 1.0 / np.maximum(norms, EPS))
 
 
 def fit_rbf(X: Matrix, scaling: FeatureMap, anchors: int, rng: np.random.Generator) -> FeatureMap:

@@ -1,14 +1,17 @@
 """The methods, one a file, and METHODS, where each is entered once."""
 
+from smfh.hashing.base import FittedHasher, HashMethod, Learning, Learnt, Nearest, Progress, Trace
 from smfh.hashing.cmfh import CMFH
+from smfh.hashing.configuration import Preset
 from smfh.hashing.cvh import CVH
-from smfh.hashing.hasher import FittedHasher, HashFunction, HashMethod
+from smfh.hashing.function import HashFunction, shared_codes
 from smfh.hashing.pdh import PDH
 from smfh.hashing.registry import METHODS, make_method, preset
 from smfh.hashing.smfh import SMFH
 from smfh.hashing.smfh_plus import SMFHPlus
 from smfh.hashing.smh import SMH
 from smfh.hashing.storage import load_hasher, save_hasher
+from smfh.hashing.views import View, learnt_directions, view_modalities
 
 __all__ = [
     "CMFH",
@@ -20,9 +23,19 @@ __all__ = [
     "FittedHasher",
     "HashFunction",
     "HashMethod",
+    "Learning",
+    "Learnt",
+    "Nearest",
+    "Preset",
+    "Progress",
     "SMFHPlus",
+    "Trace",
+    "View",
+    "learnt_directions",
     "load_hasher",
     "make_method",
     "preset",
     "save_hasher",
+    "shared_codes",
+    "view_modalities",
 ]

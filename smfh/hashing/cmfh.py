@@ -9,82 +9,54 @@ one modality allows.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from time import perf_counter
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from smfh.hashing.factorisation import RidgeSolver, has_converged, reconstruction_error, weighted_gram
-from smfh.hashing.hasher import (
-    FittedHasher,
-    check_method,
-    check_trainable,
-    modality_weights,
-    shared_codes,
-    training_dtype,
+from smfh.hashing.base import Learning, Learnt, Progress, Trace
+from smfh.hashing.configuration import Preset
+from smfh.hashing.factorisation import (
+    ITERATIONS,
+    Descent,
+    RidgeSolver,
+    reconstruction_error,
+    weighted_gram,
 )
-from smfh.hashing.products import blas_threads, gram, squared_norm
-from smfh.hashing.views import View, view_modalities
-from smfh.types import FloatArray, MultimodalDataset, OnStep, TrainingStep, parameter
+from smfh.hashing.function import shared_codes
+from smfh.hashing.products import gram, squared_norm
+from smfh.hashing.views import ANCHORS, View, view_modalities
+from smfh.types import FloatArray, MultimodalDataset, parameter
 
 
 @dataclass(frozen=True)
-class CMFH:
+class CMFH(Descent):
     """One factorisation of all modalities, and a linear way into it from each."""
 
     name: ClassVar[str] = "cmfh"
     title: ClassVar[str] = "CMFH"
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {
-            "paper": MappingProxyType({"ridge": 0.01, "anchors": 0}),
-            "strong": MappingProxyType({"ridge": 0.3, "anchors": 500}),
-        }
-    )
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "paper": Preset(),
+        "strong": Preset({"ridge": 0.3, "anchors": 500}),
+    }
 
-    bits: int = parameter(64, "r", 1, 1024, "Length of the code.")
     projection_weight: float = parameter(100.0, "μ", 1e-6, 1e6, "Weight of the hash functions' fit.", "log")
-    modality_weights: tuple[float, ...] = parameter(
-        (), "λ", 0.0, 1.0, "Share of each modality's reconstruction, summing to 1; equal if none given."
-    )
     ridge: float = parameter(0.01, "γ", 1e-9, 1e6, "Shrinks bases, codes and hash functions.", "log")
-    anchors: int = parameter(
-        0, "a", 0, 10_000, "RBF anchors drawn from the training items; 0: linear features."
-    )
-    iterations: int = parameter(25, "T", 1, 10_000, "Stop after so many iterations at the latest.")
-    tolerance: float = parameter(
-        0.0, "ε", 0.0, 1.0, "Stop when the objective changes by less than this share; 0 never does.", "log"
-    )
-    seed: int = parameter(0, "seed", 0, 2**32 - 1, "The same seed gives the same codes.")
+    anchors: int = parameter(0, "a", 0, 10_000, ANCHORS, typical=(0, 1000))
+    iterations: int = parameter(25, "T", 1, 10_000, ITERATIONS, typical=(1, 100), kw_only=True)
 
-    def __post_init__(self) -> None:
-        check_method(self, self.modality_weights)
-
-    def fit(self, train: MultimodalDataset, on_step: OnStep | None = None) -> FittedHasher:
-        """Descend on all rows of `train`, which become the database."""
-        check_trainable(self, train, self.modality_weights)
-        with blas_threads(len(train)):
-            started = perf_counter()
-            rng = np.random.default_rng(self.seed)
-            views = view_modalities(train, self.anchors, rng)
-            problem = Factorisation(self, views, modality_weights(self.modality_weights, train))
-            state = problem.start(rng.random((len(train), self.bits), dtype=training_dtype(train).type))
-            trace: list[TrainingStep] = []
-            for iteration in range(1, self.iterations + 1):
-                state = problem.descend(state)
-                trace.append(TrainingStep(iteration, problem.terms(state), perf_counter() - started))
-                if on_step is not None:
-                    on_step(trace[-1])
-                if has_converged(trace, self.tolerance):
-                    break
+    def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
+        problem = Factorisation(self, view_modalities(train, self.anchors, rng), self.shares(train))
+        state = problem.start(rng.random((len(train), self.bits), dtype=train.dtype.type))
+        for _ in range(self.iterations):
+            state = problem.descend(state)
+            yield Progress(problem.terms(state))
+            if self.has_converged(trace):
+                break
         thresholds = state.V.mean(axis=0, dtype=np.float64)
-        return FittedHasher(
-            method=self,
-            functions={t: view.hash_function(state.W[t], thresholds) for t, view in problem.views.items()},
-            database_codes=shared_codes(tuple(problem.views), state.V > thresholds.astype(state.V.dtype)),
-            trace=trace,
-            trained_on=train.fingerprint,
+        return Learnt(
+            {t: view.hash_function(state.W[t], thresholds) for t, view in problem.views.items()},
+            shared_codes(tuple(problem.views), state.V > thresholds.astype(state.V.dtype)),
         )
 
 

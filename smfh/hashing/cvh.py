@@ -10,61 +10,48 @@ the length. Mixing the q pairs into all bits, each pair weighted by its correlat
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from time import perf_counter
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from smfh.hashing.hasher import FittedHasher, check_method
-from smfh.hashing.products import blas_threads
-from smfh.hashing.views import check_pair, view_modalities
+from smfh.hashing.base import Learning, Progress, Trace
+from smfh.hashing.configuration import Preset
+from smfh.hashing.views import ANCHORS, PairMethod, learnt_directions, view_modalities
 from smfh.hashing.whitening import CanonicalPairs
-from smfh.types import FloatArray, MultimodalDataset, OnStep, TrainingStep, parameter
+from smfh.types import FloatArray, MultimodalDataset, parameter
 
 
 @dataclass(frozen=True)
-class CVH:
+class CVH(PairMethod):
     """Canonical directions of two views, as bits."""
 
     name: ClassVar[str] = "cvh"
     title: ClassVar[str] = "CVH"
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {
-            "paper": MappingProxyType({"mixed": False, "ridge": 1e-6, "anchors": 0}),
-            "strong": MappingProxyType({"mixed": True, "ridge": 1.0, "anchors": 500}),
-        }
-    )
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "paper": Preset(),
+        "strong": Preset({"mixed": True, "ridge": 1.0, "anchors": 500}),
+    }
 
-    bits: int = parameter(64, "r", 1, 1024, "Length of the code.")
     mixed: bool = parameter(
         False, "G", False, True, "Every bit mixes all canonical pairs, instead of one pair a bit."
     )
-    ridge: float = parameter(1e-6, "ε", 1e-9, 1e6, "Shrinks directions in which a view hardly varies.", "log")
-    anchors: int = parameter(
-        0, "a", 0, 10_000, "RBF anchors drawn from the training items; 0: linear features."
+    ridge: float = parameter(
+        1e-6, "ε", 1e-9, 1e6, "Shrinks directions in which a view hardly varies.", "log", typical=(1e-6, 10.0)
     )
-    seed: int = parameter(0, "seed", 0, 2**32 - 1, "The same seed gives the same codes.")
+    anchors: int = parameter(0, "a", 0, 10_000, ANCHORS, typical=(0, 1000))
 
-    def __post_init__(self) -> None:
-        check_method(self)
+    @property
+    def steps(self) -> int:
+        return 1
 
-    def fit(self, train: MultimodalDataset, on_step: OnStep | None = None) -> FittedHasher:
+    def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
         """One singular value decomposition; each modality of `train` is a database of its own codes."""
-        check_pair(self, train)
-        with blas_threads(len(train)):
-            started = perf_counter()
-            rng = np.random.default_rng(self.seed)
-            views = view_modalities(train, self.anchors, rng)
-            pairs = CanonicalPairs.of(views, self.ridge, at_most=self.bits)
-            directions = mix_pairs(pairs, self.bits, rng) if self.mixed else fill_up(pairs, self.bits, rng)
-            functions = {v.modality: v.hash_function(W) for v, W in zip(views, directions, strict=True)}
-            codes = {t: functions[t].encode(train.modalities[t]) for t in functions}
-            terms = {"correlation": float(pairs.correlations.sum())}
-            trace = [TrainingStep(1, terms, perf_counter() - started, "closed form")]
-        if on_step is not None:
-            on_step(trace[-1])
-        return FittedHasher(self, functions, codes, trace, train.fingerprint)
+        views = view_modalities(train, self.anchors, rng)
+        pairs = CanonicalPairs.of(views, self.ridge, at_most=self.bits)
+        directions = mix_pairs(pairs, self.bits, rng) if self.mixed else fill_up(pairs, self.bits, rng)
+        learnt = learnt_directions(views, directions, train)
+        yield Progress({"correlation": float(pairs.correlations.sum())}, "closed form")
+        return learnt
 
 
 def mix_pairs(pairs: CanonicalPairs, bits: int, rng: np.random.Generator) -> list[FloatArray]:

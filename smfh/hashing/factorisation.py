@@ -1,17 +1,19 @@
-"""What SMFH and SMFH+ share: collective factorisation X ≈ Y Uᵀ, ridge hash functions, the label graph.
+"""What SMFH, SMFH+ and CMFH share: collective factorisation X ≈ Y Uᵀ, ridge hash functions, the label graph.
 
 Letters follow the paper; items are rows, so X is (items, dimensions), Y (items, bits),
 U and W (dimensions, bits), and the paper's equations appear transposed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
 from smfh.features.maps import scale_rows
+from smfh.hashing.base import HashMethod, Trace
 from smfh.hashing.products import (
     add_times_inplace,
     blas_threads,
@@ -22,7 +24,51 @@ from smfh.hashing.products import (
     transposed_times,
 )
 from smfh.hashing.steps import without_subnormals
-from smfh.types import EPS, BoolArray, FloatArray, IntArray, Matrix, TrainingStep
+from smfh.types import EPS, BoolArray, FloatArray, InputError, IntArray, Matrix, MultimodalDataset, parameter
+
+SHARES = "Share of each modality's reconstruction, summing to 1; equal if none given."
+ITERATIONS = "Stop the descent after so many iterations at the latest."
+TOLERANCE = "Stop when the objective changes by less than this share; 0 never does."
+
+
+@dataclass(frozen=True)
+class Descent(HashMethod):
+    """A method that descends on an objective in which every modality has a share."""
+
+    modality_weights: tuple[float, ...] = parameter((), "λ", 0.0, 1.0, SHARES, kw_only=True)
+    iterations: int = parameter(30, "T", 1, 10_000, ITERATIONS, typical=(1, 100), kw_only=True)
+    tolerance: float = parameter(0.0, "ε", 0.0, 1.0, TOLERANCE, "log", typical=(0.0, 0.01), kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = self.modality_weights
+        if given and abs(sum(given) - 1) > 1e-6:
+            raise InputError(f"The modality weights (λ) must sum to 1; {given} sum to {sum(given):g}.")
+
+    @property
+    def steps(self) -> int:
+        return self.iterations
+
+    def training_problems(self, train: MultimodalDataset) -> list[str]:
+        problems, given, there = super().training_problems(train), self.modality_weights, train.modalities
+        if given and len(given) != len(there):
+            problems.append(
+                f"{len(given)} modality weights (λ) for {len(there)} modalities ({', '.join(there)}); "
+                "give one each or none."
+            )
+        return problems
+
+    def shares(self, train: MultimodalDataset) -> dict[str, float]:
+        """λ by modality; equal shares where none are given."""
+        shares = self.modality_weights or (1 / len(train.modalities),) * len(train.modalities)
+        return dict(zip(train.modalities, shares, strict=True))
+
+    def has_converged(self, trace: Trace) -> bool:
+        """|O_before − O_now| < ε O_before"""
+        if len(trace) < 2 or self.tolerance == 0:
+            return False
+        before, now = trace[-2].objective, trace[-1].objective
+        return abs(before - now) < self.tolerance * abs(before)
 
 
 def update_basis(XtY: FloatArray, U: FloatArray, YtY: FloatArray) -> FloatArray:
@@ -99,7 +145,7 @@ class LabelGraph:
         return spread
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RidgeSolver:
     """W = (XᵀX + η XᵀLX + γ I)⁻¹ XᵀY, factored once for as long as X and L stay."""
 
@@ -108,16 +154,17 @@ class RidgeSolver:
     smoothness: float  # η
     ridge: float  # γ
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def factor(self) -> tuple[FloatArray, bool]:
+        """The Cholesky factor of XᵀX + η XᵀLX + γ I."""
         system = self.gram + self.smoothness * self.scatter
         system[np.diag_indices_from(system)] += self.ridge
         with blas_threads(len(system)):
-            factor = cho_factor(system, overwrite_a=True, check_finite=False)
-        object.__setattr__(self, "_factor", factor)
+            return cho_factor(system, overwrite_a=True, check_finite=False)
 
     def solve(self, XtY: FloatArray) -> FloatArray:
         with blas_threads(len(XtY)):
-            W: FloatArray = cho_solve(self._factor, XtY, check_finite=False)  # type: ignore[attr-defined]
+            W: FloatArray = cho_solve(self.factor, XtY, check_finite=False)
         return W.astype(XtY.dtype)
 
     def error(self, W: FloatArray, XtY: FloatArray, YtY: FloatArray) -> float:
@@ -132,11 +179,3 @@ class RidgeSolver:
 def draw_rows(rng: np.random.Generator, items: int, sample: int) -> IntArray:
     """`sample` rows, uniformly and without replacement."""
     return rng.choice(items, size=sample, replace=False)
-
-
-def has_converged(trace: Sequence[TrainingStep], tolerance: float) -> bool:
-    """|O_before − O_now| < ε O_before"""
-    if len(trace) < 2 or tolerance == 0:
-        return False
-    before, now = trace[-2].objective, trace[-1].objective
-    return abs(before - now) < tolerance * abs(before)

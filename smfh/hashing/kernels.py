@@ -6,11 +6,13 @@ Each works on a block of rows and releases the GIL, so that blocks run side by s
 import numpy as np
 from numba import njit
 
-from smfh.hashing.steps import NEWTON_STEPS
-from smfh.types import EPS, FloatArray, IntArray
+from smfh.types import FloatArray, IntArray
 
 # NumPy's rules for division: no test for zero in the loops, which could not be vectorised with one
 compiled = njit(cache=True, nogil=True, error_model="numpy")
+# constants stand in this file: the cache of machine code does not notice a change in another one
+LEAST_DIVISOR = 1e-12
+NEWTON_STEPS = 4
 THIRD = 709_921_077  # makes a third of a float's bits the bits of about its cube root
 
 
@@ -50,7 +52,7 @@ def ratio_step_inplace(
     for i in range(Y.shape[0]):
         for k in range(Y.shape[1]):
             b = P[i, k] + 2 * orthogonality * Y[i, k]
-            y = Y[i, k] * b / max(Q[i, k], EPS)
+            y = Y[i, k] * b / max(Q[i, k], LEAST_DIVISOR)
             new[i, k] = y if y > tiny else 0
 
 
@@ -84,7 +86,7 @@ def cubic_step_inplace(
             for k in range(bits):
                 B[k] += value * row[k]
         for k in range(bits):
-            h = max(YG[i, k] + diagonal[i] * Y[i, k], EPS)
+            h = max(YG[i, k] + diagonal[i] * Y[i, k], LEAST_DIVISOR)
             y = min(Y[i, k] * cubic_root(YC[i, k], h, max(B[k], 0)), 1)
             new[i, k] = y if y > tiny else 0
 
@@ -106,7 +108,7 @@ def cubic_root(q: float, h: float, b: float) -> float:
 def cube_root_from_above(x: float) -> float:
     """Between 1 and 1.13 times the cube root, from a third of the number's bits."""
     bits = np.float32(min(max(x, 1e-30), 1e30)).view(np.int32)
-    return 1.06 * np.int32(bits // np.int32(3) + np.int32(THIRD)).view(np.float32)  # type: ignore[return-value]
+    return float(1.06 * np.int32(bits // np.int32(3) + np.int32(THIRD)).view(np.float32))
 
 
 @compiled

@@ -12,18 +12,16 @@ features suit classifiers without a bias better.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from time import perf_counter
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from smfh.hashing.hasher import FittedHasher, check_method
-from smfh.hashing.products import blas_threads
-from smfh.hashing.views import View, check_pair, view_modalities
+from smfh.hashing.base import Learning, Progress, Trace
+from smfh.hashing.configuration import Preset
+from smfh.hashing.views import ANCHORS, PairMethod, View, learnt_directions, view_modalities
 from smfh.hashing.whitening import CanonicalPairs
-from smfh.types import EPS, BoolArray, FloatArray, MultimodalDataset, OnStep, TrainingStep, parameter
+from smfh.types import EPS, BoolArray, FloatArray, MultimodalDataset, parameter
 
 STEPS = 200  # at the most, for one set of classifiers
 TOLERANCE = 1e-3  # share by which answers may still move when training ends
@@ -31,60 +29,45 @@ FLAT = 1e-6  # share of the largest variance below which bits count as copies of
 
 
 @dataclass(frozen=True)
-class PDH:
+class PDH(PairMethod):
     """Bits that max-margin classifiers of either view predict from the other."""
 
     name: ClassVar[str] = "pdh"
     title: ClassVar[str] = "PDH"
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {
-            "paper": MappingProxyType(
-                {"rounds": 3, "margin_weight": 1.0, "centred": False, "ridge": 1e-6, "anchors": 0}
-            ),
-            "strong": MappingProxyType(
-                {"rounds": 2, "margin_weight": 100.0, "centred": True, "ridge": 10.0, "anchors": 500}
-            ),
-        }
-    )
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "paper": Preset(),
+        "strong": Preset(
+            {"rounds": 2, "margin_weight": 100.0, "centred": True, "ridge": 10.0, "anchors": 500}
+        ),
+    }
 
-    bits: int = parameter(64, "r", 1, 1024, "Length of the code.")
-    rounds: int = parameter(3, "T", 1, 1000, "Rounds of prediction, to one view and back.")
+    rounds: int = parameter(3, "T", 1, 1000, "Rounds of prediction, to one view and back.", typical=(1, 10))
     margin_weight: float = parameter(1.0, "C", 1e-6, 1e6, "Weight of items on the wrong side.", "log")
     centred: bool = parameter(False, "m", False, True, "Take the training mean off the features.")
-    ridge: float = parameter(1e-6, "ε", 1e-9, 1e6, "Shrinks the canonical directions of the start.", "log")
-    anchors: int = parameter(
-        0, "a", 0, 10_000, "RBF anchors drawn from the training items; 0: linear features."
+    ridge: float = parameter(
+        1e-6, "ε", 1e-9, 1e6, "Shrinks the canonical directions of the start.", "log", typical=(1e-6, 10.0)
     )
-    seed: int = parameter(0, "seed", 0, 2**32 - 1, "The same seed gives the same codes.")
+    anchors: int = parameter(0, "a", 0, 10_000, ANCHORS, typical=(0, 1000))
 
-    def __post_init__(self) -> None:
-        check_method(self)
+    @property
+    def steps(self) -> int:
+        return self.rounds
 
-    def fit(self, train: MultimodalDataset, on_step: OnStep | None = None) -> FittedHasher:
-        """The rounds on all rows of `train`, each modality of which is a database of its own codes."""
-        check_pair(self, train)
-        with blas_threads(len(train)):
-            started = perf_counter()
-            rng = np.random.default_rng(self.seed)
-            views = view_modalities(train, self.anchors, rng)
-            bits = self.start(views, rng)
-            if not self.centred:
-                views = [view.uncentred() for view in views]
-            first, second = (MaxMargin(view, self.margin_weight) for view in views)
-            A, B = first.untrained(self.bits), second.untrained(self.bits)
-            trace: list[TrainingStep] = []
-            for iteration in range(1, self.rounds + 1):
-                A = first.train(decorrelate(bits), A)
-                predicted = views[0].project(A) > 0
-                B = second.train(predicted, B)
-                bits = views[1].project(B) > 0
-                terms = {"agreement": float(np.mean(predicted == bits))}
-                trace.append(TrainingStep(iteration, terms, perf_counter() - started, "prediction"))
-                if on_step is not None:
-                    on_step(trace[-1])
-            functions = {v.modality: v.hash_function(W) for v, W in zip(views, (A, B), strict=True)}
-            codes = {t: functions[t].encode(train.modalities[t]) for t in functions}
-        return FittedHasher(self, functions, codes, trace, train.fingerprint)
+    def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
+        """The rounds; each modality of `train` is a database of its own codes."""
+        views = view_modalities(train, self.anchors, rng)
+        bits = self.start(views, rng)
+        if not self.centred:
+            views = [view.uncentred() for view in views]
+        first, second = (MaxMargin(view, self.margin_weight) for view in views)
+        A, B = first.untrained(self.bits), second.untrained(self.bits)
+        for _ in range(self.rounds):
+            A = first.train(decorrelate(bits), A)
+            predicted = views[0].project(A) > 0
+            B = second.train(predicted, B)
+            bits = views[1].project(B) > 0
+            yield Progress({"agreement": float(np.mean(predicted == bits))}, "prediction")
+        return learnt_directions(views, (A, B), train)
 
     def start(self, views: list[View], rng: np.random.Generator) -> BoolArray:
         """Bits of the second view: which side of Gaussian mixes of its canonical directions."""

@@ -7,16 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
-from types import ModuleType
 
 import numpy as np
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
 from smfh.parallel import over_rows
-from smfh.types import FloatArray, Matrix
+from smfh.types import FloatArray, IntArray, Matrix, read_only
 
-SMALL = 20_000  # items; below, handing the work of a product to threads costs more than the work
+FEW_ITEMS = 20_000  # below, handing the work of a product to threads costs more than the work
 ROWS = 16_384  # a block
 
 _limiting = Lock()
@@ -29,7 +28,7 @@ def blas_threads(items: int) -> Iterator[None]:
     The limit is the whole process's. So one training at a time sets and lifts it; others meanwhile take what
     they find, which costs time and nothing else.
     """
-    if items >= SMALL or not _limiting.acquire(blocking=False):
+    if items >= FEW_ITEMS or not _limiting.acquire(blocking=False):
         yield
         return
     try:
@@ -56,30 +55,43 @@ def times(X: Matrix, V: FloatArray) -> FloatArray:
 
 def add_times_inplace(total: FloatArray, X: Matrix, V: FloatArray) -> None:
     """total ← total + X V"""
-    if not isinstance(X, sparse.csr_array) or (kernels := compiled()) is None:
+    if not isinstance(X, sparse.csr_array):
         total += X @ V
         return
+    from smfh.hashing.kernels import add_sparse_times_inplace
 
-    def work(rows: slice) -> None:
-        starts = X.indptr[rows.start : rows.stop + 1]
-        kernels.add_sparse_times_inplace(total[rows], X.data, X.indices, starts, V)
-
-    over_rows(work, X.shape[0], ROWS)
+    data, indices, indptr = _parts(X)
+    over_rows(
+        lambda rows: add_sparse_times_inplace(
+            total[rows], data, indices, indptr[rows.start : rows.stop + 1], V
+        ),
+        X.shape[0],
+        ROWS,
+    )
 
 
 def transposed_times(X: Matrix, Y: FloatArray) -> FloatArray:
     """XᵀY"""
-    if not isinstance(X, sparse.csr_array) or (kernels := compiled()) is None:
+    if not isinstance(X, sparse.csr_array):
         product: FloatArray = X.T @ Y
         return product
+    from smfh.hashing.kernels import sparse_transposed_times
 
-    def work(rows: slice) -> FloatArray:
-        starts = X.indptr[rows.start : rows.stop + 1]
-        part: FloatArray = kernels.sparse_transposed_times(X.data, X.indices, starts, Y[rows], X.shape[1])
-        return part
-
-    total: FloatArray = np.sum(over_rows(work, X.shape[0], ROWS), axis=0)
+    data, indices, indptr = _parts(X)
+    sums = over_rows(
+        lambda rows: sparse_transposed_times(
+            data, indices, indptr[rows.start : rows.stop + 1], Y[rows], X.shape[1]
+        ),
+        X.shape[0],
+        ROWS,
+    )
+    total: FloatArray = np.sum(sums, axis=0)
     return total
+
+
+def _parts(X: sparse.csr_array) -> tuple[FloatArray, IntArray, IntArray]:
+    """Data, indices and row starts, read-only: a kernel is compiled again for arrays that are not."""
+    return read_only(X.data), read_only(X.indices), read_only(X.indptr)
 
 
 def gram(X: Matrix) -> FloatArray:
@@ -113,12 +125,3 @@ def column_means(Y: FloatArray) -> FloatArray:
 def inner(A: FloatArray, B: FloatArray) -> float:
     """⟨A, B⟩, summed in double precision"""
     return float(np.sum(A.astype(np.float64) * B))
-
-
-def compiled() -> ModuleType | None:
-    """The Numba kernels, or None where Numba is missing."""
-    try:
-        from smfh.hashing import kernels
-    except ImportError:
-        return None
-    return kernels

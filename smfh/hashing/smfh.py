@@ -12,84 +12,54 @@ is therefore ours at β = 0.002, the default here: that is what reproduces its t
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from time import perf_counter
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from smfh.features.maps import FeatureMap
+from smfh.hashing.base import Learning, Learnt, Progress, Trace
+from smfh.hashing.configuration import Preset
 from smfh.hashing.factorisation import (
+    Descent,
     LabelGraph,
     RidgeSolver,
     correlate,
     draw_rows,
-    has_converged,
     project,
     reconstruction_error,
     update_basis,
     weighted_gram,
 )
-from smfh.hashing.hasher import (
-    FittedHasher,
-    HashFunction,
-    check_method,
-    check_trainable,
-    modality_weights,
-    shared_codes,
-    training_dtype,
-)
-from smfh.hashing.products import blas_threads, column_means, gram, squared_norm
+from smfh.hashing.function import HashFunction, shared_codes
+from smfh.hashing.products import column_means, gram, squared_norm
 from smfh.hashing.steps import ratio_step
-from smfh.types import EPS, FloatArray, IntArray, MultimodalDataset, OnStep, TrainingStep, parameter
+from smfh.types import EPS, FloatArray, IntArray, MultimodalDataset, parameter
 
 
 @dataclass(frozen=True)
-class SMFH:
+class SMFH(Descent):
     """The published algorithm and nothing else."""
 
     name: ClassVar[str] = "smfh"
     title: ClassVar[str] = "SMFH"
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {
-            "wiki": MappingProxyType({"graph_sample": 1000}),
-            "pascal": MappingProxyType({"graph_sample": 800}),
-            "nus-wide": MappingProxyType({"graph_sample": 2000}),
-        }
-    )
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "wiki": Preset(dataset="wiki"),
+        "pascal": Preset({"graph_sample": 800}, dataset="pascal"),
+        "nus-wide": Preset({"graph_sample": 2000}, dataset="nus-wide"),
+    }
 
-    bits: int = parameter(64, "r", 1, 1024, "Length of the code.")
     graph_weight: float = parameter(2.0, "α", 0.0, 1e6, "Pull between items with common labels.", "log")
     projection_weight: float = parameter(25.0, "μ", 0.0, 1e6, "Weight of the hash functions' fit.", "log")
     graph_sample: int = parameter(
-        1000, "m", 1, 10_000_000, "Items that carry the graph in an iteration; all of them from N up.", "log"
-    )
-    modality_weights: tuple[float, ...] = parameter(
-        (), "λ", 0.0, 1.0, "Share of each modality's reconstruction, summing to 1; equal if none given."
+        1000, "m", 1, 10_000_000, "Items that carry the graph in an iteration.", "log", typical=(20, 20_000)
     )
     orthogonality_weight: float = parameter(2e-3, "β", 0.0, 1e6, "Keeps the bits apart.", "log")
     smoothness: float = parameter(1e-3, "η", 0.0, 1e6, "Label smoothness of the hash functions.", "log")
     ridge: float = parameter(1e-3, "γ", 1e-9, 1e6, "Shrinks the hash functions.", "log")
-    iterations: int = parameter(30, "T", 1, 10_000, "Stop after so many iterations at the latest.")
-    tolerance: float = parameter(
-        0.0, "ε", 0.0, 1.0, "Stop when the objective changes by less than this share; 0 never does.", "log"
-    )
-    seed: int = parameter(0, "seed", 0, 2**32 - 1, "The same seed gives the same codes.")
 
-    def __post_init__(self) -> None:
-        check_method(self, self.modality_weights)
-
-    def fit(self, train: MultimodalDataset, on_step: OnStep | None = None) -> FittedHasher:
-        """Algorithm 1 on all rows of `train`, which become the database."""
-        check_trainable(self, train, self.modality_weights)
-        with blas_threads(len(train)):
-            return self._fit(train, on_step)
-
-    def _fit(self, train: MultimodalDataset, on_step: OnStep | None) -> FittedHasher:
-        started = perf_counter()
-        rng = np.random.default_rng(self.seed)
-        X, dtype = train.modalities, training_dtype(train)
-        weights = modality_weights(self.modality_weights, train)
+    def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
+        """Algorithm 1"""
+        X, dtype, weights = train.modalities, train.dtype, self.shares(train)
         whole_graph = LabelGraph.of(train.labels, dtype)
         squared = {t: squared_norm(X[t]) for t in X}
         grams = {t: gram(X[t]) for t in X}
@@ -100,9 +70,8 @@ class SMFH:
         W = {t: np.zeros_like(U[t]) for t in X}
         XtY, YtY = correlate(X, Y), Y.T @ Y
         solvers: dict[str, RidgeSolver] = {}
-        trace: list[TrainingStep] = []
 
-        for iteration in range(1, self.iterations + 1):
+        for _ in range(self.iterations):
             U = {t: update_basis(XtY[t], U[t], YtY) for t in X}
 
             if self.graph_sample < len(train):
@@ -126,22 +95,13 @@ class SMFH:
                 }
             W = {t: solvers[t].solve(XtY[t]) for t in X}
 
-            terms = self.terms(weights, squared, U, W, XtY, YtY, solvers, graph.energy(Y[rows]))
-            trace.append(TrainingStep(iteration, terms, perf_counter() - started))
-            if on_step is not None:
-                on_step(trace[-1])
-            if has_converged(trace, self.tolerance):
+            yield Progress(self.terms(weights, squared, U, W, XtY, YtY, solvers, graph.energy(Y[rows])))
+            if self.has_converged(trace):
                 break
 
         thresholds = column_means(Y).astype(dtype)
-        return FittedHasher(
-            method=self,
-            functions={t: HashFunction(t, X[t].shape[1], FeatureMap(), W[t], thresholds) for t in X},
-            database_codes=shared_codes(tuple(X), Y > thresholds),
-            trace=trace,
-            trained_on=train.fingerprint,
-            bases=U,
-        )
+        functions = {t: HashFunction(t, X[t].shape[1], FeatureMap(), W[t], thresholds) for t in X}
+        return Learnt(functions, shared_codes(tuple(X), Y > thresholds), U)
 
     def update_codes(
         self,

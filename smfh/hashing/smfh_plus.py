@@ -13,37 +13,30 @@ parts of the training rows. The ten best settings lay within 0.002 of each other
 features want other weights, found the same way on wiki and emoji: the preset "linear".
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from time import perf_counter
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from smfh.features.maps import FeatureMap, fit_rbf
+from smfh.hashing.base import Learning, Learnt, Progress, Trace
+from smfh.hashing.configuration import Preset
 from smfh.hashing.factorisation import (
+    Descent,
     LabelGraph,
     RidgeSolver,
     correlate,
-    has_converged,
     project,
     reconstruction_error,
     update_basis,
     weighted_gram,
 )
-from smfh.hashing.hasher import (
-    FittedHasher,
-    HashFunction,
-    check_method,
-    check_trainable,
-    modality_weights,
-    shared_codes,
-    training_dtype,
-)
-from smfh.hashing.products import blas_threads, column_means, gram, squared_norm, transposed_times
+from smfh.hashing.function import HashFunction, shared_codes
+from smfh.hashing.products import column_means, gram, squared_norm, transposed_times
 from smfh.hashing.steps import CubicTerms, cubic_step
-from smfh.types import BoolArray, FloatArray, Matrix, MultimodalDataset, OnStep, TrainingStep, parameter
+from smfh.hashing.views import ANCHORS
+from smfh.types import BoolArray, FloatArray, Matrix, MultimodalDataset, parameter
 
 SCALING = FeatureMap(power=0.5, unit_rows=True)
 NOISE = 0.1  # share of randomness in the start
@@ -52,103 +45,61 @@ CANDIDATES = 100  # partitions of the classes that compete for each bit of the s
 
 
 @dataclass(frozen=True)
-class SMFHPlus:
+class SMFHPlus(Descent):
     """Scale-free SMFH on RBF features, refined to binary codes."""
 
     name: ClassVar[str] = "smfh-plus"
     title: ClassVar[str] = "SMFH+"
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {
-            "kernel": MappingProxyType(
-                {
-                    "anchors": 500,
-                    "graph_weight": 35.0,
-                    "projection_weight": 35.0,
-                    "orthogonality_weight": 200.0,
-                    "ridge": 0.02,
-                }
-            ),
-            "linear": MappingProxyType(
-                {
-                    "anchors": 0,
-                    "graph_weight": 8.0,
-                    "projection_weight": 14.0,
-                    "orthogonality_weight": 100.0,
-                    "ridge": 0.3,
-                }
-            ),
-        }
-    )
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "kernel": Preset(),
+        "linear": Preset(
+            {
+                "anchors": 0,
+                "graph_weight": 8.0,
+                "projection_weight": 14.0,
+                "orthogonality_weight": 100.0,
+                "ridge": 0.3,
+            }
+        ),
+    }
 
-    bits: int = parameter(64, "r", 1, 1024, "Length of the code.")
     graph_weight: float = parameter(35.0, "α", 0.0, 1e6, "Pull between items with common labels.", "log")
     projection_weight: float = parameter(35.0, "μ", 0.0, 1e6, "Weight of the hash functions' fit.", "log")
-    modality_weights: tuple[float, ...] = parameter(
-        (), "λ", 0.0, 1.0, "Share of each modality's reconstruction, summing to 1; equal if none given."
-    )
     orthogonality_weight: float = parameter(
         200.0, "β", 0.0, 1e6, "Balances the bits and keeps them apart.", "log"
     )
     smoothness: float = parameter(1e-3, "η", 0.0, 1e6, "Label smoothness of the hash functions.", "log")
     ridge: float = parameter(0.02, "γ", 1e-9, 1e6, "Shrinks the hash functions.", "log")
-    anchors: int = parameter(
-        500, "a", 0, 10_000, "RBF anchors drawn from the training items; 0: linear features."
-    )
-    iterations: int = parameter(
-        30, "T", 1, 10_000, "Stop the descent after so many iterations at the latest."
-    )
-    rounds: int = parameter(3, "R", 0, 100, "Rounds of discrete refinement.")
-    tolerance: float = parameter(
-        0.0, "ε", 0.0, 1.0, "Stop when the objective changes by less than this share; 0 never does.", "log"
-    )
-    seed: int = parameter(0, "seed", 0, 2**32 - 1, "The same seed gives the same codes.")
+    anchors: int = parameter(500, "a", 0, 10_000, ANCHORS, typical=(0, 1000))
+    rounds: int = parameter(3, "R", 0, 100, "Rounds of discrete refinement.", typical=(0, 10))
 
-    def __post_init__(self) -> None:
-        check_method(self, self.modality_weights)
+    @property
+    def steps(self) -> int:
+        return self.iterations + self.rounds
 
-    def fit(self, train: MultimodalDataset, on_step: OnStep | None = None) -> FittedHasher:
-        """Descend, then refine, on all rows of `train`, which become the database."""
-        check_trainable(self, train, self.modality_weights)
-        with blas_threads(len(train)):
-            started = perf_counter()
-            rng = np.random.default_rng(self.seed)
-            maps = {t: self.feature_map(X, rng) for t, X in train.modalities.items()}
-            X = {t: maps[t](train.modalities[t]) for t in maps}
-            problem = Problem(self, X, train.labels, modality_weights(self.modality_weights, train))
-            start = problem.start(rng, training_dtype(train))
-            trace: list[TrainingStep] = []
-            for iteration, (phase, state) in enumerate(self.states(problem, start, trace), start=1):
-                trace.append(TrainingStep(iteration, problem.terms(state), perf_counter() - started, phase))
-                if on_step is not None:
-                    on_step(trace[-1])
-        thresholds = state.mean.astype(state.Y.dtype)
-        return FittedHasher(
-            method=self,
-            functions={
-                t: HashFunction(t, train.modalities[t].shape[1], maps[t], state.W[t], thresholds - state.b[t])
-                for t in X
-            },
-            database_codes=shared_codes(tuple(X), state.Y > thresholds),
-            trace=trace,
-            trained_on=train.fingerprint,
-            bases=state.U,
-        )
-
-    def feature_map(self, X: Matrix, rng: np.random.Generator) -> FeatureMap:
-        return fit_rbf(X, SCALING, self.anchors, rng) if self.anchors else SCALING
-
-    def states(
-        self, problem: "Problem", state: "State", trace: list[TrainingStep]
-    ) -> Iterator[tuple[str, "State"]]:
-        """Every state that training passes through, with the phase it belongs to."""
+    def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
+        """Descend, then refine."""
+        maps = {t: self.feature_map(X, rng) for t, X in train.modalities.items()}
+        X = {t: maps[t](train.modalities[t]) for t in maps}
+        problem = Problem(self, X, train.labels, self.shares(train))
+        state = problem.start(rng, train.dtype)
         for _ in range(self.iterations):
             state = problem.descend(state)
-            yield "descent", state
-            if has_converged(trace, self.tolerance):
+            yield Progress(problem.terms(state))
+            if self.has_converged(trace):
                 break
         for _ in range(self.rounds):
             state = problem.refine(problem.binarise(state))
-            yield "refinement", state
+            yield Progress(problem.terms(state), "refinement")
+        thresholds = state.mean.astype(state.Y.dtype)
+        functions = {
+            t: HashFunction(t, x.shape[1], maps[t], state.W[t], thresholds - state.b[t])
+            for t, x in train.modalities.items()
+        }
+        return Learnt(functions, shared_codes(tuple(X), state.Y > thresholds), state.U)
+
+    def feature_map(self, X: Matrix, rng: np.random.Generator) -> FeatureMap:
+        return fit_rbf(X, SCALING, self.anchors, rng) if self.anchors else SCALING
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,9 +275,9 @@ def class_codes(sizes: FloatArray, bits: int, rng: np.random.Generator) -> Float
     share = sizes / max(sizes.sum(), 1)
     for k in range(bits):
         halves = rng.permuted(np.tile(np.arange(classes) % 2, (CANDIDATES, 1)), axis=1)
-        together = halves @ closeness * halves + (1 - halves) @ closeness * (1 - halves)
+        same_side = halves @ closeness * halves + (1 - halves) @ closeness * (1 - halves)
         imbalance = np.abs(halves @ share - 0.5)
-        score = together.sum(axis=1) / max(closeness.sum(), 1e-300) + imbalance
+        score = same_side.sum(axis=1) / max(closeness.sum(), 1e-300) + imbalance
         codes[:, k] = np.abs(halves[np.argmin(score)] - rng.integers(2))  # or its complement
         closeness *= np.where(codes[:, k, None] == codes[None, :, k], 1.0, 0.5)
         closeness /= max(closeness.max(), 1e-300)

@@ -12,70 +12,57 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import cycle, islice
-from time import perf_counter
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import svd
 from scipy.sparse.linalg import svds
 
-from smfh.hashing.hasher import FittedHasher, check_method, training_dtype
+from smfh.hashing.base import Learning, Progress, Trace
+from smfh.hashing.configuration import Preset
 from smfh.hashing.products import blas_threads, inner, squared_norm
-from smfh.hashing.views import View, check_pair, view_modalities
+from smfh.hashing.views import ANCHORS, PairMethod, View, learnt_directions, view_modalities
 from smfh.hashing.whitening import Whitening, whiten_both
-from smfh.types import BoolArray, FloatArray, MultimodalDataset, OnStep, TrainingStep, parameter
+from smfh.types import BoolArray, FloatArray, MultimodalDataset, parameter
 
-SMALL = 64  # dimensions up to which a whole decomposition is as quick as one pair of it
+SEED = "Draws the anchors; nothing else is left to chance."
+FEW_DIMENSIONS = 64  # up to which a whole decomposition is as quick as one pair of it
 
 
 @dataclass(frozen=True)
-class SMH:
+class SMH(PairMethod):
     """Bits whose agreement reproduces the similarity of labels."""
 
     name: ClassVar[str] = "smh"
     title: ClassVar[str] = "SMH"
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {
-            "paper": MappingProxyType({"sequential": True, "ridge": 1e-6, "anchors": 0}),
-            "strong": MappingProxyType({"sequential": True, "ridge": 0.01, "anchors": 500}),
-        }
-    )
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "paper": Preset(),
+        "strong": Preset({"ridge": 0.01, "anchors": 500}),
+    }
 
-    bits: int = parameter(64, "r", 1, 1024, "Length of the code.")
     sequential: bool = parameter(
         True, "seq", False, True, "Each bit explains what the bits before it left; else all bits at once."
     )
-    ridge: float = parameter(1e-6, "ε", 1e-9, 1e6, "Shrinks directions in which a view hardly varies.", "log")
-    anchors: int = parameter(
-        0, "a", 0, 10_000, "RBF anchors drawn from the training items; 0: linear features."
+    ridge: float = parameter(
+        1e-6, "ε", 1e-9, 1e6, "Shrinks directions in which a view hardly varies.", "log", typical=(1e-6, 10.0)
     )
-    seed: int = parameter(0, "seed", 0, 2**32 - 1, "Draws the anchors; nothing else is left to chance.")
+    anchors: int = parameter(0, "a", 0, 10_000, ANCHORS, typical=(0, 1000))
+    seed: int = parameter(0, "seed", 0, 2**32 - 1, SEED, typical=(0, 99), kw_only=True)
 
-    def __post_init__(self) -> None:
-        check_method(self)
+    @property
+    def steps(self) -> int:
+        return self.bits
 
-    def fit(self, train: MultimodalDataset, on_step: OnStep | None = None) -> FittedHasher:
+    def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
         """Bit after bit; each modality of `train` is a database of its own codes."""
-        check_pair(self, train)
-        with blas_threads(len(train)):
-            started = perf_counter()
-            views = view_modalities(train, self.anchors, np.random.default_rng(self.seed))
-            similarity = Similarity.of(train.labels, training_dtype(train))
-            learnt = LearntBits(views, similarity, self.ridge, self.bits)
-            trace: list[TrainingStep] = []
-            with blas_threads(1):  # one vector at a time leaves threads nothing to share
-                for iteration, (u, v) in enumerate(islice(self.pairs(learnt), self.bits), start=1):
-                    learnt.add(u, v)
-                    terms = {"similarity residual": learnt.residual}
-                    trace.append(TrainingStep(iteration, terms, perf_counter() - started, "bits"))
-                    if on_step is not None:
-                        on_step(trace[-1])
-            functions = {
-                v.modality: v.hash_function(W) for v, W in zip(views, learnt.directions, strict=True)
-            }
-            codes = {t: functions[t].encode(train.modalities[t]) for t in functions}
-        return FittedHasher(self, functions, codes, trace, train.fingerprint)
+        views = view_modalities(train, self.anchors, rng)
+        similarity = Similarity.of(train.labels, train.dtype)
+        learnt = LearntBits(views, similarity, self.ridge, self.bits)
+        with blas_threads(1):  # one vector at a time leaves threads nothing to share
+            for u, v in islice(self.pairs(learnt), self.bits):
+                learnt.add(u, v)
+                yield Progress({"similarity residual": learnt.residual}, "bits")
+        return learnt_directions(views, learnt.directions, train)
 
     def pairs(self, learnt: "LearntBits") -> Iterator[tuple[FloatArray, FloatArray]]:
         """Whitened directions without end: of what is left of R, or of the whole R in turn."""
@@ -93,7 +80,7 @@ class Similarity:
     labels: FloatArray  # L̃, (items, classes); an item without labels has a row of zeros
 
     @staticmethod
-    def of(labels: BoolArray, dtype: Any) -> "Similarity":
+    def of(labels: BoolArray, dtype: np.dtype[np.floating[Any]]) -> "Similarity":
         lengths = np.sqrt(labels.sum(axis=1, keepdims=True))
         return Similarity((labels / np.maximum(lengths, 1)).astype(dtype))
 
@@ -153,7 +140,7 @@ class LearntBits:
 
 def top_pair(R: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The u, v of unit length that maximise uᵀRv."""
-    if min(R.shape) <= SMALL or not R.any():  # an iteration cannot start from nothing
+    if min(R.shape) <= FEW_DIMENSIONS or not R.any():  # an iteration cannot start from nothing
         U, _, Vt = svd(R, full_matrices=False, check_finite=False)
         return U[:, 0], Vt[0]
     M = R.astype(np.float64, copy=False)

@@ -5,17 +5,34 @@ linear features, the presets "strong" as many RBF anchors as SMFH+, with weights
 training data.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from smfh.features.maps import FeatureMap, fit_rbf
-from smfh.hashing.hasher import HashFunction, HashMethod, check_trainable
+from smfh.hashing.base import HashMethod, Learnt
+from smfh.hashing.function import HashFunction
 from smfh.hashing.products import cross_product, times, transposed_times
-from smfh.types import EPS, FloatArray, InputError, Matrix, MultimodalDataset, together
+from smfh.types import EPS, FloatArray, Matrix, MultimodalDataset
 
+ANCHORS = "RBF anchors drawn from the training items; 0: linear features."
 UNIT_ROWS = FeatureMap(unit_rows=True)
+
+
+@dataclass(frozen=True)
+class PairMethod(HashMethod):
+    """A method that pairs the views of exactly two modalities."""
+
+    def training_problems(self, train: MultimodalDataset) -> list[str]:
+        problems, there = super().training_problems(train), train.modalities
+        if len(there) > 2:
+            problems.append(
+                f"{self.title} pairs exactly two modalities; {train.name!r} has {len(there)} "
+                f"({', '.join(there)}). Keep two of them, or choose a method that takes any number."
+            )
+        return problems
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,19 +96,14 @@ def view_modalities(train: MultimodalDataset, anchors: int, rng: np.random.Gener
     return views
 
 
+def learnt_directions(
+    views: Sequence[View], directions: Sequence[FloatArray], train: MultimodalDataset
+) -> Learnt:
+    """Hash functions along these directions; each modality is a database of its own codes."""
+    functions = {v.modality: v.hash_function(W) for v, W in zip(views, directions, strict=True)}
+    return Learnt(functions, {t: functions[t].encode(train.modalities[t]) for t in functions})
+
+
 def cross_covariance(x: View, y: View) -> FloatArray:
     """X_cᵀY_c = XᵀY − N m_x m_yᵀ; both views centred, or neither."""
     return cross_product(x.features, y.features) - len(x) * np.outer(x.mean, y.mean)
-
-
-def check_pair(method: HashMethod, train: MultimodalDataset) -> None:
-    """Refuse, listing all reasons, what a method for exactly two modalities cannot learn from."""
-    together(lambda: check_trainable(method, train), lambda: _refuse_more_than_two(method, train))
-
-
-def _refuse_more_than_two(method: HashMethod, train: MultimodalDataset) -> None:
-    if len(train.modalities) > 2:
-        raise InputError(
-            f"{method.title} pairs exactly two modalities; {train.name!r} has {len(train.modalities)} "
-            f"({', '.join(train.modalities)}). Keep two of them, or choose a method that takes any number."
-        )

@@ -3,9 +3,19 @@
 Items are rows everywhere. The paper writes them as columns, so its equations appear transposed.
 """
 
-from smfh.types.arrays import EPS, BoolArray, FloatArray, IntArray, Matrix, Words
+from smfh.types.arrays import (
+    EPS,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Matrix,
+    Words,
+    read_only,
+    read_only_matrix,
+)
+from smfh.types.conversion import as_labels, as_matrix
 from smfh.types.data import Encoder, MultimodalDataset, Rows, Split, check_features
-from smfh.types.errors import InputError, together, unknown
+from smfh.types.errors import InputError, collect_problems, unknown
 from smfh.types.points import Point
 from smfh.types.retrieval import Answers, DistanceCounts
 from smfh.types.training import (
@@ -41,14 +51,18 @@ __all__ = [
     "Split",
     "TrainingStep",
     "Words",
+    "as_labels",
+    "as_matrix",
     "check_features",
     "choice",
     "choice_problems",
     "choices",
+    "collect_problems",
     "parameter",
     "parameters",
     "range_problems",
+    "read_only",
+    "read_only_matrix",
     "read_value",
-    "together",
     "unknown",
 ]

@@ -3,15 +3,16 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
-from smfh.types.arrays import BoolArray, IntArray, Matrix
-from smfh.types.errors import InputError
+from smfh.types.arrays import BoolArray, IntArray, Matrix, read_only
+from smfh.types.conversion import as_labels, as_matrix
+from smfh.types.errors import InputError, collect_problems
 
 
 class Encoder(Protocol):
@@ -22,24 +23,41 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class MultimodalDataset:
-    """Items seen through several modalities, with labels and something to look at."""
+    """Items seen through several modalities, with labels and something to look at.
+
+    Features and labels may be given as arrays, lists, sparse matrices of any kind or data frames, and labels
+    also as one class an item: `as_matrix` and `as_labels` say what becomes of them. All are read-only here.
+    """
 
     name: str
     modalities: Mapping[str, Matrix]  # each (items, dimensions), non-negative
     labels: BoolArray  # (items, classes), multi-hot
-    class_names: tuple[str, ...]
+    class_names: tuple[str, ...] = ()  # where none are given, those of the labels
     captions: Sequence[str] | None = None
     thumbnails: Sequence[bytes] | None = None  # PNG or JPEG files
     encoders: Mapping[str, Encoder] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "modalities", MappingProxyType(dict(self.modalities)))
+        (labels, class_names), *matrices = collect_problems(
+            partial(as_labels, self.labels, self.class_names),
+            *(partial(as_matrix, name, X) for name, X in self.modalities.items()),
+        )
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "class_names", class_names)
+        object.__setattr__(
+            self, "modalities", MappingProxyType(dict(zip(self.modalities, matrices, strict=True)))
+        )
         object.__setattr__(self, "encoders", MappingProxyType(dict(self.encoders)))
-        if problems := list(_dataset_problems(self)):
+        if problems := _dataset_problems(self):
             raise InputError(problems)
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @property
+    def dtype(self) -> np.dtype[np.floating[Any]]:
+        """Single precision unless some modality comes in double."""
+        return np.result_type(*(X.dtype for X in self.modalities.values()))
 
     def take(self, rows: IntArray) -> "MultimodalDataset":
         """The sub-set of these rows, in this order."""
@@ -86,10 +104,6 @@ class Rows(Sequence[bytes]):
 def _dataset_problems(data: MultimodalDataset) -> list[str]:
     problems = [] if data.modalities else ["There is no modality."]
     labels = data.labels
-    if labels.ndim != 2 or labels.dtype != np.bool_:
-        return [
-            f"Labels must be a boolean items × classes matrix; got {labels.dtype} of shape {labels.shape}."
-        ]
     if labels.shape[0] == 0:
         problems.append("There are no items.")
     elif not labels.any():
@@ -106,12 +120,6 @@ def _dataset_problems(data: MultimodalDataset) -> list[str]:
 
 
 def _matrix_problems(name: str, X: Matrix, rows: int | None = None) -> list[str]:
-    if getattr(X, "ndim", None) != 2 or X.dtype not in (np.float32, np.float64):
-        kind, shape = getattr(X, "dtype", type(X).__name__), getattr(X, "shape", ())
-        return [
-            f"Modality {name!r} must be a float32 or float64 items × dimensions matrix; "
-            f"got {kind} of shape {shape}."
-        ]
     problems = []
     if X.shape[1] == 0:
         problems.append(f"Modality {name!r} has no dimensions.")
@@ -137,13 +145,15 @@ def _first(X: Matrix, bad: BoolArray) -> str:
     return f"row {row}, column {column} (counted from 0)"
 
 
-def check_features(name: str, X: Matrix, dimensions: int) -> None:
-    """Refuse what a hash function for `dimensions` features cannot encode."""
+def check_features(name: str, given: Any, dimensions: int) -> Matrix:
+    """The features as a matrix, unless a hash function for so many dimensions cannot encode them."""
+    X = as_matrix(name, given)
     problems = _matrix_problems(name, X)
-    if getattr(X, "ndim", None) == 2 and X.shape[1] != dimensions:
+    if X.shape[1] != dimensions:
         problems.append(f"Modality {name!r} was learnt on {dimensions} dimensions; got {X.shape[1]}.")
     if problems:
         raise InputError(problems)
+    return X
 
 
 def _no_rows() -> IntArray:
@@ -171,7 +181,7 @@ class Split:
                 problems.append(f"The split has no {what} rows.")
             elif rows.size and rows.min() < 0:
                 problems.append(f"The {what} rows start at {rows.min()}; the first row is 0.")
-            object.__setattr__(self, what, rows)
+            object.__setattr__(self, what, read_only(rows))
         if not problems:
             everything = np.concatenate([self.train, self.queries, self.validation])
             repeated = len(everything) - len(np.unique(everything))

@@ -12,7 +12,7 @@ class InputError(ValueError):
         super().__init__("\n".join(self.problems))
 
 
-def together(*steps: Callable[[], Any]) -> list[Any]:
+def collect_problems(*steps: Callable[[], Any]) -> list[Any]:
     """What all the steps yield, or one error with the problems of all that fail."""
     results: list[Any] = []
     problems: list[str] = []

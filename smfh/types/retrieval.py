@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smfh.types.arrays import BoolArray, IntArray
+from smfh.types.arrays import BoolArray, IntArray, read_only
 from smfh.types.errors import InputError
 
 
@@ -19,7 +19,7 @@ class DistanceCounts:
         if problems := _count_problems(self.items, self.relevant):
             raise InputError(problems)
         for what in ("items", "relevant"):  # signed: differences of counts may be negative
-            object.__setattr__(self, what, getattr(self, what).astype(np.int64))
+            object.__setattr__(self, what, read_only(getattr(self, what).astype(np.int64)))
 
     @property
     def total_relevant(self) -> IntArray:

@@ -35,45 +35,62 @@ class Parameter:
     high: float
     scale: Literal["linear", "log"]
     help: str
+    typical: tuple[
+        float, float
+    ]  # for a slider; if not said, two decades either side of a default on a log scale
+    neutral: Any = None  # where the field changes nothing: runs from before it existed had this value
+
+    @property
+    def wanted(self) -> str:
+        """What a value must be, in words."""
+        if isinstance(self.low, bool):
+            return "True or False"
+        if isinstance(self.low, int):
+            return f"a whole number from {self.low:,} to {self.high:,}"
+        return f"a number from {self.low:g} to {self.high:g}"
+
+    def takes(self, value: object) -> bool:
+        """Whether this one number, or switch, lies in the range."""
+        if isinstance(self.low, bool) or isinstance(value, bool):
+            return isinstance(self.low, bool) and isinstance(value, bool)
+        kinds = (int, np.integer) if isinstance(self.low, int) else (int, float, np.integer, np.floating)
+        return isinstance(value, kinds) and bool(self.low <= value <= self.high)
 
 
 def parameter(
-    default: Any, symbol: str, low: float, high: float, help: str, scale: Literal["linear", "log"] = "linear"
+    default: Any,
+    symbol: str,
+    low: float,
+    high: float,
+    help: str,
+    scale: Literal["linear", "log"] = "linear",
+    *,
+    typical: tuple[float, float] | None = None,
+    neutral: Any = None,
+    kw_only: bool = False,
 ) -> Any:
-    """A dataclass field that describes itself."""
-    return field(default=default, metadata={"parameter": Parameter(symbol, low, high, scale, help)})
+    """A dataclass field that describes itself; one for keywords only stands at the end."""
+    if typical is None and scale == "log" and default:
+        typical = max(low, type(default)(default / 100)), min(high, default * 100)
+    about = Parameter(symbol, low, high, scale, help, typical or (low, high), neutral)
+    return field(default=default, kw_only=kw_only, metadata={"parameter": about})
 
 
 def parameters(configuration: Any) -> dict[str, Parameter]:
-    """The described fields of a dataclass or of its class, by name."""
-    return {f.name: f.metadata["parameter"] for f in fields(configuration) if "parameter" in f.metadata}
+    """The described fields of a dataclass or of its class, by name, in the order of its signature."""
+    ordered = sorted(fields(configuration), key=lambda f: f.kw_only is True)
+    return {f.name: f.metadata["parameter"] for f in ordered if "parameter" in f.metadata}
 
 
 def range_problems(configuration: Any) -> list[str]:
     """All fields that lie outside the range which they declare."""
-    problems = []
-    for name, about in parameters(configuration).items():
-        value = getattr(configuration, name)
-        for number in value if isinstance(value, tuple) else (value,):
-            wanted = "a whole number" if isinstance(about.low, int) else "a number"
-            kinds = (int, np.integer) if isinstance(about.low, int) else (int, float, np.integer, np.floating)
-            if isinstance(about.low, bool):  # a switch
-                if not isinstance(number, bool):
-                    problems.append(f"{name} ({about.symbol}) must be True or False; got {number!r}.")
-            elif (
-                isinstance(number, bool)
-                or not isinstance(number, kinds)
-                or not about.low <= number <= about.high
-            ):
-                problems.append(
-                    f"{name} ({about.symbol}) must be {wanted} from {_plain(about.low)} "
-                    f"to {_plain(about.high)}; got {number!r}."
-                )
-    return problems
-
-
-def _plain(number: float) -> str:
-    return f"{number:,}" if isinstance(number, int) else f"{number:g}"
+    values = {name: getattr(configuration, name) for name in parameters(configuration)}
+    return [
+        f"{name} ({about.symbol}) must be {about.wanted}; got {number!r}."
+        for name, about in parameters(configuration).items()
+        for number in (values[name] if isinstance(values[name], tuple) else (values[name],))
+        if not about.takes(number)
+    ]
 
 
 def read_value(name: str, text: str, like: Any) -> Any:

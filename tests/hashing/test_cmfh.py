@@ -14,7 +14,6 @@ from smfh.datasets.wiki import Wiki
 from smfh.evaluation import evaluate
 from smfh.hamming import unpack
 from smfh.hashing.cmfh import CMFH, Factorisation
-from smfh.hashing.hasher import modality_weights
 from smfh.hashing.views import view_modalities
 from smfh.types import InputError, MultimodalDataset
 
@@ -36,8 +35,7 @@ def centred(x):
 
 def start(method: CMFH, data: MultimodalDataset, seed: int):
     rng = np.random.default_rng(seed)
-    weights = modality_weights(method.modality_weights, data)
-    problem = Factorisation(method, view_modalities(data, 0, rng), weights)
+    problem = Factorisation(method, view_modalities(data, 0, rng), method.shares(data))
     return problem, problem.start(rng.random((len(data), method.bits)))
 
 
@@ -158,7 +156,7 @@ def test_weights_must_sum_to_one_and_be_one_for_each_modality(planted):
 def test_wiki_scores_are_at_most_3_points_below(preset, bits, text_to_image, image_to_text):
     data, split = Wiki().load()
     train = data.take(split.train)
-    hashers = [CMFH(bits=bits, seed=seed, **CMFH.presets[preset]).fit(train) for seed in range(5)]
+    hashers = [CMFH(bits=bits, seed=seed, **CMFH.preset_values(preset)).fit(train) for seed in range(5)]
     for source, target, goals in (("text", "image", text_to_image), ("image", "text", image_to_text)):
         scores = [evaluate(hasher, data, split, source, target).scores for hasher in hashers]
         assert np.mean([score.mean_average_precision for score in scores]) >= goals[0] - 0.03

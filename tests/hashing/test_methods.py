@@ -2,12 +2,13 @@
 
 from dataclasses import FrozenInstanceError, fields, replace
 from itertools import pairwise
+from time import sleep
 
 import numpy as np
 import pytest
 
 from smfh.evaluation import evaluate
-from smfh.hamming import unpack
+from smfh.hamming import distances, unpack
 from smfh.hashing import METHODS, load_hasher, make_method, save_hasher
 from smfh.types import InputError, MultimodalDataset, parameters
 
@@ -27,12 +28,46 @@ def test_it_is_a_frozen_value_that_describes_itself(name):
     with pytest.raises(FrozenInstanceError):
         method.bits = 8
     described = parameters(method)
-    assert [field.name for field in fields(method)] == list(described)
-    for about in described.values():
-        assert about.low < about.high
+    assert {field.name for field in fields(method)} == set(described)
+    assert next(iter(described)) == "bits"
+    for field, about in described.items():
+        assert about.low <= about.typical[0] < about.typical[1] <= about.high
         assert about.help.endswith(".")
-    for values in method.presets.values():
-        make_method(name, **values)
+        assert f"{field} ({about.symbol}): {about.wanted}, by default" in type(method).__doc__
+        assert about.help in type(method).__doc__
+
+
+@each_method
+def test_a_preset_says_what_differs_and_is_lit_where_all_of_it_is_set(name):
+    method = make_method(name, bits=16, seed=3)
+    for choice, preset in method.presets.items():
+        assert all(getattr(method, field) != value for field, value in preset.values.items())
+        chosen = replace(method, **method.preset_values(choice))
+        data = preset.dataset or "anything"
+        assert choice in method.preset_names(data)
+        assert chosen.current_preset(data) == choice
+        assert (chosen.bits, chosen.seed) == (16, 3)
+        assert replace(chosen, ridge=0.777).current_preset(data) is None
+        if preset.dataset:
+            assert choice not in method.preset_names("anything")
+            assert chosen.current_preset("anything") is None
+    with pytest.raises(InputError, match="Unknown preset"):
+        method.preset_values("nonsense")
+
+
+@each_method
+def test_it_can_be_cloned_and_changed_as_scikit_learn_does(name):
+    from sklearn.base import clone
+
+    method = make_method(name, bits=16)
+    assert clone(method) == method
+    assert clone(method) is not method
+    assert method.get_params() == {field.name: getattr(method, field.name) for field in fields(method)}
+    assert method.set_params(bits=8, seed=1) == make_method(name, bits=8, seed=1)
+    assert method.bits == 16
+    with pytest.raises(InputError) as caught:
+        method.set_params(bits=0, nonsense=3)
+    assert len(caught.value.problems) == 2
 
 
 @each_method
@@ -78,8 +113,10 @@ def test_it_leaves_its_arguments_alone(name, planted):
 @each_method
 def test_every_step_is_reported_with_its_terms(name, planted):
     steps = []
-    hasher = make_method(name, bits=16).fit(planted[0].take(planted[1].train), steps.append)
+    method = make_method(name, bits=16)
+    hasher = method.fit(planted[0].take(planted[1].train), on_step=steps.append)
     assert tuple(steps) == hasher.trace
+    assert len(steps) == method.steps
     assert [step.iteration for step in steps] == list(range(1, len(steps) + 1))
     for step in steps:
         assert step.terms
@@ -97,8 +134,68 @@ def test_an_exception_in_on_step_stops_it_at_once(name, planted):
         raise StopError
 
     with pytest.raises(StopError):
-        make_method(name, bits=16).fit(planted[0].take(planted[1].train), stop)
+        make_method(name, bits=16).fit(planted[0].take(planted[1].train), on_step=stop)
     assert len(seen) == 1
+
+
+def test_time_in_on_step_is_not_training_time(planted):
+    train = planted[0].take(planted[1].train)
+    method = make_method("smfh", bits=4, iterations=3)
+    method.fit(train)  # compiled
+    assert method.fit(train, on_step=lambda step: sleep(0.5)).seconds < 0.5
+
+
+@each_method
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_features_too_large_to_train_on_are_refused_with_the_way_out(name, kind, planted):
+    train = planted[0].take(planted[1].train)
+    largest = np.finfo(kind).max
+    huge = {t: X.astype(kind) / X.max() * largest for t, X in train.modalities.items()}
+    with pytest.raises(
+        InputError, match=rf"{largest:.3g}".replace("+", r"\+") + r"[\s\S]* Scale the features"
+    ):
+        make_method(name, bits=8).fit(huge, train.labels)
+
+
+def test_a_term_that_is_not_finite_is_named(planted):
+    train = planted[0].take(planted[1].train)
+    image = train.modalities["image"]
+    modalities = {**train.modalities, "image": image / image.max() * np.float32(1e19)}
+    with pytest.raises(InputError, match=r"SMFH broke down in iteration 1: .* 1e\+19 \(image\)"):
+        make_method("smfh", bits=8).fit(modalities, train.labels)
+
+
+@each_method
+def test_what_it_learnt_cannot_be_written_to(name, planted):
+    train = planted[0].take(planted[1].train)
+    hasher = make_method(name, bits=16).fit(train)
+    arrays = [*hasher.database_codes.values(), *hasher.bases.values()]
+    for function in hasher.functions.values():
+        arrays += [function.projection, function.thresholds, function.feature_map.anchors]
+    for array in arrays:
+        assert array is None or not array.flags.writeable
+    with pytest.raises(TypeError):
+        hasher.database_codes["image"] = None
+
+
+@each_method
+def test_plain_arrays_train_the_same_and_can_be_searched(name, planted):
+    data, split = planted
+    train = data.take(split.train)
+    hasher = make_method(name, bits=16).fit(train)
+    classes = np.array(train.class_names)[train.labels.argmax(axis=1)]
+    plain = make_method(name, bits=16).fit(dict(train.modalities), classes)
+    queries = data.modalities["text"][split.queries]
+    assert np.array_equal(plain.encode("text", queries), hasher.encode("text", queries))
+    found = plain.search("text", queries, "image", k=3)
+    apart = distances(plain.encode("text", queries), plain.database_codes["image"])
+    assert found.rows.shape == found.distances.shape == (len(queries), 3)
+    assert np.array_equal(found.distances, np.sort(apart, axis=1)[:, :3])
+    assert np.array_equal(found.distances, np.take_along_axis(apart, found.rows, axis=1))
+    with pytest.raises(InputError, match="Unknown modality 'sound'; there are image, text"):
+        plain.search("text", queries, "sound")
+    with pytest.raises(InputError, match="labels"):
+        make_method(name).fit(train, classes)
 
 
 @each_method

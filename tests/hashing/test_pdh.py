@@ -130,7 +130,7 @@ def test_three_modalities_are_refused(three_modalities):
 def test_wiki_scores_stay_what_they_were_measured_to_be(preset, bits, text_to_image, image_to_text):
     data, split = Wiki().load()
     train = data.take(split.train)
-    hashers = [PDH(bits=bits, seed=seed, **PDH.presets[preset]).fit(train) for seed in range(5)]
+    hashers = [PDH(bits=bits, seed=seed, **PDH.preset_values(preset)).fit(train) for seed in range(5)]
     for source, target, goals in (("text", "image", text_to_image), ("image", "text", image_to_text)):
         scores = [evaluate(hasher, data, split, source, target).scores for hasher in hashers]
         assert np.mean([score.mean_average_precision for score in scores]) >= goals[0]

@@ -1,4 +1,4 @@
-"""Large products against NumPy, compiled and not, and the BLAS limit that all trainings share."""
+"""Large products and steps against NumPy, and the BLAS limit that all trainings share."""
 
 import threading
 
@@ -7,9 +7,10 @@ import pytest
 from scipy import sparse
 from threadpoolctl import threadpool_info
 
-from smfh.hashing import products, steps
+from smfh.hashing import kernels, products
 from smfh.hashing.products import add_times_inplace, blas_threads, column_means, gram, times, transposed_times
 from smfh.hashing.steps import CubicTerms, cubic_step, ratio_step
+from smfh.types import read_only_matrix
 
 ITEMS = 3 * products.ROWS + 17  # several blocks
 
@@ -21,10 +22,7 @@ def matrices(rng):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("numba", [True, False])
-def test_products_are_those_of_numpy(matrices, rng, kind, numba, monkeypatch):
-    if not numba:
-        monkeypatch.setattr(products, "compiled", lambda: None)
+def test_products_are_those_of_numpy(matrices, rng, kind):
     X, dense = matrices[kind], matrices["dense"]
     V, Y = rng.random((7, 5)), rng.random((ITEMS, 5))
     np.testing.assert_allclose(times(X, V), dense @ V)
@@ -45,18 +43,44 @@ def test_a_gram_of_single_precision_can_be_centred(rng):
     )
 
 
-def test_steps_without_numba_are_the_same(rng, monkeypatch):
+def test_a_kernel_is_compiled_once_whether_or_not_its_matrix_may_be_written_to(matrices, rng):
+    V, Y = rng.random((7, 5)), rng.random((ITEMS, 5))
+    for X in (matrices["sparse"], read_only_matrix(matrices["sparse"])):
+        times(X, V)
+        transposed_times(X, Y)
+    for kernel in (kernels.add_sparse_times_inplace, kernels.sparse_transposed_times):
+        for types in kernel.signatures:
+            assert sum(argument.mutable for argument in types[:4]) == 1  # the total, or Y
+
+
+def plain_ratio_step(Y, P, Q, orthogonality):
+    """Y ∘ B⁺ / (Q + B⁻) with B = P + 2β Y"""
+    B = P + 2 * orthogonality * Y
+    return Y * np.maximum(B, 0) / (Q + np.maximum(-B, 0))
+
+
+def plain_cubic_step(Y, terms):
+    """min(Y ∘ z, 1), z by bisection of q z³ + h z = B⁺"""
+    B = terms.P + terms.offset + terms.F @ terms.pull + terms.balance * (Y.sum(axis=1, keepdims=True) + Y)
+    h, b = terms.YG + terms.diagonal[:, None] * Y + np.maximum(-B, 0), np.maximum(B, 0)
+    low, high = np.zeros_like(Y), b / h
+    for _ in range(60):
+        z = (low + high) / 2
+        above = terms.YC * z**3 + h * z > b
+        low, high = np.where(above, low, z), np.where(above, z, high)
+    return np.minimum(Y * z, 1)
+
+
+def test_the_compiled_steps_are_their_equations(rng):
     Y, P, Q, C = (rng.random((ITEMS, 6)) for _ in range(4))
     Y[5, 2] = 0
     P -= 0.3
     F = sparse.csr_array((rng.random((ITEMS, 3)) < 0.4).astype(float))
     terms = CubicTerms(P, Q, 100 * C, F, rng.random((3, 6)) - 0.5, rng.random(6), rng.random(ITEMS), 0.01)
-    fast = ratio_step(Y, P, Q, 0.1), cubic_step(Y, terms)
-    monkeypatch.setattr(steps, "compiled", lambda: None)
-    plain = ratio_step(Y, P, Q, 0.1), cubic_step(Y, terms)
-    assert (fast[0] == 0).any()
-    for a, b in zip(fast, plain, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-12)
+    ratio, cubic = ratio_step(Y, P, Q, 0.1), cubic_step(Y, terms)
+    assert (ratio == 0).any()
+    np.testing.assert_allclose(ratio, plain_ratio_step(Y, P, Q, 0.1), rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(cubic, plain_cubic_step(Y, terms), rtol=1e-6, atol=1e-12)
 
 
 def blas_thread_counts():

@@ -145,7 +145,7 @@ def test_three_modalities_are_refused(three_modalities):
 )
 def test_wiki_scores_are_at_most_3_points_below(preset, bits, text_to_image, image_to_text):
     data, split = Wiki().load()
-    hasher = SMH(bits=bits, **SMH.presets[preset]).fit(data.take(split.train))
+    hasher = SMH(bits=bits, **SMH.preset_values(preset)).fit(data.take(split.train))
     for source, target, goals in (("text", "image", text_to_image), ("image", "text", image_to_text)):
         scores = evaluate(hasher, data, split, source, target).scores
         assert scores.mean_average_precision >= goals[0] - 0.03

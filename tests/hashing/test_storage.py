@@ -1,6 +1,7 @@
 """Model files that were damaged, forged, or are something else."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -52,6 +53,14 @@ def test_an_untouched_copy_loads(saved, tmp_path):
         (lambda h, a: a.update({"1.thresholds": a["1.thresholds"] * np.nan}), "NaN"),
         (lambda h, a: a.update({"1.anchors": a["1.anchors"][:, 1:]}), r"anchors of 'text'"),
         (lambda h, a: a.pop("1.projection"), "projection"),
+        (lambda h, a: h["modalities"][0].update(dimensions=math.inf), "not a model"),
+        (lambda h, a: h["modalities"][0].update(width=math.inf), "no valid width"),
+        (lambda h, a: h["modalities"][0].update(power=10**400), "not a model"),
+        (lambda h, a: h["trace"][0].update(iteration=math.inf), "not a model"),
+        (lambda h, a: h["trace"][0].update(seconds=math.nan), "not finite"),
+        (lambda h, a: h["trace"][0].update(terms={"graph": 10**400}), "not a model"),
+        (lambda h, a: h["parameters"].update(ridge=math.inf), "ridge"),
+        (lambda h, a: h["parameters"].update(bits=10**400), "bits"),
     ],
 )
 def test_forged_models_are_refused_with_the_reason(saved, tmp_path, change, message):

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from smfh.hashing.cvh import CVH
 from smfh.hashing.products import cross_product
-from smfh.hashing.views import check_pair, cross_covariance, view_modalities
+from smfh.hashing.views import cross_covariance, view_modalities
 from smfh.hashing.whitening import Whitening
 from smfh.types import InputError, MultimodalDataset
 
@@ -89,6 +89,6 @@ def test_three_modalities_and_one_class_are_refused_together():
     labels = np.zeros_like(data.labels)
     labels[:, 0] = True
     with pytest.raises(InputError) as caught:
-        check_pair(CVH(), MultimodalDataset("three", data.modalities, labels, data.class_names))
+        CVH().fit(MultimodalDataset("three", data.modalities, labels, data.class_names))
     assert len(caught.value.problems) == 2
     assert "exactly two modalities; 'three' has 3 (m0, m1, m2)" in str(caught.value)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from smfh.types import InputError, MultimodalDataset, Split
+from smfh.types import DistanceCounts, InputError, MultimodalDataset, Split
 
 
 def make(image=None, text=None, labels=None, names=("a", "b"), **more):
@@ -46,9 +46,9 @@ def test_a_bad_value_of_a_sparse_matrix_is_found_in_its_place():
     [
         ({"labels": np.zeros((4, 2), dtype=bool)}, "no labels"),
         ({"labels": np.zeros((0, 2), dtype=bool)}, "no items"),
-        ({"labels": np.ones((4, 2))}, "boolean"),
-        ({"image": np.ones((4, 3), dtype=int)}, "float32 or float64"),
-        ({"image": np.ones(4, dtype=np.float32)}, "float32 or float64"),
+        ({"labels": 2 * np.ones((4, 2))}, "True and False"),
+        ({"image": np.ones((4, 3), dtype=complex)}, "real numbers"),
+        ({"image": np.ones(4, dtype=np.float32)}, "items × dimensions"),
         ({"image": np.ones((4, 0), dtype=np.float32)}, "no dimensions"),
     ],
 )
@@ -100,3 +100,19 @@ def test_a_split_lists_its_problems():
         Split(train=np.array([0]), queries=np.array([]))
     with pytest.raises(InputError, match="row 9, but there are 5 items"):
         Split(train=np.array([0]), queries=np.array([9])).check(5)
+
+
+def test_a_split_cannot_be_written_to_and_leaves_the_given_rows_alone():
+    rows = np.array([0, 1])
+    split = Split(train=rows, queries=[2])
+    rows[0] = 5
+    for part in (split.train, split.queries, split.validation):
+        with pytest.raises(ValueError, match="read-only"):
+            part[:] = 0
+
+
+def test_counts_by_distance_cannot_be_written_to():
+    counts = DistanceCounts(np.array([[1, 2]]), np.array([[0, 1]]))
+    for part in (counts.items, counts.relevant):
+        with pytest.raises(ValueError, match="read-only"):
+            part[0] = 0
