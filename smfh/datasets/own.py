@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from smfh.datasets.captioned import captioned_pictures
 from smfh.datasets.own_matrices import MAX_LABELS, parse_matrices
 from smfh.datasets.own_pictures import open_files, parse_pictures
 from smfh.datasets.own_rows import Parsed
-from smfh.datasets.source import DatasetCard, OnProgress, require
+from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress
 from smfh.datasets.splits import resolve_split
 from smfh.features.image import split_signs
 from smfh.features.pictures import thumbnail
@@ -51,11 +50,11 @@ class Preview:
 
 
 @dataclass(frozen=True)
-class OwnData:
+class OwnData(DatasetSource):
     """A file that a person hands in, or a folder that the person who runs the program names."""
 
-    name: ClassVar[str] = "own"
-    card: ClassVar[DatasetCard] = DatasetCard(
+    name = "own"
+    card = DatasetCard(
         title="Own data",
         about="Pictures with captions and labels, whose features are computed here, or features from "
         "elsewhere: matrices with a row for each item, and labels.",
@@ -74,7 +73,7 @@ class OwnData:
     def preview(self) -> Preview:
         """What can be seen of the data, and all that is wrong with it; never an error."""
         try:
-            require(self)
+            self.require()
             parsed = self._parse()
             first = self._first_items(parsed)
         except InputError as error:
@@ -98,7 +97,7 @@ class OwnData:
     ) -> tuple[MultimodalDataset, Split]:
         """Features of pictures and captions are fitted on the training rows; matrices are used as they are,
         but where one has negative values, its positive and negative halves are put side by side."""
-        require(self)
+        self.require()
         assert self.content is not None  # noqa: S101, `require` has seen it
         parsed = self._parse()
         if problems := [*parsed.problems, *set_problems(parsed)]:

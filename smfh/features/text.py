@@ -167,11 +167,9 @@ def fit_tf_idf(
     sentences: Sequence[str], min_items: int = 1, max_tokens: int | None = None, letters: int = 0
 ) -> TfIdf:
     """ω_w = 1 + ln((1 + N) / (1 + N_w)), N_w of the N training sentences having the token"""
-    from sklearn.feature_extraction.text import TfidfTransformer
-
     vocabulary = fit_vocabulary(sentences, min_items, max_tokens, letters)
-    weights = TfidfTransformer().fit(vocabulary.count(sentences)).idf_
-    return TfIdf(vocabulary, weights.astype(np.float32))
+    having = np.bincount(vocabulary.count(sentences).indices, minlength=len(vocabulary.tokens))
+    return TfIdf(vocabulary, 1 + np.log(np.float32(1 + len(sentences)) / (1 + having.astype(np.float32))))
 
 
 def fit_topics(

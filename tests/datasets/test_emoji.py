@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from smfh.datasets.emoji_sheet import PIXELS, draw_sheet, load_sheet, recipe
 
 from smfh.datasets import emoji_catalogue
 from smfh.datasets.cache import cache_folder
 from smfh.datasets.emoji import COUNTRY_FLAGS, Emoji, choose_rows
 from smfh.datasets.emoji_catalogue import read_catalogue
-from smfh.datasets.emoji_sheet import PIXELS, draw_sheet, load_sheet, recipe
 from smfh.evaluation import evaluate
 from smfh.features.image import fit_image_encoder
 from smfh.hashing import SMFHPlus
