@@ -74,7 +74,7 @@ def read_sheet(path: Path = FILE) -> Sheet:
             VisualWords(arrays["codebook"]),
             arrays["counts"],
         )
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise _damaged(path, error) from error
 
 
