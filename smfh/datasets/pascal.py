@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from smfh.datasets.captioned import captioned_pictures
+from smfh.datasets.captioned import Looks, captioned_pictures
 from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress, data_root
 from smfh.datasets.splits import resolve_split
 from smfh.files import shortened
@@ -76,17 +76,14 @@ class PascalSentence(DatasetSource):
         categories = sorted({pair.category for pair in pairs})
         labels = np.array([[pair.category == category for category in categories] for pair in pairs])
         rows = resolve_split(split, seed, len(pairs), train_share=TRAIN_SHARE)
-        data = captioned_pictures(
-            self.name,
-            [f"{pair.category}/{pair.image}" for pair in pairs],
-            lambda picture: (folder / PICTURES / picture).read_bytes(),
-            {"text": ["\n".join(pair.sentences) for pair in pairs]},
-            labels,
-            tuple(categories),
-            rows.train,
-            seed,
-            on_progress,
-        )
+        names = [f"{pair.category}/{pair.image}" for pair in pairs]
+        looks = Looks()
+        looks.look_at(names, lambda name: (folder / PICTURES / name).read_bytes(), on_progress)
+        if problems := [problem for found in looks.problems.values() for problem in found]:
+            raise InputError(shortened(problems))
+        pictures = [looks.seen[name] for name in names]
+        texts = {"text": ["\n".join(pair.sentences) for pair in pairs]}
+        data = captioned_pictures(self.name, pictures, texts, labels, tuple(categories), rows.train, seed)
         return data, rows
 
 

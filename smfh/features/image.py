@@ -56,6 +56,12 @@ def measure(pictures: Iterable[Picture]) -> Measurements:
     return Measurements(np.stack(gradients), np.stack(colours))
 
 
+def stack(parts: Sequence[Measurements]) -> Measurements:
+    """All of them below each other."""
+    gradients, colours = ([getattr(part, name) for part in parts] for name in ("gradients", "colours"))
+    return Measurements(np.concatenate(gradients), np.concatenate(colours))
+
+
 def square(picture: Picture, name: str = "Picture") -> NDArray[np.uint8]:
     """The picture stretched or shrunk to SIDE × SIDE pixels."""
     from PIL import Image
