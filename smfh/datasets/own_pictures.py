@@ -1,11 +1,10 @@
 """One's own pictures: a folder or .zip with a table that names their files, captions and labels."""
 
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from smfh.datasets.captioned import Looks
 from smfh.datasets.own_rows import (
@@ -29,55 +28,35 @@ MAX_FILE_BYTES = 1 << 26
 MODALITIES = ("image", "text")
 
 
-class Files(Protocol):
+@dataclass(frozen=True)
+class Files:
     """Files by name. A name is looked up among those that are there, and never leads elsewhere."""
 
-    @property
-    def names(self) -> Sequence[str]: ...
-
-    def read(self, name: str) -> bytes: ...
-
-
-@dataclass(frozen=True)
-class Folder:
-    """The files below a folder, without links that lead out of it."""
-
-    paths: Mapping[str, Path]
-
-    @property
-    def names(self) -> Sequence[str]:
-        return tuple(self.paths)
-
-    def read(self, name: str) -> bytes:
-        with opened(self.paths[name], name, MAX_FILE_BYTES) as file:
-            return file.read()
-
-
-@dataclass(frozen=True)
-class Zip:
-    """The members of an archive."""
-
-    archive: Archive
-
-    @property
-    def names(self) -> Sequence[str]:
-        return tuple(self.archive.members)
-
-    def read(self, name: str) -> bytes:
-        if (size := self.archive.members[name].file_size) > MAX_FILE_BYTES:
-            raise InputError(f"{name} has {megabytes(size)}; at most {megabytes(MAX_FILE_BYTES)} are read.")
-        return self.archive.read(name)
+    names: Sequence[str]
+    read: Callable[[str], bytes]
 
 
 @contextmanager
 def open_files(content: Content, name: str) -> Iterator[Files]:
-    """The files of a folder or of a .zip archive."""
+    """The files of a .zip archive, or below a folder without links that lead out of it."""
     if isinstance(content, Path) and content.is_dir():
-        paths = (path for path in sorted(content.rglob("*")) if path.is_file() and not path.is_symlink())
-        yield Folder({path.relative_to(content).as_posix(): path for path in paths})
+        there = (path for path in sorted(content.rglob("*")) if path.is_file() and not path.is_symlink())
+        paths = {path.relative_to(content).as_posix(): path for path in there}
+        yield Files(tuple(paths), lambda file: _read_file(paths[file], file))
     else:
         with open_archive(content, name) as archive:
-            yield Zip(archive)
+            yield Files(tuple(archive.members), lambda member: _read_member(archive, member))
+
+
+def _read_file(path: Path, name: str) -> bytes:
+    with opened(path, name, MAX_FILE_BYTES) as file:
+        return file.read()
+
+
+def _read_member(archive: Archive, name: str) -> bytes:
+    if (size := archive.members[name].file_size) > MAX_FILE_BYTES:
+        raise InputError(f"{name} has {megabytes(size)}; at most {megabytes(MAX_FILE_BYTES)} are read.")
+    return archive.read(name)
 
 
 def parse_pictures(

@@ -119,7 +119,7 @@ class TestPictures:
             "cut.png is truncated",
             "bomb.png",
             "has no text for text",
-            "Row 6 of items.csv has no label; write one or more, separated by |. The same holds for 1 more (7).",
+            "6 of items.csv has no label; write one or more, separated by |. The same holds for 1 more (7)",
             "note.txt is not a picture",
         ):
             assert words in said
@@ -316,7 +316,7 @@ class TestMatrices:
             "Row 5 of bad.csv has 2 cells",
             "Row 3 of bad.csv, column 'image:1'",
             "got 'nan'",
-            "Row 4 of bad.csv has no label; write one or more, separated by |. The same holds for 1 more (5).",
+            "Row 4 of bad.csv has no label; write one or more, separated by |. The same holds for 1 more (5",
         ):
             assert words in said
 
