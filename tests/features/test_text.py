@@ -9,7 +9,6 @@ from scipy import sparse
 from smfh.features.text import (
     fit_bag_of_words,
     fit_tf_idf,
-    fit_topics,
     fit_vocabulary,
     spell,
     tokens,
@@ -110,23 +109,6 @@ def test_letter_triples_bring_inflected_words_together_but_do_not_hide_unknown_o
     assert similarity[0] > 0 == similarity[1]
     assert names.unknown_words("gatos") == ["gatos"]
     assert names.near_spellings("gatos") == ["gato"]
-
-
-def test_topics_find_planted_ones() -> None:
-    rng = np.random.default_rng(0)
-    themes = [["sun", "rain", "snow", "wind", "storm"], ["bread", "soup", "cheese", "apple", "rice"]]
-    planted = rng.integers(0, 2, size=60)
-    sentences = [" ".join(rng.choice(themes[theme], size=8)) for theme in planted]
-    topics = fit_topics(sentences, topics=2)
-    shares = topics.encode(sentences)
-    assert shares.dtype == np.float32
-    assert (shares >= 0).all()
-    np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-5)
-    found = shares.argmax(axis=1)
-    assert (found == planted).all() or (found == 1 - planted).all()
-    cloudy = int(topics.encode(["rain and snow"]).argmax())
-    assert set(topics.top_words(cloudy, 5)) == set(themes[0])
-    np.testing.assert_array_equal(fit_topics(sentences, topics=2).encode(sentences), shares)
 
 
 @pytest.mark.parametrize("sentences", [[], ["", "..."], ["every word", "stands once"]])
