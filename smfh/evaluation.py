@@ -1,10 +1,8 @@
 """A fitted hasher and queries → a RetrievalResult, by either protocol."""
 
-from functools import partial
-
 import numpy as np
 
-from smfh.hamming import pack, scan, sum_precisions
+from smfh.hamming import judge, pack, rank, tally
 from smfh.hashing import FittedHasher
 from smfh.metrics import (
     AP_DEFINITIONS,
@@ -97,14 +95,15 @@ def search(
     rows: IntArray,
 ) -> Ranking:
     """Rank all items for every query; keep the nearest and the counts by distance."""
-    everything = queries, database, pack(query_labels), pack(database_labels), bits
-    found = scan(*everything, DEPTH)
+    labels = pack(query_labels), pack(database_labels)
+    order, distances = rank(queries, database, DEPTH)
+    counted = tally(queries, database, *labels, bits)
     return Ranking(
-        indices=rows.astype(np.int32)[found.order],
-        distances=found.distances,
-        relevance=found.relevance,
-        counts=DistanceCounts(found.items_at, found.relevant_at),
-        sum_precisions=partial(sum_precisions, *everything),
+        indices=rows.astype(np.int32)[order],
+        distances=distances,
+        relevance=judge(order, *labels),
+        counts=DistanceCounts(counted.items_at, counted.relevant_at),
+        sum_precisions=lambda: counted.precision_sums,
     )
 
 
