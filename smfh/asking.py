@@ -16,7 +16,7 @@ from smfh.evaluation import PROTOCOLS, database_codes
 from smfh.features.image import ImageEncoder
 from smfh.features.maps import FeatureMap, row_norms
 from smfh.features.text import TextEncoder, words
-from smfh.hamming import distances, unpack
+from smfh.hamming import rank, unpack
 from smfh.hashing import FittedHasher
 from smfh.metrics import AP_DEFINITIONS, average_precision
 from smfh.types import (
@@ -197,34 +197,32 @@ def answer(
             raise unknown(kind, name, known)
     code = hasher.functions[question.source].encode(question.features)
     database, rows = database_codes(hasher, data, split, target, protocol)
-    d = distances(code, database)[0]
-    order: IntArray = np.argsort(d, kind="stable")
-    relevant: BoolArray | None = None if question.classes is None else data.labels[rows] @ question.classes
-    counts = _counts(d, relevant, hasher.bits)
+    order, distances = (found[0] for found in rank(code, database))
+    relevant = None if question.classes is None else (data.labels[rows] @ question.classes)[order]
+    counts = _counts(distances, relevant, hasher.bits)
     score = None
     if relevant is not None:
-        ranked = relevant[order[: SCORE.top]][None, :]
-        score = float(average_precision(ranked, counts.total_relevant, SCORE)[0])
+        score = float(average_precision(relevant[None, : SCORE.top], counts.total_relevant, SCORE)[0])
+    best: IntArray = np.arange(min(most, len(order)))
     if ties == "likeness":
-        order = _order_by_likeness(data, split, question, target, rows, d, order, most)
-    best = order[:most]
+        best = _order_by_likeness(data, split, question, target, rows[order], distances, most)
     return Answer(
         question=question,
         target=target,
         protocol=protocol,
         code=unpack(code, hasher.bits)[0],
-        rows=rows[best],
-        distances=d[best].astype(np.int64),
-        codes=unpack(database[best], hasher.bits),
+        rows=rows[order[best]],
+        distances=distances[best].astype(np.int64),
+        codes=unpack(database[order[best]], hasher.bits),
         relevance=None if relevant is None else relevant[best],
         counts=counts,
         average_precision=score,
     )
 
 
-def _counts(d: IntArray, relevant: BoolArray | None, bits: int) -> DistanceCounts:
-    items = np.bincount(d, minlength=bits + 1)
-    hits = np.zeros_like(items) if relevant is None else np.bincount(d[relevant], minlength=bits + 1)
+def _counts(distances: IntArray, relevant: BoolArray | None, bits: int) -> DistanceCounts:
+    items = np.bincount(distances, minlength=bits + 1)
+    hits = np.zeros_like(items) if relevant is None else np.bincount(distances[relevant], minlength=bits + 1)
     return DistanceCounts(items[None, :], hits[None, :])
 
 
@@ -233,16 +231,15 @@ def _order_by_likeness(
     split: Split,
     question: Question,
     target: str,
-    rows: IntArray,
-    d: IntArray,
-    order: IntArray,
+    ranked: IntArray,
+    distances: IntArray,
     most: int,
 ) -> IntArray:
-    """The first places again, the likest first among equal distances."""
-    last = d[order[min(most, len(order)) - 1]]
-    tied = order[: min(int(np.count_nonzero(d <= last)), MOST_TIED)]
-    like = likeness(data, split, question, target, rows[tied])
-    return tied[np.lexsort((-like, d[tied]))]
+    """The first positions of a ranking of rows in a new order: the likest first among equal distances."""
+    last = distances[min(most, len(ranked)) - 1]
+    tied = min(int(np.searchsorted(distances, last, side="right")), MOST_TIED)
+    like = likeness(data, split, question, target, ranked[:tied])
+    return np.lexsort((-like, distances[:tied]))[:most]
 
 
 def likeness(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from smfh.hamming import pack, scan, sum_precisions
+from smfh.hamming import judge, pack, rank, tally
 from smfh.hashing import FittedHasher
 from smfh.metrics import AP_DEFINITIONS, APDefinition, Scores, score
 from smfh.types import Answers, DistanceCounts, InputError, IntArray, MultimodalDataset, Split, Words, unknown
@@ -30,12 +30,12 @@ def evaluate(
     """Search the `target` modality with every query of the `source` modality; relevant = shares a label."""
     queries, database, rows = encode_search(hasher, data, split, source, target, protocol)
     labels = pack(data.labels)
-    everything = queries, database, labels[split.queries], labels[rows], hasher.bits
-    found = scan(*everything, DEPTH)
-    counts = DistanceCounts(found.items_at, found.relevant_at)
-    return score(
-        source, target, protocol, found.relevance, counts, sum_precisions(*everything), definitions
-    )
+    judged_by = labels[split.queries], labels[rows]
+    order, _ = rank(queries, database, DEPTH)
+    counted = tally(queries, database, *judged_by, hasher.bits)
+    counts = DistanceCounts(counted.items_at, counted.relevant_at)
+    relevance = judge(order, *judged_by)
+    return score(source, target, protocol, relevance, counts, counted.precision_sums, definitions)
 
 
 def find_answers(
@@ -50,8 +50,9 @@ def find_answers(
     """The `depth` nearest items of every query, to be looked at; `evaluate` tells what they are worth."""
     queries, database, rows = encode_search(hasher, data, split, source, target, protocol)
     labels = pack(data.labels)
-    found = scan(queries, database, labels[split.queries], labels[rows], hasher.bits, depth)
-    return Answers(rows.astype(np.int32)[found.order], found.distances, found.relevance)
+    order, distances = rank(queries, database, depth)
+    relevance = judge(order, labels[split.queries], labels[rows])
+    return Answers(rows.astype(np.int32)[order], distances, relevance)
 
 
 def encode_search(

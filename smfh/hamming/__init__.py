@@ -1,6 +1,6 @@
 """Packed codes, distances, ranking."""
 
-from smfh.hamming.codes import any_common, distances, pack, unpack
-from smfh.hamming.ranking import Scan, rank, scan, sum_precisions
+from smfh.hamming.codes import distances, pack, unpack
+from smfh.hamming.ranking import Tally, judge, rank, tally
 
-__all__ = ["Scan", "any_common", "distances", "pack", "rank", "scan", "sum_precisions", "unpack"]
+__all__ = ["Tally", "distances", "judge", "pack", "rank", "tally", "unpack"]

@@ -43,37 +43,22 @@ def distances(queries: Words, database: Words) -> NDArray[np.uint16]:
     """d(q, i) = Σ_w popcount(q_w ⊕ i_w), as a queries × items matrix."""
     check_pair(queries, database)
     result = np.zeros((len(queries), len(database)), dtype=np.uint16)
-    for block in query_blocks(len(queries), len(database)):
+    for block in _query_blocks(len(queries), len(database)):
         for q, d in zip(queries[block].T, database.T, strict=True):
             result[block] += np.bitwise_count(q[:, None] ^ d)
     return result
 
 
-def any_common(queries: Words, database: Words) -> BoolArray:
-    """True where ⋁_w (q_w ∧ i_w ≠ 0): two rows share a set bit; queries × items.
-
-    On packed labels this is relevance: two items share a label.
-    """
-    check_pair(queries, database)
-    result = np.zeros((len(queries), len(database)), dtype=np.bool_)
-    for block in query_blocks(len(queries), len(database)):
-        for q, d in zip(queries[block].T, database.T, strict=True):
-            result[block] |= (q[:, None] & d) != 0
-    return result
-
-
-def query_blocks(queries: int, items: int) -> Iterator[slice]:
+def _query_blocks(queries: int, items: int) -> Iterator[slice]:
     """Slices of queries that meet at most BLOCK_PAIRS items together, or one query at a time."""
     step = max(1, BLOCK_PAIRS // max(items, 1))
     return (slice(start, start + step) for start in range(0, queries, step))
 
 
 def _code_problems(what: str, codes: Words) -> list[str]:
-    if codes.ndim != 2 or codes.dtype != np.uint64:
-        return [
-            f"The {what} must be packed rows of uint64 (see pack); got {codes.dtype} of shape {codes.shape}."
-        ]
-    return []
+    if codes.ndim == 2 and codes.shape[1] and codes.dtype == np.uint64:
+        return []
+    return [f"The {what} must be packed rows of uint64 (see pack); got {codes.dtype} of shape {codes.shape}."]
 
 
 def check_pair(queries: Words, database: Words) -> None:

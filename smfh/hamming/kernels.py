@@ -1,324 +1,281 @@
 """Nearest items, and counts by distance and relevance, of a few queries at a time; compiled on first use.
 
-Items come in blocks that stay in the cache while every query meets them. They are placed by counting, not by
-sorting: a distance is at most the number of bits.
+Codes and labels come as blocks of octets, (blocks, octets, items): octet o of all items of a block lies side
+by side, so that a plain loop over the items becomes the processor's widest vectors, whichever it has. A block
+stays in the cache while every query meets it. Items are put in order by counting, not by sorting: a distance
+is at most the number of bits.
+
+All that is compiled stands in this file, since Numba's cache would not see a change in another one.
 """
 
-import numpy as np
-from numba import njit
+from collections.abc import Callable
+from typing import Any
 
-from smfh.hamming.lanes import (
-    LANES,
-    any_within,
-    fill_cells_inplace,
-    popcount,
-    which_cells_within,
-    which_within,
-)
-from smfh.types import BoolArray, FloatArray, IntArray, Words
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from smfh.types import FloatArray, IntArray
+
+Octets = NDArray[np.uint8]
 
 compiled = njit(cache=True, nogil=True, error_model="numpy")
 # a sum may be taken in any order, so that it is taken in vectors
 compiled_sum = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
-BLOCK = 4096  # words; they fit into the nearest cache
+operation: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic  # called without the context
+LANES = 64  # items whose distances are compared with a bound together
+SUMMED = 16  # octets whose distances are summed as octets: at most 128
 HALF = 32
 LOW = (1 << HALF) - 1
-ONE, EVERY = np.uint64(1), ~np.uint64(0)
+ONE = np.uint64(1)
+
+
+@operation
+def popcount(context: Any, word: Any) -> Any:
+    """How many bits of a word, of any width, are set."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return word(word), generate
+
+
+@operation
+def which_within(context: Any, distances: Any, start: Any, bound: Any) -> Any:
+    """Bit i is set where distances[start + i] is at most `bound`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        cell, place = context.get_value_type(signature.args[0].dtype), ir.IntType(32)
+        vector = ir.VectorType(cell, LANES)
+        row = context.make_array(signature.args[0])(context, builder, arguments[0])
+        pointer = builder.bitcast(builder.gep(row.data, [arguments[1]]), vector.as_pointer())
+        unset = ir.Constant(vector, ir.Undefined)
+        single = builder.insert_element(unset, builder.trunc(arguments[2], cell), place(0))
+        bounds = builder.shuffle_vector(single, unset, ir.Constant(ir.VectorType(place, LANES), [0] * LANES))
+        within = builder.icmp_unsigned("<=", builder.load(pointer, align=1), bounds)
+        return builder.bitcast(within, ir.IntType(LANES))
+
+    return types.uint64(distances, types.int64, types.int64), generate
 
 
 @compiled
-def _distance(query: Words, database: Words, item: int | np.int64) -> np.int64:
-    """d_i = Σ_w popcount(q_w ⊕ i_w)"""
-    distance = np.uint64(0)
-    for w in range(query.shape[0]):
-        distance += popcount(query[w] ^ database[w, item])
-    return np.int64(distance)
+def _differing(query: Octets, block: Octets, o: int, i: int) -> np.uint8:
+    return np.uint8(popcount(np.uint8(block[o, i] ^ query[o])))
 
 
 @compiled
-def _block(words: int) -> int:
-    """So many items that their words stay in the cache, in whole vectors."""
-    return max(1, BLOCK // words // LANES) * LANES
+def _differing_in_four(query: Octets, block: Octets, o: int, i: int) -> np.uint8:
+    return np.uint8(
+        _differing(query, block, o, i)
+        + _differing(query, block, o + 1, i)
+        + _differing(query, block, o + 2, i)
+        + _differing(query, block, o + 3, i)
+    )
 
 
 @compiled
-def _there(start: int, items: int) -> np.uint64:
-    """The mask of the 64 items from `start` that are no padding."""
-    left = items - start
-    return EVERY if left >= LANES else (ONE << np.uint64(left)) - ONE
+def _sum_inplace(query: Octets, block: Octets, first: int, end: int, sums: IntArray) -> None:
+    """Σ_o popcount(q_o ⊕ i_o) over the octets from `first` to `end`, of every item of a block."""
+    for i in range(sums.shape[0]):
+        sums[i] = _differing_in_four(query, block, first, i)
+    for o in range(first + 4, end, 4):
+        for i in range(sums.shape[0]):
+            sums[i] += _differing_in_four(query, block, o, i)
 
 
 @compiled
-def _trailing_zeros(mask: np.uint64) -> np.int64:
-    return np.int64(popcount((mask & (~mask + ONE)) - ONE))
+def _measure_inplace(query: Octets, block: Octets, sums: Octets, distances: IntArray) -> None:
+    """d_i = Σ_o popcount(q_o ⊕ i_o) of every item of a block; `sums` is room for what fits into octets."""
+    if distances.itemsize == 1:
+        _sum_inplace(query, block, 0, block.shape[0], distances)
+        return
+    distances[:] = 0
+    for first in range(0, block.shape[0], SUMMED):
+        _sum_inplace(query, block, first, min(first + SUMMED, block.shape[0]), sums)
+        for i in range(distances.shape[0]):
+            distances[i] += sums[i]
 
 
 @compiled
-def _starts_inplace(counts: IntArray) -> None:
-    """Counts by distance become the place of the first item at each distance."""
-    place = 0
-    for distance in range(counts.shape[0]):
-        here = counts[distance]
-        counts[distance] = place
-        place += here
+def _drop_inplace(candidates: IntArray, bound: int, within: int, top: int) -> int:
+    """Keep the candidates that can be among the `top`: those within the bound, then the first just beyond."""
+    number, beyond = 0, top - within
+    for k in range(candidates.shape[0]):
+        item, distance = candidates[k, 0], candidates[k, 1]
+        if distance <= bound or (distance == bound + 1 and beyond > 0):
+            candidates[number, 0], candidates[number, 1] = item, distance
+            number += 1
+            beyond -= distance > bound
+    return number
 
 
 @compiled
-def _meet_inplace(
-    query: Words,
-    database: Words,
+def _keep_inplace(
+    distances: IntArray,
     first: int,
-    end: int,
+    top: int,
     bound: int,
     within: int,
     number: int,
     counts: IntArray,
-    kept: IntArray,
-    far: IntArray,
-    top: int,
+    candidates: IntArray,
 ) -> tuple[int, int, int]:
-    """Keep the items from `first` to `end` that are near enough.
+    """Add the items of a block that are near enough to the `number` candidates so far.
 
-    As soon as `top` items lie within the bound, a later one at that distance comes too late: the bound sinks.
+    As soon as `top` lie within the bound, a later one at that distance comes too late: the bound sinks.
     """
-    for start in range(first, end, LANES):
-        if any_within(query, database, start, bound):
-            mask = which_within(query, database, start, bound) & _there(start, end)
-            while mask:
-                item = start + _trailing_zeros(mask)
-                mask &= mask - ONE
-                distance = _distance(query, database, item)
-                if distance <= bound:
-                    kept[number], far[number] = item, distance
-                    number += 1
-                    counts[distance] += 1
-                    within += 1
-                    while within >= top:
-                        within -= counts[bound]
-                        bound -= 1
+    for start in range(0, distances.shape[0], LANES):
+        if bound < 0:
+            break
+        near = which_within(distances, start, bound)
+        while near:
+            i = start + np.int64(popcount((near & (~near + ONE)) - ONE))  # the lowest bit that is set
+            near &= near - ONE
+            distance = np.int64(distances[i])
+            if distance <= bound:  # which may have sunk since
+                if number == candidates.shape[0]:
+                    number = _drop_inplace(candidates, bound, within, top)
+                candidates[number, 0], candidates[number, 1] = first + i, distance
+                number += 1
+                counts[distance] += 1
+                within += 1
+                while within >= top:
+                    within -= counts[bound]
+                    bound -= 1
     return bound, within, number
 
 
 @compiled
-def _place_inplace(
-    number: int, counts: IntArray, kept: IntArray, far: IntArray, order: IntArray, nearest: IntArray
-) -> None:
+def _starts_inplace(counts: IntArray) -> None:
+    """Counts by distance become what stands before the first item at each distance."""
+    before = 0
+    for distance in range(counts.shape[0]):
+        here = counts[distance]
+        counts[distance] = before
+        before += here
+
+
+@compiled
+def _sort_inplace(candidates: IntArray, counts: IntArray, order: IntArray, nearest: IntArray) -> None:
+    """The nearest candidates and their distances in order of distance, ties as they come."""
+    counts[:] = 0
+    for k in range(candidates.shape[0]):
+        counts[candidates[k, 1]] += 1
     _starts_inplace(counts)
-    for k in range(number):
-        place = counts[far[k]]
-        counts[far[k]] = place + 1
-        if place < order.shape[0]:
-            order[place], nearest[place] = kept[k], far[k]
+    for k in range(candidates.shape[0]):
+        item, distance = candidates[k, 0], candidates[k, 1]
+        position = counts[distance]
+        counts[distance] += 1
+        if position < order.shape[0]:
+            order[position], nearest[position] = item, distance
 
 
 @compiled
 def rank_inplace(
-    queries: Words,
-    database: Words,
+    queries: Octets,
+    blocks: Octets,
     items: int,
-    bits: int,
+    distances: IntArray,
+    candidates: IntArray,
     order: IntArray,
     nearest: IntArray,
-    kept: IntArray,
-    far: IntArray,
 ) -> None:
     """Fill `order` and `nearest` (queries, top) with the nearest items, ties in database order.
 
-    `kept` (queries, …) is room for all items that ever were near enough: at most `top` at each distance.
+    `distances` (items of a block) and `candidates` (queries, 2 · top or all items, 2) are room to work in.
     """
-    top, block = order.shape[1], _block(database.shape[0])
+    bits, size, top = 8 * blocks.shape[1], blocks.shape[2], order.shape[1]
     counts = np.zeros((queries.shape[0], bits + 1), dtype=np.int64)
     bounds = np.full(queries.shape[0], bits, dtype=np.int64)
-    within = np.zeros(queries.shape[0], dtype=np.int64)
-    number = np.zeros(queries.shape[0], dtype=np.int64)
-    for first in range(0, items, block):
-        end = min(first + block, items)
+    within, number = np.zeros((2, queries.shape[0]), dtype=np.int64)
+    sums = np.empty(size, dtype=np.uint8)
+    for b in range(blocks.shape[0]):
+        first = b * size
         for q in range(queries.shape[0]):
-            bounds[q], within[q], number[q] = _meet_inplace(
-                queries[q],
-                database,
-                first,
-                end,
-                bounds[q],
-                within[q],
-                number[q],
-                counts[q],
-                kept[q],
-                far[q],
-                top,
+            _measure_inplace(queries[q], blocks[b], sums, distances)
+            distances[items - first :] = ~distances.dtype.type(0)  # behind the last item: beyond every bound
+            bounds[q], within[q], number[q] = _keep_inplace(
+                distances, first, top, bounds[q], within[q], number[q], counts[q], candidates[q]
             )
     for q in range(queries.shape[0]):
-        _place_inplace(number[q], counts[q], kept[q], far[q], order[q], nearest[q])
+        _sort_inplace(candidates[q, : number[q]], counts[q], order[q], nearest[q])
 
 
 @compiled
-def _count_octets_inplace(cells: IntArray, counts: IntArray) -> None:
-    """How often each cell occurs; eight counts side by side, since one would wait for itself."""
-    octets = cells.view(np.uint64)
-    mask = np.uint64(255)
-    for i in range(octets.shape[0]):
-        word = octets[i]
-        for k in range(8):
-            counts[k, (word >> np.uint64(8 * k)) & mask] += 1
-
-
-@compiled
-def _count_pairs_inplace(cells: IntArray, counts: IntArray) -> None:
-    """The same of two octets each."""
-    for i in range(0, cells.shape[0], 4):
-        for k in range(4):
-            counts[k, cells[i + k]] += 1
-
-
-@compiled
-def _fill_inplace(
-    queries: Words,
-    database: Words,
-    asked: Words,
-    labels: Words,
-    bits_of_distance: int,
-    cells: IntArray,
-) -> None:
-    """Distance and relevance of every item, (queries, items with padding)."""
-    block = _block(database.shape[0] + labels.shape[0])
-    for first in range(0, database.shape[1], block):
-        for q in range(queries.shape[0]):
-            for start in range(first, min(first + block, database.shape[1]), LANES):
-                fill_cells_inplace(queries[q], database, asked[q], labels, start, bits_of_distance, cells[q])
-
-
-@compiled
-def scan_inplace(
-    queries: Words,
-    database: Words,
-    asked: Words,
-    labels: Words,
-    items: int,
-    shift: int,
-    cells: IntArray,
-    order: IntArray,
-    nearest: IntArray,
-    relevance: BoolArray,
-    items_at: IntArray,
-    relevant_at: IntArray,
-) -> None:
-    """Count all items by distance and relevance, and place the nearest ones.
-
-    `cells` (some, items with padding) is room for d + 2^shift · relevant of some queries at a time.
-    """
-    some = cells.shape[0]
-    counts = np.empty((8, 2 << shift), dtype=np.int64)
-    for first in range(0, queries.shape[0], some):
-        last = min(first + some, queries.shape[0])
-        _fill_inplace(queries[first:last], database, asked[first:last], labels, shift, cells)
-        for q in range(first, last):
-            row = cells[q - first]
-            _count_inplace(row, items, counts)
-            _add_up_inplace(counts, items_at[q], relevant_at[q])
-            _take_inplace(row, items, shift, items_at[q], order[q], nearest[q], relevance[q])
-
-
-@compiled
-def _count_inplace(row: IntArray, items: int, counts: IntArray) -> None:
-    """How often each cell occurs, in several counts to be added up."""
-    counts[:] = 0
-    if row.itemsize == 1:
-        _count_octets_inplace(row, counts)
-    else:
-        _count_pairs_inplace(row, counts)
-    for i in range(items, row.shape[0]):
-        counts[0, row[i]] -= 1  # padding
-
-
-@compiled
-def _add_up_inplace(counts: IntArray, items_at: IntArray, relevant_at: IntArray) -> None:
-    """Counts of cells as counts of items and of relevant items by distance."""
-    flag = counts.shape[1] // 2
-    for d in range(items_at.shape[0]):
-        others, relevant = 0, 0
-        for k in range(counts.shape[0]):
-            others += counts[k, d]
-            relevant += counts[k, flag + d]
-        items_at[d], relevant_at[d] = others + relevant, relevant
-
-
-@compiled
-def _take_inplace(
-    row: IntArray,
-    items: int,
-    shift: int,
-    items_at: IntArray,
-    order: IntArray,
-    nearest: IntArray,
-    relevance: BoolArray,
-) -> None:
-    """The nearest items from their cells, ties in database order."""
-    top, flag = order.shape[0], 1 << shift
-    places = items_at.copy()
-    _starts_inplace(places)
-    last = places.shape[0] - 1
-    while last > 0 and places[last] >= top:
-        last -= 1
-    for start in range(0, items, LANES):
-        if last < 0:  # the first places are all taken by what is equal
-            break
-        mask = which_cells_within(row, start, shift, last) & _there(start, items)
-        while mask:
-            item = start + _trailing_zeros(mask)
-            mask &= mask - ONE
-            distance = row[item] & (flag - 1)
-            place = places[distance]
-            places[distance] = place + 1
-            if place < top:
-                order[place], nearest[place] = item, distance
-                relevance[place] = row[item] >= flag
-            if distance == last and place + 1 >= top:
-                last -= 1  # whatever else lies there comes too late
+def _flag_inplace(query: Octets, block: Octets, flag: int, common: Octets, cells: IntArray) -> None:
+    """cells_i += flag where ⋁_o (q_o ∧ i_o ≠ 0): item and query share a label"""
+    common[:] = 0
+    for o in range(block.shape[0]):
+        for i in range(common.shape[0]):
+            common[i] |= block[o, i] & query[o]
+    for i in range(common.shape[0]):
+        if common[i]:
+            cells[i] += flag
 
 
 @compiled_sum
-def _sum_precisions(before: IntArray) -> float:
+def _sum_precisions(before: IntArray, at: IntArray, starts: IntArray) -> float:
     """Σ (relevant + 1) / (items + 1) over the relevant items, from what stands before each of them."""
     total = 0.0
     for k in range(before.shape[0]):
-        total += ((before[k] >> HALF) + 1.0) / ((before[k] & LOW) + 1.0)
+        both = before[k] + starts[at[k]]
+        total += ((both >> HALF) + 1.0) / ((both & LOW) + 1.0)
     return total
 
 
 @compiled
-def precisions_inplace(
-    queries: Words,
-    database: Words,
-    asked: Words,
-    labels: Words,
+def tally_inplace(
+    queries: Octets,
+    blocks: Octets,
+    query_labels: Octets,
+    label_blocks: Octets,
     items: int,
     shift: int,
     cells: IntArray,
-    precisions: FloatArray,
+    items_at: IntArray,
+    relevant_at: IntArray,
+    precision_sums: FloatArray,
 ) -> None:
-    """Σ_k P@k · rel(k) over the whole ranking of every query."""
-    some, flag = cells.shape[0], 1 << shift
-    before = np.empty(items, dtype=np.int64)
+    """Count all items by distance and relevance, and sum the precisions at the relevant ones.
+
+    `cells` (some, blocks, items of a block) is room for d + 2^shift · relevant of some queries at a time.
+    """
+    some = cells.shape[0]
+    room = np.empty(blocks.shape[2], dtype=np.uint8)
+    before, at = np.empty(items, dtype=np.int64), np.empty(items, dtype=np.uint16)
     for first in range(0, queries.shape[0], some):
-        last = min(first + some, queries.shape[0])
-        _fill_inplace(queries[first:last], database, asked[first:last], labels, shift, cells)
-        for q in range(first, last):
-            precisions[q] = _precisions(cells[q - first], items, shift, flag, before)
+        end = min(first + some, queries.shape[0])
+        for b in range(blocks.shape[0]):
+            for q in range(first, end):
+                row = cells[q - first, b]
+                _measure_inplace(queries[q], blocks[b], room, row)
+                _flag_inplace(query_labels[q], label_blocks[b], 1 << shift, room, row)
+        for q in range(first, end):
+            row = cells[q - first].reshape(-1)[:items]
+            precision_sums[q] = _tally_row_inplace(row, shift, before, at, items_at[q], relevant_at[q])
 
 
 @compiled
-def _precisions(row: IntArray, items: int, shift: int, flag: int, before: IntArray) -> float:
+def _tally_row_inplace(
+    cells: IntArray, shift: int, before: IntArray, at: IntArray, items_at: IntArray, relevant_at: IntArray
+) -> float:
+    """Counts of one query; returns its sum of precisions.
+
+    What stands before an item is what is nearer, known at the end, and what came earlier at its own distance.
+    """
     # items in the low half of a word, relevant ones in the high half: one access counts both
-    counts = np.zeros(flag, dtype=np.int64)
-    for i in range(items):
-        cell = np.int64(row[i])
-        counts[cell & (flag - 1)] += 1 + ((cell >> shift) << HALF)
-    _starts_inplace(counts)
-    number = np.int64(0)
-    for i in range(items):
-        cell = np.int64(row[i])
-        distance, relevant = cell & (flag - 1), cell >> shift
-        before[number] = counts[distance]
-        counts[distance] += 1 + (relevant << HALF)
+    counts = np.zeros(1 << shift, dtype=np.int64)
+    number = 0
+    for i in range(cells.shape[0]):
+        cell = np.int64(cells[i])
+        distance, relevant = cell & ((1 << shift) - 1), cell >> shift
+        here = counts[distance]
+        before[number], at[number] = here, distance
+        counts[distance] = here + 1 + (relevant << HALF)
         number += relevant
-    return _sum_precisions(before[:number])
+    for distance in range(items_at.shape[0]):
+        items_at[distance], relevant_at[distance] = counts[distance] & LOW, counts[distance] >> HALF
+    _starts_inplace(counts)
+    return _sum_precisions(before[:number], at[:number], counts)

@@ -1,86 +1,156 @@
-"""The compiled scan against the sorted one, and the path without Numba."""
+"""The compiled ranking and tally against the readable ones, and by hand."""
 
-from dataclasses import fields
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smfh.hamming import pack, rank, ranking, scan, sum_precisions
-from smfh.hamming.ranking import rank_plainly, scan_plainly, sum_precisions_plainly
+from smfh.hamming import distances, judge, pack, rank, tally, unpack
 from smfh.types import InputError
+
+slowly = settings(deadline=None)
+
+
+def sorted_order(queries, database):
+    """All items in order of distance; stable: ties keep database order."""
+    return np.argsort(distances(queries, database), axis=1, kind="stable")
+
+
+def ranked_slowly(queries, database, top=None):
+    order = sorted_order(queries, database)[:, :top]
+    return order, np.take_along_axis(distances(queries, database), order, axis=1)
+
+
+def relevant_slowly(query_labels, database_labels):
+    """queries × items: two rows share a set bit."""
+    asked, labels = (unpack(words, 64 * words.shape[1]) for words in (query_labels, database_labels))
+    return asked @ labels.T
+
+
+def tallied_slowly(queries, database, query_labels, database_labels, bits):
+    """Items and relevant items at each distance, and Σ_k P@k · rel(k) over the ranking of all items."""
+    far, relevant = distances(queries, database), relevant_slowly(query_labels, database_labels)
+    at = far[:, :, None] == np.arange(bits + 1)
+    ranked = np.take_along_axis(relevant, sorted_order(queries, database), axis=1)
+    precision = np.cumsum(ranked, axis=1) / np.arange(1, len(database) + 1)
+    return at.sum(axis=1), (at & relevant[:, :, None]).sum(axis=1), np.sum(precision, axis=1, where=ranked)
 
 
 @st.composite
 def searches(draw):
     """Queries, database and labels; few distinct codes, so that ties are common."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    bits, classes = draw(st.integers(1, 200)), draw(st.integers(1, 130))
-    queries, items = draw(st.integers(1, 40)), draw(st.integers(1, 300))  # whole vectors and parts of one
-    kinds = rng.random((draw(st.integers(1, 60)), bits)) < 0.5
+    bits, classes = draw(st.integers(1, 300)), draw(st.integers(1, 130))
+    queries, items = draw(st.integers(0, 70)), draw(st.integers(0, 300))  # full vectors and parts of one
+    kinds = rng.random((draw(st.integers(1, 60)), bits)) < draw(st.sampled_from([0.02, 0.5, 1.0]))
     codes = [pack(kinds[rng.integers(len(kinds), size=size)]) for size in (queries, items)]
     labels = [pack(rng.random((size, classes)) < 2 / classes) for size in (queries, items)]
-    return *codes, *labels, bits, draw(st.integers(1, 80))
+    return *codes, *labels, bits
 
 
-@settings(deadline=None)
+def check_ranking(queries, database, top):
+    order, nearest = rank(queries, database, top)
+    slow_order, slow_nearest = ranked_slowly(queries, database, top)
+    np.testing.assert_array_equal(order, slow_order)
+    np.testing.assert_array_equal(nearest, slow_nearest)
+    assert (order.dtype, nearest.dtype) == (np.int32, np.uint16)
+
+
+def check_tally(search):
+    found = tally(*search)
+    items_at, relevant_at, precision_sums = tallied_slowly(*search)
+    np.testing.assert_array_equal(found.items_at, items_at)
+    np.testing.assert_array_equal(found.relevant_at, relevant_at)
+    np.testing.assert_allclose(found.precision_sums, precision_sums, rtol=1e-12)
+    assert found.items_at.dtype == found.relevant_at.dtype == np.int64
+
+
+def test_ties_keep_database_order():
+    # distances from 00: 1, 0, 1, 2, 0 → the two at 0 (rows 1, 4), at 1 (rows 0, 2), at 2 (row 3)
+    database = np.array([[0, 1], [0, 0], [1, 0], [1, 1], [0, 0]], dtype=bool)
+    order, d = rank(pack(np.zeros((1, 2), dtype=bool)), pack(database))
+    assert order.tolist() == [[1, 4, 0, 2, 3]]
+    assert d.tolist() == [[0, 0, 1, 1, 2]]
+
+
+def test_a_tally_by_hand():
+    # the same ranking: rows 1, 4 | 0, 2 | 3, of which 4, 0 and 3 are relevant
+    database = pack(np.array([[0, 1], [0, 0], [1, 0], [1, 1], [0, 0]], dtype=bool))
+    labels = pack(np.array([[1], [0], [0], [1], [1]], dtype=bool))
+    query, asked = pack(np.zeros((1, 2), dtype=bool)), pack(np.ones((1, 1), dtype=bool))
+    found = tally(query, database, asked, labels, bits=2)
+    assert found.items_at.tolist() == [[2, 2, 1]]
+    assert found.relevant_at.tolist() == [[1, 1, 1]]
+    assert found.precision_sums.tolist() == [pytest.approx(1 / 2 + 2 / 3 + 3 / 5)]
+    assert judge(rank(query, database, 4)[0], asked, labels).tolist() == [[False, True, True, False]]
+
+
+@slowly
+@given(searches(), st.none() | st.integers(1, 320))
+def test_the_ranking_is_a_stable_sort_by_distance(search, top):
+    check_ranking(*search[:2], top)
+
+
+@slowly
 @given(searches())
-def test_the_compiled_scan_equals_the_sorted_one(search):
-    fast, plain = scan(*search), scan_plainly(*search)
-    for field in fields(fast):
-        a, b = getattr(fast, field.name), getattr(plain, field.name)
-        assert a.dtype == b.dtype
-        np.testing.assert_allclose(a, b, rtol=1e-12)
+def test_the_tally_is_what_the_sorted_ranking_tells(search):
+    check_tally(search)
 
 
-@settings(deadline=None)
-@given(searches())
-def test_the_compiled_sum_of_precisions_equals_the_sorted_one(search):
-    *everything, _ = search
-    fast, plain = sum_precisions(*everything), sum_precisions_plainly(*everything[:4])
-    np.testing.assert_allclose(fast, plain, rtol=1e-12)
+@slowly
+@given(searches(), st.integers(1, 50))
+def test_a_ranked_item_is_relevant_if_it_shares_a_label(search, top):
+    queries, database, query_labels, database_labels, _ = search
+    order, _ = rank(queries, database, top)
+    expected = np.take_along_axis(relevant_slowly(query_labels, database_labels), order, axis=1)
+    np.testing.assert_array_equal(judge(order, query_labels, database_labels), expected)
 
 
-@settings(deadline=None)
-@given(searches())
-def test_the_compiled_ranking_equals_the_sorted_one(search):
-    queries, database, *_, depth = search
-    depth = min(depth, len(database))
-    for a, b in zip(rank(queries, database, depth), rank_plainly(queries, database, depth), strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-def test_without_numba_the_answers_are_the_same(monkeypatch):
-    rng = np.random.default_rng(0)
-    queries, database = pack(rng.random((30, 70)) < 0.1), pack(rng.random((50, 70)) < 0.1)
-    labels = pack(rng.random((50, 3)) < 0.4)
-    search = (queries, database, labels[:30], labels, 70, 20)
-    before = rank(queries, database, 9), scan(*search), sum_precisions(*search[:5])
-    monkeypatch.setattr(ranking, "compiled", lambda: None)
-    after = rank(queries, database, 9), scan(*search), sum_precisions(*search[:5])
-    np.testing.assert_array_equal(before[0][0], after[0][0])
-    np.testing.assert_array_equal(before[1].order, after[1].order)
-    np.testing.assert_allclose(before[2], after[2])
-
-
-@pytest.mark.parametrize("bits", [7, 8, 127, 128, 300])
-def test_a_database_larger_than_a_block_is_ranked_as_by_sorting(bits):
+@pytest.mark.parametrize("bits", [7, 32, 64, 127, 128, 224, 256, 300])
+def test_several_blocks_of_items_are_ranked_as_by_sorting(bits):
     rng = np.random.default_rng(bits)
-    queries, database = pack(rng.random((20, bits)) < 0.5), pack(rng.random((5000, bits)) < 0.5)
-    labels = pack(rng.random((5000, 70)) < 0.02)
-    for a, b in zip(rank(queries, database, 50), rank_plainly(queries, database, 50), strict=True):
-        np.testing.assert_array_equal(a, b)
-    search = (queries, database, labels[:20], labels, bits)
-    fast, plain = scan(*search, 1000), scan_plainly(*search, 1000)
-    for field in fields(fast):
-        np.testing.assert_array_equal(getattr(fast, field.name), getattr(plain, field.name))
-    np.testing.assert_allclose(sum_precisions(*search), sum_precisions_plainly(*search[:4]), rtol=1e-12)
+    queries, database = pack(rng.random((7, bits)) < 0.5), pack(rng.random((9000, bits)) < 0.5)
+    labels = pack(rng.random((9000, 70)) < 0.02)
+    for top in (1, 50, 1000, None):
+        check_ranking(queries, database, top)
+    check_tally((queries, database, labels[:7], labels, bits))
+
+
+@pytest.mark.parametrize("bits", [64, 256])
+def test_the_nearest_may_come_last(bits):
+    """Every item is nearer than all before it: each is a candidate for a while."""
+    far_to_near = np.arange(9000)[:, None] % 4500 * bits // 4500 <= np.arange(bits)
+    check_ranking(pack(np.zeros((2, bits), dtype=bool)), pack(far_to_near), 30)
+
+
+@pytest.mark.parametrize("bits", [64, 256, 1000])
+def test_opposite_codes_lie_at_the_greatest_distance(bits):
+    ones, zeros = pack(np.ones((3, bits), dtype=bool)), pack(np.zeros((70, bits), dtype=bool))
+    order, d = rank(ones, zeros, 65)
+    assert d.tolist() == [[bits] * 65] * 3
+    assert order.tolist() == [list(range(65))] * 3
+    assert tally(ones, zeros, ones, zeros, bits).items_at[:, bits].tolist() == [70] * 3
+
+
+def test_rows_that_are_not_contiguous_or_cannot_be_written_are_ranked_alike():
+    codes = pack(np.random.default_rng(0).random((40, 100)) < 0.5)
+    every_other = codes[::2]
+    codes.flags.writeable = False
+    for database in (every_other, np.asfortranarray(every_other)):
+        check_ranking(codes[:5], database, 9)
 
 
 def test_codes_with_something_behind_the_last_bit_are_refused():
     good, bad = np.array([[3]], dtype=np.uint64), np.array([[8]], dtype=np.uint64)
-    assert scan(good, good, good, good, 3, 1).items_at.tolist() == [[1, 0, 0, 0]]
+    assert tally(good, good, good, good, 3).items_at.tolist() == [[1, 0, 0, 0]]
     for queries, database in ((good, bad), (bad, good)):
         with pytest.raises(InputError, match="nothing behind the last bit"):
-            scan(queries, database, good, good, 3, 1)
+            tally(queries, database, good, good, 3)
+
+
+def test_the_room_is_entered_without_a_compiler():
+    code = "import sys, smfh.hamming; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
