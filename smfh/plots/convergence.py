@@ -111,11 +111,11 @@ def _phases(trace: Trace) -> dict[str, list[TrainingStep]]:
 
 
 def _lines(trace: Trace, relative: bool, named: bool, pinned: bool = False) -> tuple[Line, ...]:
-    lines = []
+    lines, kinds = [], []
     for term, values in _terms(trace).items():
+        kinds.append(term.split(" (")[0])  # without its modality, which the symbol tells
         if relative and values[0] == 0:
             continue  # no share of nothing
-        modality = _place_among_kind(term, tuple(trace[0].terms))
         lines.append(
             Line(
                 name=f"{term} (pinned)" if pinned else term,
@@ -123,7 +123,7 @@ def _lines(trace: Trace, relative: bool, named: bool, pinned: bool = False) -> t
                 y=values / values[0] if relative else values,
                 colour=term_colour(term),
                 dash="dot" if pinned else "solid",
-                symbol=None if term == OBJECTIVE else turn(SYMBOLS, modality),
+                symbol=None if term == OBJECTIVE else turn(SYMBOLS, kinds[:-1].count(kinds[-1])),
                 width=3 if term == OBJECTIVE else 2,
                 faint=pinned,
                 listed=named and (not pinned or term == OBJECTIVE),
@@ -137,17 +137,8 @@ def _terms(trace: Trace) -> Mapping[str, FloatArray]:
     if not trace:
         return {}
     terms = {term: [step.terms.get(term, np.nan) for step in trace] for term in trace[0].terms}
-    return {OBJECTIVE: _objectives(trace), **{term: np.array(values) for term, values in terms.items()}}
-
-
-def _objectives(trace: Trace) -> FloatArray:
-    return np.array([step.objective for step in trace], dtype=np.float64)
-
-
-def _place_among_kind(term: str, terms: Sequence[str]) -> int:
-    """0 for the first modality that a kind of term names, 1 for the second, …"""
-    kind = term.split(" (")[0]
-    return [other for other in terms if other.split(" (")[0] == kind].index(term) if term in terms else 0
+    terms = {OBJECTIVE: [step.objective for step in trace]} | terms
+    return {term: np.array(values, dtype=np.float64) for term, values in terms.items()}
 
 
 def _words(phase: str, steps: Trace) -> str:
@@ -168,7 +159,7 @@ def _description(phases: Mapping[str, Trace]) -> str:
         return "Empty axes: nothing has been trained yet."
     told = ["Line chart of the objective and its terms, a panel for each phase."]
     for name, steps in phases.items():
-        objective, terms = _objectives(steps), steps[-1].terms
+        objective, terms = _terms(steps)[OBJECTIVE], steps[-1].terms
         largest = max(terms, key=terms.__getitem__)
         told.append(
             f"{name.capitalize()}: in {len(steps)} steps the objective went from {number(objective[0])} "

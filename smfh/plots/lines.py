@@ -121,7 +121,7 @@ class LineChart(Chart):
     def _name_ends(self, figure: go.Figure, refs: dict[str, str]) -> None:
         """Each name in the colour of its line, right of where it ends; shifted where two would overlap."""
         low, high = self._y_range()
-        ends = {line: self.y.place(max(float(line.y[-1]), low)) for line in self._listed}
+        ends = {line: self.y.place(float(np.fmax(line.y[-1], low))) for line in self._listed}
         lines = sorted(ends, key=ends.__getitem__)
         names = [_wrapped(line.name) for line in lines]
         pixels = (self.height - AROUND) / (self.y.place(high) - self.y.place(low))
@@ -150,7 +150,9 @@ class LineChart(Chart):
         values = np.concatenate([line.y for line in self.lines])
         values = values[values > 0] if self.y.log else np.append(values, 0)  # neither draws what is missing
         low, high = np.nanmin(values, initial=np.inf), np.nanmax(values, initial=-np.inf)
-        return (float(low), float(high)) if low < high else (1.0, 10.0)
+        if low < high:
+            return float(low), float(high)
+        return (1.0, 10.0) if self.y.log else (0.0, 1.0)
 
     def rows(self) -> list[Row]:
         """A row for every point of every line."""
