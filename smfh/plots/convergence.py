@@ -1,7 +1,7 @@
 """How training went: the objective and every term of it, iteration by iteration, a panel for each phase."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -15,6 +15,7 @@ from smfh.types import FloatArray, TrainingStep
 OBJECTIVE = "objective"
 FIRST_PHASE = "descent"
 NOTE = "No iteration yet. Press Train and watch the objective fall."
+HEADING = 48  # pixels above the panels
 SPLIT, GAP = 0.6, 0.12  # of the width: where the first of two panels ends, and what lies between them
 ROUNDING = 1e-6  # share by which an objective may rise without meaning it
 Trace = Sequence[TrainingStep]
@@ -32,11 +33,17 @@ class PhaseChart(Chart):
             name = str(k + 1) if k else ""
             panel.draw_panel(figure, name, domain=[left, right])
             figure.update_layout({f"yaxis{name}_anchor": f"x{name}"})
+            if k:
+                figure.update_layout({f"yaxis{name}_title_text": ""})  # as of the first
             if len(self.panels) > 1:
                 above = {"x": left, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "left"}
-                figure.add_annotation(text=plain(panel.title), yanchor="bottom", showarrow=False, **above)
+                text = plain(panel.title).replace(": ", "<br>").replace(" in ", "<br>in ")  # fits a phone
+                figure.add_annotation(
+                    text=text, yanchor="bottom", showarrow=False, align="left", font={"size": 13}, **above
+                )
         if len(self.panels) > 1:
-            figure.update_layout(margin_t=figure.layout.margin.t + 16)  # for what stands above the panels
+            margin, title = figure.layout.margin.t, figure.layout.title.pad.b
+            figure.update_layout(margin_t=margin + HEADING, title_pad_b=title + HEADING)
 
     @property
     def height(self) -> int:
@@ -72,18 +79,20 @@ def convergence(
     names = list(dict.fromkeys([*phases, *before])) or [FIRST_PHASE]
     panels = []
     for name in names:
-        steps, dotted = phases.get(name, []), before.get(name, [])
-        iterations = [step.iteration for step in (*steps, *dotted)]
-        is_last = name == names[-1]
-        last = max([*iterations, total or 1] if is_last else iterations)
+        now, then = phases.get(name, []), before.get(name, [])
+        iterations = [step.iteration for step in (*now, *then)] or [1]
+        last = max(*iterations, total or 2) if name == names[-1] else max(*iterations, 2)
+        x = Axis("iteration", limits=(min(iterations), last))
         panels.append(
             LineChart(
                 kind=name,
-                title=_words(name, steps),
+                title=_words(name, now),
                 description="",
-                x=Axis("iteration", limits=(min(iterations, default=1), max(last, 2))),
+                x=x if name == names[0] else replace(x, ticks=x.limits),
                 y=Axis("share of the first value" if relative else "weighted value", log=log),
-                lines=_lines(steps, relative, is_last) + _lines(dotted, relative, is_last, pinned=True),
+                # named where they end for good: a term looks the same in every phase
+                lines=_lines(now, relative, named=[name] == list(phases)[-1:])
+                + _lines(then, relative, named=name == names[-1], pinned=True),
                 format=",.4~g",
             )
         )
@@ -102,12 +111,11 @@ def _phases(trace: Trace) -> dict[str, list[TrainingStep]]:
 
 
 def _lines(trace: Trace, relative: bool, named: bool, pinned: bool = False) -> tuple[Line, ...]:
-    """Named where they end for good: a term looks the same in every phase."""
-    lines = []
+    lines, kinds = [], []
     for term, values in _terms(trace).items():
+        kinds.append(term.split(" (")[0])  # without its modality, which the symbol tells
         if relative and values[0] == 0:
             continue  # no share of nothing
-        modality = _place_among_kind(term, tuple(trace[0].terms))
         lines.append(
             Line(
                 name=f"{term} (pinned)" if pinned else term,
@@ -115,7 +123,7 @@ def _lines(trace: Trace, relative: bool, named: bool, pinned: bool = False) -> t
                 y=values / values[0] if relative else values,
                 colour=term_colour(term),
                 dash="dot" if pinned else "solid",
-                symbol=None if term == OBJECTIVE else turn(SYMBOLS, modality),
+                symbol=None if term == OBJECTIVE else turn(SYMBOLS, kinds[:-1].count(kinds[-1])),
                 width=3 if term == OBJECTIVE else 2,
                 faint=pinned,
                 listed=named and (not pinned or term == OBJECTIVE),
@@ -129,17 +137,8 @@ def _terms(trace: Trace) -> Mapping[str, FloatArray]:
     if not trace:
         return {}
     terms = {term: [step.terms.get(term, np.nan) for step in trace] for term in trace[0].terms}
-    return {OBJECTIVE: _objectives(trace), **{term: np.array(values) for term, values in terms.items()}}
-
-
-def _objectives(trace: Trace) -> FloatArray:
-    return np.array([step.objective for step in trace], dtype=np.float64)
-
-
-def _place_among_kind(term: str, terms: Sequence[str]) -> int:
-    """0 for the first modality that a kind of term names, 1 for the second, …"""
-    kind = term.split(" (")[0]
-    return [other for other in terms if other.split(" (")[0] == kind].index(term) if term in terms else 0
+    terms = {OBJECTIVE: [step.objective for step in trace]} | terms
+    return {term: np.array(values, dtype=np.float64) for term, values in terms.items()}
 
 
 def _words(phase: str, steps: Trace) -> str:
@@ -149,7 +148,9 @@ def _words(phase: str, steps: Trace) -> str:
     first, last = steps[0].objective, steps[-1].objective
     if len(steps) == 1 or first == 0:
         return f"{phase}: starts at {number(first)}"
-    change = f"{100 * (last / first - 1):+.1f} %".replace("-", "−")
+    change = (
+        f"{100 * (last / first - 1):+.1f} %".replace("-", "−").replace("+0.0", "±0").replace("−0.0", "±0")
+    )
     return f"{phase}: {change} in {len(steps)} {'iterations' if phase == FIRST_PHASE else 'rounds'}"
 
 
@@ -158,7 +159,7 @@ def _description(phases: Mapping[str, Trace]) -> str:
         return "Empty axes: nothing has been trained yet."
     told = ["Line chart of the objective and its terms, a panel for each phase."]
     for name, steps in phases.items():
-        objective, terms = _objectives(steps), steps[-1].terms
+        objective, terms = _terms(steps)[OBJECTIVE], steps[-1].terms
         largest = max(terms, key=terms.__getitem__)
         told.append(
             f"{name.capitalize()}: in {len(steps)} steps the objective went from {number(objective[0])} "

@@ -15,7 +15,7 @@ from smfh.types import FloatArray, IntArray
 FORMULA_SIZE = 12  # pixels, so that a formula fits a phone
 LEGEND_ENTRY = 10  # pixels of height that an entry takes
 MOST_END_NAMES = 10  # more lines than these have a legend
-NAME_WIDTH, NAME_LINE, NAME_LETTER = 14, 15, 7.5  # letters, and pixels, of a name where its line ends
+NAME_WIDTH, NAME_LINE, NAME_LETTER = 14, 15, 8  # letters, and pixels, of a name where its line ends
 AROUND = 100  # pixels of height that axis and margins take of a figure
 
 
@@ -120,19 +120,20 @@ class LineChart(Chart):
 
     def _name_ends(self, figure: go.Figure, refs: dict[str, str]) -> None:
         """Each name in the colour of its line, right of where it ends; shifted where two would overlap."""
-        lines = sorted(self._listed, key=lambda line: line.y[-1])
-        names = [_wrapped(line.name) for line in lines]
         low, high = self._y_range()
-        pixels = self.height - AROUND
-        ends = np.array([(self._y_place(line.y[-1]) - low) / (high - low) * pixels for line in lines])
-        heights = apart(ends, 2 + NAME_LINE * max(map(len, names)), pixels)
-        for line, name, end, height in zip(lines, names, ends, heights, strict=True):
+        ends = {line: self.y.place(float(np.fmax(line.y[-1], low))) for line in self._listed}
+        lines = sorted(ends, key=ends.__getitem__)
+        names = [_wrapped(line.name) for line in lines]
+        pixels = (self.height - AROUND) / (self.y.place(high) - self.y.place(low))
+        wanted = np.array([(ends[line] - self.y.place(low)) * pixels for line in lines])
+        heights = apart(wanted, 2 + NAME_LINE * max(map(len, names)), self.height - AROUND)
+        for line, name, shift in zip(lines, names, heights - wanted, strict=True):
             figure.add_annotation(
                 text="<br>".join(map(plain, name)),
                 x=self.x.place(line.x[-1].item()),
-                y=self._y_place(line.y[-1]),
+                y=ends[line],
                 xshift=8,
-                yshift=round(height - end),
+                yshift=round(shift),
                 xanchor="left",
                 showarrow=False,
                 align="left",
@@ -140,27 +141,18 @@ class LineChart(Chart):
                 **refs,
             )
         longest = max(len(part) for name in names for part in name)
-        figure.update_layout(margin_r=max(figure.layout.margin.r, round(16 + NAME_LETTER * longest)))
+        figure.update_layout(margin_r=max(figure.layout.margin.r, 20 + NAME_LETTER * longest))
 
     def _y_range(self) -> tuple[float, float]:
         """About what Plotly will choose."""
         if self.y.limits is not None:
-            low, high = self.y.limits
-        else:
-            values = np.concatenate(
-                [
-                    y
-                    for line in self.lines
-                    for y in (line.y, *(edge for b in line.bands for edge in (b.low, b.high)))
-                ]
-            )
-            low, high = float(np.nanmin(values)), float(np.nanmax(values))
-            low = low if self.y.log else min(low, 0.0)
-        low, high = self._y_place(low), self._y_place(high)
-        return low, high if high > low else low + 1
-
-    def _y_place(self, y: float) -> float:
-        return self.y.place(max(float(y), np.finfo(float).tiny)) if self.y.log else float(y)
+            return self.y.limits
+        values = np.concatenate([line.y for line in self.lines])
+        values = values[values > 0] if self.y.log else np.append(values, 0)  # neither draws what is missing
+        low, high = np.nanmin(values, initial=np.inf), np.nanmax(values, initial=-np.inf)
+        if low < high:
+            return float(low), float(high)
+        return (1.0, 10.0) if self.y.log else (0.0, 1.0)
 
     def rows(self) -> list[Row]:
         """A row for every point of every line."""
@@ -195,15 +187,19 @@ def _wrapped(name: str) -> list[str]:
 
 
 def apart(wanted: FloatArray, gap: float, top: float) -> FloatArray:
-    """Heights from 0 to `top` in the same order, at least `gap` apart, near to those that are wanted.
+    """Heights from 0 to `top` in the same order, at least `gap` apart, else as near as can be to the wanted.
 
-    Less k·gap of the k-th, what must hold is that they do not fall: between the running maximum from below
-    and the running minimum from above lies a middle that does not.
+    Less k·gap of the k-th, they must not fall: neighbours that do are pooled until their means rise.
     """
     steps = gap * np.arange(len(wanted))
-    free = wanted - steps
-    middle = (np.maximum.accumulate(free) + np.minimum.accumulate(free[::-1])[::-1]) / 2
-    return np.clip(middle, 0, max(top - steps[-1], 0)) + steps
+    pools: list[FloatArray] = []
+    for free in wanted - steps:
+        pools.append(np.array([free]))
+        while len(pools) > 1 and pools[-2].mean() > pools[-1].mean():
+            pools[-2:] = [np.concatenate(pools[-2:])]
+    level = np.concatenate([np.full(len(pool), pool.mean()) for pool in pools])
+    heights: FloatArray = np.clip(level, 0, max(top - steps[-1], 0)) + steps
+    return heights
 
 
 def _row(chart: LineChart, line: Line, k: int) -> Row:

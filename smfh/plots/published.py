@@ -43,7 +43,7 @@ def with_crosses(curves: LineChart, published: Sequence[Published]) -> LineChart
     )
     places = tuple(sorted({*(curves.x.ticks or ()), *(cross.at for cross in published)}))
     x = replace(curves.x, ticks=places) if curves.x.ticks or not curves.lines else curves.x
-    return replace(curves, lines=curves.lines + crosses, x=x)
+    return replace(curves, lines=curves.lines + crosses, x=x, part_at_end=False)
 
 
 def _by_line(cells: Sequence[Published]) -> list[list[Published]]:

@@ -47,9 +47,5 @@ def test_single_labels_have_no_pairs_and_it_says_so():
 def test_the_classes_that_are_mixed_up_most_are_told():
     chart = confusion(np.array([[0.75, 0.25], [0, 1]]), ("art", "history"), top=2)
     assert chart.title == "“art” is answered by “history” most: 0.250 of the first 2"
-    assert chart.rows()[1] == {
-        "queried class": "art",
-        "retrieved class": "history",
-        "share of answers": 0.25,
-    }
+    assert chart.rows()[1] == {"queried class": "art", "retrieved class": "history", "share of answers": 0.25}
     assert "no two classes" in confusion(np.ones((1, 1)), ("art",), top=2).title

@@ -82,3 +82,10 @@ def test_a_log_axis_of_values_has_a_tick_for_every_power_of_ten():
     chart = score_curves([point("smfh", 16, 0.02), point("cvh", 16, 30.0)], "time (s)", log=True)
     assert chart.figure().layout.yaxis.tickvals == (0.01, 0.1, 1, 10, 100)
     assert score_curves([point("smfh", 16, 0.0)], log=True).y.ticks is None
+
+
+def test_a_name_stands_inside_where_a_line_ends_in_nothing_that_can_be_drawn():
+    for values, log in (((0.0,), False), ((0.0,), True), ((float("nan"),), False)):
+        figure = score_curves([point("smfh", 16, *values)], log=log).figure()
+        (note,) = figure.layout.annotations
+        assert (note.text, note.y) == ("SMFH", 0)  # the foot of the axis, or 10⁰
