@@ -2,9 +2,9 @@
 
 import streamlit as st
 
+from smfh.ui.page import set_up_page
 from smfh.ui.runs.listing import draw_runs, open_wanted
 from smfh.ui.runs.load import draw_load
-from smfh.ui.page import set_up_page
 from smfh.ui.sidebar import draw_sidebar
 
 set_up_page("Runs")

@@ -7,7 +7,6 @@ distance; `likeness` then puts the likest first, or they stay in database order,
 
 import unicodedata
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy import sparse
@@ -32,9 +31,8 @@ from smfh.types import (
     unknown,
 )
 
-Ties = Literal["likeness", "database"]
 TIES: dict[str, str] = {
-    "likeness": "Equal distances: first what is most like the items that such a query comes with in training.",
+    "likeness": "Equal distances: first what is most like the items that such a query has in training.",
     "database": "Equal distances: in database order, as every score counts them.",
 }
 MOST_CHARACTERS = 500
@@ -183,7 +181,7 @@ def answer(
     question: Question,
     target: str,
     protocol: str = "training",
-    ties: Ties = "likeness",
+    ties: str = "likeness",
     most: int = MOST_ANSWERS,
 ) -> Answer:
     """Order the `target` modality by distance from the question, and keep the first `most`."""

@@ -1,4 +1,4 @@
-"""A fitted hasher and the queries of a split → Scores over all of them, or Answers to some, by either protocol."""
+"""A fitted hasher and the queries of a split → Scores over all of them, or Answers, by two protocols."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,17 @@ import numpy as np
 from smfh.hamming import judge, pack, rank, tally
 from smfh.hashing import FittedHasher
 from smfh.metrics import AP_DEFINITIONS, APDefinition, Scores, score
-from smfh.types import Answers, DistanceCounts, InputError, IntArray, MultimodalDataset, Split, Words, unknown
+from smfh.types import (
+    Answers,
+    BoolArray,
+    DistanceCounts,
+    InputError,
+    IntArray,
+    MultimodalDataset,
+    Split,
+    Words,
+    unknown,
+)
 
 PROTOCOLS = {
     "training": "The database is the training set with its learnt codes, as in the paper; "
@@ -29,13 +39,27 @@ def evaluate(
 ) -> Scores:
     """Search the `target` modality with every query of the `source` modality; relevant = shares a label."""
     queries, database, rows = encode_search(hasher, data, split, source, target, protocol)
-    labels = pack(data.labels)
-    judged_by = labels[split.queries], labels[rows]
+    labels = data.labels[split.queries], data.labels[rows]
+    search = (source, target, protocol)
+    return score_codes(queries, database, *labels, hasher.bits, search, definitions)
+
+
+def score_codes(
+    queries: Words,
+    database: Words,
+    query_labels: BoolArray,
+    database_labels: BoolArray,
+    bits: int,
+    search: tuple[str, str, str] = ("", "", ""),
+    definitions: Mapping[str, APDefinition] = AP_DEFINITIONS,
+) -> Scores:
+    """Rank the database for every query, and score the rankings."""
+    labels = pack(query_labels), pack(database_labels)
     order, _ = rank(queries, database, DEPTH)
-    counted = tally(queries, database, *judged_by, hasher.bits)
+    counted = tally(queries, database, *labels, bits)
     counts = DistanceCounts(counted.items_at, counted.relevant_at)
-    relevance = judge(order, *judged_by)
-    return score(source, target, protocol, relevance, counts, counted.precision_sums, definitions)
+    relevance = judge(order, *labels)
+    return score(*search, relevance, counts, counted.precision_sums, definitions)
 
 
 def find_answers(

@@ -6,10 +6,9 @@ from functools import partial
 import numpy as np
 
 from smfh.bench.measure import Report, least_seconds, peak_bytes, resident_bytes
-from smfh.evaluation import score, search
+from smfh.evaluation import score_codes
 from smfh.hamming import distances, pack, rank
-from smfh.metrics import AP_DEFINITIONS, precision_curve, recall_curve
-from smfh.types import InputError, IntArray, Ranking, Words
+from smfh.types import InputError, IntArray, Words
 
 ITEMS, QUERIES, TOP = 180_000, 1_000, 100
 NUS_WIDE_QUERIES = 6_577
@@ -55,14 +54,7 @@ def bench_evaluation(report: Report, rng: np.random.Generator, number: int, repe
     database, queries = codes(rng, ITEMS, bits), codes(rng, number, bits)
     labels, query_labels = rng.random((ITEMS, 10)) < 0.2, rng.random((number, 10)) < 0.2
 
-    def evaluate() -> Ranking:
-        ranking = search(queries, database, query_labels, labels, bits, np.arange(ITEMS))
-        for name in ("found", "full"):
-            score(ranking, AP_DEFINITIONS[name])
-        precision_curve(ranking.relevance)
-        recall_curve(ranking.relevance, ranking.counts.total_relevant)
-        return ranking
-
+    evaluate = partial(score_codes, queries, database, query_labels, labels, bits)
     ranking_alone = partial(rank, queries, database, TOP)
     seconds = least_seconds({"evaluation": evaluate, "ranking of all": ranking_alone}, repeats)
     report.seconds |= seconds

@@ -26,7 +26,7 @@ from smfh.export import csv_rows, html_of, latex_of
 from smfh.hashing import METHODS
 from smfh.plots import csv_of
 from smfh.runs import RunStore
-from smfh.types import InputError, Point, together
+from smfh.types import InputError, Point, collect_problems
 
 EPILOG = """What is finished is kept in the cache folder (SMFH_CACHE), also when the command is killed:
 started again it trains only what is missing. The pages read and fill the same folder.
@@ -69,7 +69,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    source, rows, report, *methods = together(
+    source, rows, report, *methods = collect_problems(
         lambda: dataset_source(arguments),
         lambda: chosen_split(arguments),
         lambda: None if arguments.html is None else _writable(Path(arguments.html)),

@@ -11,7 +11,7 @@ from tqdm import tqdm
 from smfh.commands.options import add_data_arguments, chosen_split, dataset_source, use_data_folder
 from smfh.datasets import DATASETS, DatasetSource, Emoji, OnProgress, found_files
 from smfh.features.pictures import contact_sheet
-from smfh.types import InputError, MultimodalDataset, Split, together
+from smfh.types import InputError, MultimodalDataset, Split, collect_problems
 
 EPILOG = """examples:
   python -m smfh data                                    every set: ready, or what it needs
@@ -44,7 +44,7 @@ def run(arguments: Namespace) -> None:
         for source in (known() for known in DATASETS.values()):
             print_card(source)
         return
-    source, rows = together(lambda: dataset_source(arguments), lambda: chosen_split(arguments))
+    source, rows = collect_problems(lambda: dataset_source(arguments), lambda: chosen_split(arguments))
     if arguments.remake:
         remake(source)
     if arguments.fetch:

@@ -14,7 +14,7 @@ from smfh.commands.options import (
     score_table,
 )
 from smfh.hashing import load_hasher
-from smfh.types import InputError, together
+from smfh.types import InputError, collect_problems
 
 EPILOG = """examples:
   python -m smfh fit wiki --save wiki64.npz
@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    hasher, source, rows = together(
+    hasher, source, rows = collect_problems(
         lambda: load_hasher(Path(arguments.model)),
         lambda: dataset_source(arguments),
         lambda: chosen_split(arguments),

@@ -22,7 +22,7 @@ from smfh.commands.options import (
 from smfh.evaluation import PROTOCOLS
 from smfh.hashing import FittedHasher, HashMethod, save_hasher
 from smfh.metrics import AP_DEFINITIONS
-from smfh.types import InputError, MultimodalDataset, Split, TrainingStep, together
+from smfh.types import InputError, MultimodalDataset, Split, TrainingStep, collect_problems
 
 EPILOG = """examples:
   python -m smfh fit planted                                   no files needed
@@ -51,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    method, source, rows, save = together(
+    method, source, rows, save = collect_problems(
         lambda: chosen_method(arguments),
         lambda: dataset_source(arguments),
         lambda: chosen_split(arguments),
@@ -75,9 +75,7 @@ def train(method: HashMethod, data: MultimodalDataset) -> FittedHasher:
         return method.fit(data, on_step=show)
 
 
-def report(
-    hasher: FittedHasher, data: MultimodalDataset, split: Split, ap: str, as_json: bool
-) -> None:
+def report(hasher: FittedHasher, data: MultimodalDataset, split: Split, ap: str, as_json: bool) -> None:
     """The scores with their definition, for people or for programs."""
     scores, definition = score_table(hasher, data, split, ap), AP_DEFINITIONS[ap]
     summary: dict[str, Any] = {

@@ -12,7 +12,7 @@ from smfh.datasets import DATASETS, DatasetSource, read_split
 from smfh.evaluation import PROTOCOLS, evaluate
 from smfh.hashing import METHODS, FittedHasher, HashMethod, make_method, preset
 from smfh.metrics import AP_DEFINITIONS
-from smfh.types import InputError, MultimodalDataset, Split, parameters, read_value, together, unknown
+from smfh.types import InputError, MultimodalDataset, Split, collect_problems, parameters, read_value, unknown
 
 ALIASES = {
     "graph_weight": "--alpha",
@@ -124,7 +124,7 @@ def chosen_method(arguments: Namespace) -> HashMethod:
         if (text := getattr(arguments, name)) is not None:
             values[name] = read_value(name, text, defaults[name]) if name in defaults else text
 
-    together(
+    collect_problems(
         read_preset,
         *(partial(read_parameter, name) for name in _every_parameter()),
         lambda: make_method(arguments.method, **values),

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 from tqdm import tqdm
 
 from smfh.commands.options import add_split_arguments, chosen_split
-from smfh.datasets import DATASETS
 from smfh.comparison import GridProgress, name_training
+from smfh.datasets import DATASETS
 from smfh.hashing import METHODS
 from smfh.metrics import AP_DEFINITIONS
 from smfh.paper import BENCHMARKS, SEEDS, TABLE_BITS, Cell, as_rows, as_text, measure_table, runnable

@@ -45,7 +45,9 @@ def _option(field: str) -> str:
 
 def method_text(method: HashMethod) -> str:
     """What `read_method` reads, with every parameter that is not as usual, save bits and seed."""
-    return ":".join([method.name, *(f"{name}={text}" for name, text in _unusual(method) if name not in OF_A_RUN)])
+    return ":".join(
+        [method.name, *(f"{name}={text}" for name, text in _unusual(method) if name not in OF_A_RUN)]
+    )
 
 
 def compare_command(comparison: Comparison, view: View) -> str:

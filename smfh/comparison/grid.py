@@ -149,7 +149,7 @@ class Grid:
 def estimate_seconds(
     trainings: Sequence[HashMethod], records: Iterable[RunRecord], data: str
 ) -> dict[HashMethod, float]:
-    """How long each training takes, from what its setting, its method, or any took on this data; empty if none.
+    """How long each training takes, from what its setting, its method, or any took here; empty if none did.
 
     Where only other lengths were measured, time is taken to grow with the bits.
     """

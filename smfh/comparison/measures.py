@@ -1,7 +1,8 @@
 """What the finished runs of a grid say, from the store alone: nothing is trained."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from smfh.plots import Curve
 from smfh.runs import RunRecord, RunStore
 from smfh.types import FloatArray, InputError, Point, unknown
 
-RADIUS = 2  # of the usual look-up
+RADIUS, MOST_RADIUS = 2, 8  # of the usual look-up, and of the widest
 
 
 class Measured(NamedTuple):
@@ -36,6 +37,11 @@ class Measure:
     has_chance: bool = False
 
 
+def _hits(radius: int, run: Measured) -> float:
+    """The share of queries that find something relevant within the radius."""
+    return float(run.scores.within.hits[min(radius, run.scores.bits)])
+
+
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
         "map": Measure(
@@ -52,11 +58,8 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
             lambda run: 1e6 * run.record.timing.encoding[run.scores.source] / run.scores.queries,
         ),
         **{
-            f"hits_{radius}": Measure(
-                f"look-up hit rate, radius {radius}",
-                lambda run, radius=radius: float(run.scores.within.hits[min(radius, run.scores.bits)]),
-            )
-            for radius in range(9)
+            f"hits_{radius}": Measure(f"look-up hit rate, radius {radius}", partial(_hits, radius))
+            for radius in range(MOST_RADIUS + 1)
         },
     }
 )
@@ -146,9 +149,7 @@ def query_precisions(grid: Grid, store: RunStore, view: View) -> dict[str, Float
     return {title: np.stack(rows) for title, rows in by_title.items() if rows}
 
 
-def measured(
-    grid: Grid, store: RunStore, view: View, method: HashMethod, bits: int
-) -> Iterator[Measured]:
+def measured(grid: Grid, store: RunStore, view: View, method: HashMethod, bits: int) -> Iterator[Measured]:
     """The finished seeds of a method at a length; one that turns out to be damaged is as if missing."""
     for seed in range(grid.comparison.seeds):
         record = store.find(grid.keys[replace(method, bits=bits, seed=seed)])

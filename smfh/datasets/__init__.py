@@ -1,5 +1,8 @@
 """The data sets, one loader a file, and DATASETS, where each is entered once."""
 
+from dataclasses import fields
+from typing import Any
+
 from smfh.datasets.emoji import Emoji
 from smfh.datasets.nus_wide import NusWide
 from smfh.datasets.pascal import PascalSentence
@@ -8,10 +11,22 @@ from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress, data_ro
 from smfh.datasets.splits import carve_validation, read_split, validation_as_queries
 from smfh.datasets.synthetic import Synthetic
 from smfh.datasets.wiki import Wiki
+from smfh.types import unknown
 
 DATASETS: dict[str, type[DatasetSource]] = {
     source.name: source for source in (Emoji, Wiki, PascalSentence, NusWide, Synthetic, Planted)
 }
+
+
+def make_source(name: str, **options: Any) -> DatasetSource:
+    """The data set of this name with these options; what is not given keeps its default."""
+    if name not in DATASETS:
+        raise unknown("data set", name, DATASETS)
+    known = {f.name for f in fields(DATASETS[name])}
+    if strange := [option for option in options if option not in known]:
+        raise unknown(f"option of {name}", strange[0], sorted(known) or ["none"])
+    return DATASETS[name](**options)
+
 
 __all__ = [
     "DATASETS",
@@ -27,6 +42,7 @@ __all__ = [
     "carve_validation",
     "data_root",
     "found_files",
+    "make_source",
     "read_split",
     "validation_as_queries",
 ]

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 
 from smfh.comparison import Grid, View, points
 from smfh.evaluation import PROTOCOLS
-from smfh.plots.published import Published
 from smfh.export.document import Section, document
 from smfh.export.figures import every_chart
-from smfh.export.rows import settings_of
 from smfh.export.findings import compared_pairs, sentences, told_directions
-from smfh.significance import Difference, how_tested, signed
+from smfh.export.rows import settings_of
+from smfh.plots.published import Published
 from smfh.runs import RunStore
+from smfh.significance import Difference, how_tested, signed
 
 
 def html_of(

@@ -25,7 +25,8 @@ class JobQueue:
     def submit(self, key: Hashable, work: Work[T], visitor: str = "") -> Job[T]:
         """The job of this key: one that there is, finished or not, or a new one at the end of the line.
 
-        `work` is called with its Course; it must depend on nothing that the key does not tell. What failed or was cancelled is tried anew.
+        `work` is called with its Course; it must depend on nothing that the key does not tell. What failed or
+        was cancelled is tried anew.
         """
         with self._changed:
             job = self.find(key)
@@ -71,12 +72,11 @@ class JobQueue:
         wait = len(line.waiting) + sum(job.state == "paused" for job in self._unfinished.values())
         if line.at_work + wait >= line.workers + self.waiting:
             raise InputError(
-                f"{wait} jobs wait already, and no more are taken; "
-                "try again when one of them has finished."
+                f"{wait} jobs wait already, and no more are taken; try again when one of them has finished."
             )
 
     def _file(self, job: Job[Any]) -> None:
-        """A job has come to its end, or soon will: out of the unfinished ones, a result among the remembered."""
+        """A job has come to its end, or soon will: no more unfinished, and its result remembered."""
         if self._unfinished.get(job.key) is job:
             del self._unfinished[job.key]
         if job.state == "finished":

@@ -1,4 +1,4 @@
-"""What a ranking is worth: definitions, average precision with ties and chance, curves, and all of it as Scores."""
+"""What a ranking is worth: average precision by its definitions, curves, and all of it as Scores."""
 
 from smfh.metrics.average_precision import (
     TiedAP,

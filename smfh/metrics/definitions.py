@@ -1,4 +1,4 @@
-"""Which average precision is meant. On one ranking four of them, all called mAP, differ by a factor of ten."""
+"""Which average precision is meant. On one ranking four that are all called mAP differ tenfold."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -102,6 +102,7 @@ def score_precision(
     relevance: BoolArray, counts: DistanceCounts, precision_sums: FloatArray, definition: APDefinition
 ) -> APScore:
     """The average precision of every query by one definition, with ties and chance."""
+    by_query: FloatArray
     if definition.top is None:
         by_query = precision_sums / np.maximum(counts.total_relevant, 1)
     else:

@@ -40,9 +40,10 @@ def runnable(dataset: str) -> list[str]:
 
 def paper_method(name: str, dataset: str, **changed: Any) -> HashMethod:
     """The method with the setting that the paper names for this data, or the one nearest to its table."""
-    presets = METHODS[name].presets
-    preset = dict(presets.get(dataset) or presets.get("paper") or {})
-    return make_method(name, **preset | changed)
+    offered = METHODS[name].preset_names(dataset)
+    named = next((choice for choice in (dataset, "paper") if choice in offered), None)
+    values = {} if named is None else METHODS[name].preset_values(named)
+    return make_method(name, **values | changed)
 
 
 def over_bits(lengths: Sequence[int]) -> Plan:

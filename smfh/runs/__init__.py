@@ -1,12 +1,12 @@
 """Runs: what identifies one, the run as a value, find or train, its file on disk.
 
     store = RunStore()
-    run = find_or_train(store, source, method, data, split)   # in this program or in any other, now or long ago
+    run = find_or_train(store, source, method, data, split)  # by this program or any other, now or long ago
     run.scores("text", "image").mean_average_precision
-    store.records()                                           # what is known of all that are kept
+    store.records()  # what is known of all that are kept
 
-A file's name is the hash of all that decides the run, so that two programs which finish the same run write the
-same file, and none waits for the other.
+A file's name is the hash of all that decides the run, so that two programs which finish the same run write
+the same file, and none waits for the other.
 """
 
 from smfh.runs.key import RunKey, run_key

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from smfh.datasets import DATASETS, DatasetSource, make_source
+from smfh.datasets import DatasetSource, make_source
 from smfh.files import Array
 from smfh.hashing import HashMethod, make_method
 from smfh.metrics import Scores
@@ -124,7 +124,7 @@ def read_header(id: str, header: bytes, size: int) -> RunRecord:
                 run=finite(timing["run"]),
             ),
             versions={str(name): str(text) for name, text in said["versions"].items()},
-            searches={(str(s), str(t), str(p)): about for about in said["searches"] for s, t, p in [about["search"]]},
+            searches={_search(about): about for about in said["searches"]},
             model_arrays=tuple(map(str, said["model_arrays"])),
             bytes=size,
         )
@@ -142,7 +142,12 @@ def read_header(id: str, header: bytes, size: int) -> RunRecord:
 def _read_source(name: str, options: Mapping[str, Any]) -> DatasetSource:
     """The data set with those of its options that it has today."""
     known = asdict(make_source(name))
-    return make_source(name, **{option: value for option, value in _tuples(options).items() if option in known})
+    return make_source(name, **{option: _tuples(options)[option] for option in options if option in known})
+
+
+def _search(header: Mapping[str, Any]) -> Search:
+    source, target, protocol = map(str, header["search"])
+    return source, target, protocol
 
 
 def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:

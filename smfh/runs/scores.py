@@ -20,7 +20,7 @@ def array_names(number: int) -> tuple[str, ...]:
 
 
 def scores_arrays(number: int, scores: Scores) -> dict[str, Array]:
-    """Average precisions (definitions, queries), curves over answers (2, depth) and over radius (4, bits + 1)."""
+    """Average precisions (definitions, queries), curves over answers (2, depth) and radius (4, bits + 1)."""
     parts = (
         [scores.average_precision[name].by_query for name in AP_DEFINITIONS],
         [scores.precision, scores.recall],
@@ -53,7 +53,12 @@ def read_scores(header: Mapping[str, Any], arrays: Sequence[Array], bits: int) -
         (PARTS[1], answers, (2, answers.shape[-1])),
         (PARTS[2], radius, (len(RADIUS), bits + 1)),
     ):
-        if array.shape != shape or array.dtype != np.float64 or not array.size or not np.isfinite(array).all():
+        if (
+            array.shape != shape
+            or array.dtype != np.float64
+            or not array.size
+            or not np.isfinite(array).all()
+        ):
             raise InputError(f"Its {part} should be finite float64 {shape}; got {array.dtype} {array.shape}.")
     source, target, protocol = map(str, header["search"])
     return Scores(

@@ -90,7 +90,7 @@ class RunStore:
 
     def listing(self) -> Listing:
         """All runs and all that is damaged; only headers are read, and only of what has changed."""
-        found = [self._look(id) for id in self._ids()]
+        found = [self._look(name) for name in self._ids()]
         runs = sorted((r for r in found if isinstance(r, RunRecord)), key=lambda r: (r.when, r.id))
         return Listing(tuple(reversed(runs)), tuple(d for d in found if isinstance(d, Damaged)))
 
@@ -99,7 +99,13 @@ class RunStore:
         return list(self.listing().runs)
 
     def scores(
-        self, record: RunRecord, data: MultimodalDataset, split: Split, source: str, target: str, protocol: str
+        self,
+        record: RunRecord,
+        data: MultimodalDataset,
+        split: Split,
+        source: str,
+        target: str,
+        protocol: str,
     ) -> Scores:
         """The scores of one search of the run: remembered, from its file, or ranked now on its data."""
         search = (source, target, protocol)

@@ -1,7 +1,7 @@
 """The choice of weights on validation data, by Optuna."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def tune(
             name: trial.suggest_float(name, value / REACH, value * REACH, log=True)
             for name, value in start.items()
         }
-        scores = validation_scores(replace(method, **weights), sets, bits)
+        scores = validation_scores(method.set_params(**weights), sets, bits)
         baseline.update(scores if not finished else {})
         finished.append(_judge(weights, scores, baseline))
         if on_trial is not None:

@@ -16,7 +16,7 @@ MINUTE, HOUR = 60, 3600
 def start_grid(grid: Grid) -> None:
     """For callbacks: before the page is drawn, so that no time is lost. One at a time for each visitor."""
     if under_way() is not None:
-        st.session_state[REFUSED] = ("A comparison of yours is under way; cancel it or wait until it is done.",)
+        st.session_state[REFUSED] = ["A comparison of yours is under way: cancel it or wait for it."]
         return
     try:
         job = job_queue().submit(grid.key, grid_work(grid, run_store()), visitor())
@@ -26,7 +26,7 @@ def start_grid(grid: Grid) -> None:
 
 
 def grid_job(grid: Grid) -> Job[Problems] | None:
-    """The job of this grid, whoever started it, or what became of this visitor's; None where there is none."""
+    """The job of this grid under way, whoever started it, or what became of this visitor's; None for none."""
     known: tuple[Grid, Job[Problems]] | None = st.session_state.get(STARTED)
     own = known[1] if known is not None and known[0].key == grid.key else None
     if own is not None and not own.over:
@@ -44,8 +44,8 @@ def under_way() -> Grid | None:
 def progress_of(job: Job[Problems]) -> tuple[float, str]:
     """The share that is done, and in words: how many trainings, which is at work, how long the rest takes."""
     if not job.reports:
-        words = f"waiting, number {job.position} in line" if job.position else "looking at what is there"
-        return 0.0, words
+        waits = f"waiting, number {job.position} in line" if job.position else "looking at what is there"
+        return 0.0, waits
     progress: GridProgress = job.reports[-1]
     words = [f"{progress.done} of {progress.total} trainings"]
     if job.state == "paused":

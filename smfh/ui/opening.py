@@ -16,4 +16,4 @@ def open_settings(settings: Settings) -> NoReturn:
     """Go to Explore and let the controls there say these settings."""
     keep(SETTINGS, settings)
     forget(CONTROL)
-    go(PAGES["Explore"].script)
+    go(PAGES["Explore"].script, PAGES["Explore"].prefix)

@@ -94,7 +94,7 @@ def draw_progress(job: Job[Run], method: HashMethod) -> None:
     """Where the run is, in words and as a bar."""
     done, total = len(job.reports), method.steps
     if job.state == "queued":
-        st.progress(0.0, f"Waiting, number {job.position} in line. Others are at work; yours starts by itself.")
+        st.progress(0.0, f"Waiting, number {job.position} in line. It starts by itself.")
     elif job.state in ("running", "paused"):
         left = job.time_left(total)
         words = f"Step {done} of {total} · {job.seconds:.1f} s"

@@ -43,7 +43,7 @@ def data_queue() -> JobQueue:
 
 
 def load_source(source: DatasetSource) -> Loaded:
-    """The data set, with a progress bar where loading takes a while; a click meanwhile does not start it anew."""
+    """The data set, with a progress bar where it takes a while; a click meanwhile does not start it anew."""
     bar = st.empty()  # there in any case: what comes below keeps its place when the bar is gone
     job: Job[Loaded] = data_queue().submit(
         source, lambda course: source.load(on_progress=lambda share, what: course.report((share, what)))

@@ -56,7 +56,8 @@ def write_settings(settings: Settings) -> Query:
     if source.name not in DATASETS:  # a link cannot carry a visitor's own data
         return {}
     query = {DATA: source.name, METHOD: method.name, HIDE: ",".join(sorted(settings.hidden))}
-    query |= encode(source, type(source)(), OPTION) | encode(method, type(method)(), "", ALWAYS)
+    query |= encode(source, type(source)(), OPTION)
+    query |= encode(method, type(method)(), "", ALWAYS)
     return {key: text for key, text in query.items() if text}
 
 

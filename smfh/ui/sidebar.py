@@ -61,9 +61,7 @@ def draw_sidebar() -> Settings:
         keep(SETTINGS, settings)
         with links:
             for title, page in PAGES.items():
-                st.page_link(
-                    page.script, label=title, icon=page.icon, query_params=told_by("", page.prefix)
-                )
+                st.page_link(page.script, label=title, icon=page.icon, query_params=told_by("", page.prefix))
         _share(settings)
         draw_history([f"{page.prefix}{key}" for page in PAGES.values() for key in page.place.split()])
     if settings == before:
@@ -81,20 +79,17 @@ def _choose_data(settings: Settings) -> Settings:
     owner = f"{OPTION}{settings.source.name}"
     if settings.source.name == "own":
         return settings
-    for option, about in parameters(settings.source).items():
-        settings = _with_option(settings, option, _slide(option, about, getattr(settings.source, option), owner))
-    for option, words in choices(settings.source).items():
-        settings = _with_option(settings, option, _pick(option, words, getattr(settings.source, option), owner))
-    return settings
+    source = settings.source
+    for option, about in parameters(source).items():
+        source = replace(source, **{option: _slide(option, about, getattr(source, option), owner)})
+    for option, words in choices(source).items():
+        source = replace(source, **{option: _pick(option, words, getattr(source, option), owner)})
+    return replace(settings, source=source)
 
 
 def _source_of(name: str) -> DatasetSource:
     own: DatasetSource = DATASETS[name]() if name != "own" else st.session_state[OWN_SOURCE]
     return own
-
-
-def _with_option(settings: Settings, option: str, value: Any) -> Settings:
-    return replace(settings, source=replace(settings.source, **{option: value}))
 
 
 def _data_title(name: str) -> str:

@@ -4,9 +4,9 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
+from smfh.store import RunStore
 
 from smfh.paper import ERRATA, STAND_IN, runnable
-from smfh.store import RunStore
 
 DATA = STAND_IN if runnable("wiki") else "wiki"
 LINK = f"Paper?data=planted&show.paper.data={DATA}&show.paper.methods=smfh&show.paper.seeds=1"

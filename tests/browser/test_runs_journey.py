@@ -4,11 +4,11 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
+from smfh.store import RunStore
 
 from smfh.comparison import Comparison, grid_of, run_comparison
 from smfh.datasets.planted import Planted
 from smfh.hashing import CVH
-from smfh.store import RunStore
 
 SOURCE = Planted(items=70, noise=0.0371)  # nobody else has it
 

@@ -6,11 +6,11 @@ import time
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
+from smfh.store import RunStore
 
 from smfh.comparison import Comparison, grid_of
 from smfh.datasets import DATASETS
 from smfh.hashing import make_method
-from smfh.store import RunStore
 
 ROOT = Path(__file__).parents[2]
 # data of its own, so that nothing of it is in the store

@@ -10,9 +10,9 @@ import sys
 import time
 
 import pytest
+from smfh.store import RunStore
 
 from smfh.__main__ import main
-from smfh.store import RunStore
 
 FAST = ["--option", "items=60", "--bits", "4", "8", "--seeds", "1"]
 METHODS = ["--methods", "smfh-plus:iterations=2:anchors=20", "cvh"]

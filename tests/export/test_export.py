@@ -8,10 +8,6 @@ import pytest
 
 from smfh.comparison import Comparison, Grid, View, query_precisions, train_grid
 from smfh.datasets import Planted
-from smfh.hashing import CVH, SMFH
-from smfh.metrics import AP_DEFINITIONS
-from smfh.plots import csv_of
-from smfh.plots.published import Published
 from smfh.export import (
     compared_pairs,
     csv_rows,
@@ -25,6 +21,10 @@ from smfh.export import (
 )
 from smfh.export.document import Section, document
 from smfh.export.latex import escape
+from smfh.hashing import CVH, SMFH
+from smfh.metrics import AP_DEFINITIONS
+from smfh.plots import csv_of
+from smfh.plots.published import Published
 from smfh.runs import RunStore
 
 VIEW = View("text", "image", bits=16)

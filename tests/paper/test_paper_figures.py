@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from smfh.store import RunStore
 
 from smfh.comparison import grid_of, run_comparison
 from smfh.datasets import DATASETS
 from smfh.paper import PARTS, TABLE_1, TASKS, figure_2, figure_3, figure_4a, figure_4b, paper_method
 from smfh.paper import plan as plans
-from smfh.store import RunStore
 
 
 @pytest.fixture

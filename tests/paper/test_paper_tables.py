@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from smfh.store import RunStore
 
 from smfh.__main__ import main
 from smfh.comparison import grid_of
@@ -27,7 +28,6 @@ from smfh.paper import (
     runnable,
     table_cells,
 )
-from smfh.store import RunStore
 from smfh.types import InputError, Split
 
 RIVALS = ["cvh", "pdh", "cmfh", "smh", "smfh"]

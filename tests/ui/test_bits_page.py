@@ -4,19 +4,19 @@ import time
 
 import numpy as np
 import pytest
+from smfh.study import train_and_search
+from smfh.topics import BitTopic
+from smfh.ui.bits.model import BIT, read_bit
+from smfh.ui.search.asking import KEPT
 from streamlit.testing.v1 import AppTest
 
 from smfh.datasets import DATASETS
 from smfh.hashing import SMFHPlus
-from smfh.study import train_and_search
-from smfh.topics import BitTopic
 from smfh.ui.bits.asked import LAST
-from smfh.ui.bits.model import BIT, read_bit
 from smfh.ui.bits.queries import order_queries, picked_row
 from smfh.ui.bits.space import class_shares
 from smfh.ui.bits.tiles import arrange, tile_of
 from smfh.ui.charts import picked_numbers
-from smfh.ui.search.asking import KEPT
 
 SECONDS = 90
 SMALL = {"synthetic": {"data.items": "500"}, "planted": {}}

@@ -5,6 +5,9 @@ import time
 from unittest.mock import patch
 
 import pytest
+from smfh.store import RunStore
+from smfh.ui.compare.link import COMPARE, Wanted, read_wanted, to_query
+from smfh.ui.comparing import duration
 from streamlit.testing.v1 import AppTest
 
 from smfh import evaluation
@@ -13,10 +16,7 @@ from smfh.datasets import DATASETS, Planted
 from smfh.datasets.own import OwnData
 from smfh.hashing import METHODS, make_method
 from smfh.metrics import AP_DEFINITIONS
-from smfh.store import RunStore
-from smfh.ui.compare.link import COMPARE, Wanted, read_wanted, to_query
 from smfh.ui.compare.opening import clicked_point
-from smfh.ui.comparing import duration
 from smfh.ui.settings import Settings
 
 SECONDS = 90

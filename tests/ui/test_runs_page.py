@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from smfh.store import RunStore
+from smfh.ui.kept import run_store
 from streamlit.testing.v1 import AppTest
 
 from smfh.comparison import Comparison, grid_of, run_comparison
@@ -11,8 +13,6 @@ from smfh.datasets import DATASETS
 from smfh.datasets.planted import Planted
 from smfh.files import write_npz
 from smfh.hashing import CVH, SMFHPlus, save_hasher
-from smfh.store import RunStore
-from smfh.ui.kept import run_store
 from smfh.ui.runs.table import matching, row_of, usual_directions
 
 SECONDS = 90

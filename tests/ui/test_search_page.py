@@ -5,10 +5,10 @@ import time
 
 import pytest
 from PIL import Image
+from smfh.ui.search.link import Asked, read_asked, to_show, usual_asked
 from streamlit.testing.v1 import AppTest
 
 from smfh.datasets import DATASETS, Planted
-from smfh.ui.search.link import Asked, read_asked, to_show, usual_asked
 
 SECONDS = 90
 SMALL = {"synthetic": {"data.items": "500"}, "planted": {}}

@@ -33,7 +33,9 @@ def draw_queries(run: Run) -> None:
     st.session_state[CLASSES] = [name for name in st.session_state.get(CLASSES, []) if name in known]
     classes = by_class.multiselect("Classes", data.class_names, key=CLASSES, placeholder="Any class")
     score = run.scores(source, target).average_precision["found"]
-    answers = derive(run, ("all answers", source, target), lambda: run.answers(source, target, depth=CONFUSED))
+    answers = derive(
+        run, ("all answers", source, target), lambda: run.answers(source, target, depth=CONFUSED)
+    )
     order = order_queries(score, data, queries, classes, first == "Best")
     if len(order):
         event: Any = draw_table(score, answers, data, queries, order)
@@ -42,7 +44,9 @@ def draw_queries(run: Run) -> None:
         st.info("No query has such a class. Take one away.")
     rows = largest_classes(data.labels[queries])
     labels, names = data.labels[:, rows], [data.class_names[k] for k in rows]
-    show_chart(confusion(confusion_shares(answers.rows, labels[queries], labels), names, CONFUSED), "confusion")
+    show_chart(
+        confusion(confusion_shares(answers.rows, labels[queries], labels), names, CONFUSED), "confusion"
+    )
 
 
 def order_queries(
@@ -64,7 +68,7 @@ def draw_table(
     right = answers.relevance[order, :FIRST].sum(axis=1)
     rows = queries[order].tolist()
     st.text(
-        f"{len(order):,} held-out queries by {score.definition.label.replace('mAP', 'AP')}; click one to open it"
+        f"{len(order):,} held-out queries by {score.definition.label.replace('mAP', 'AP')}; click one to open"
     )
     table = {
         "AP": score.by_query[order],

@@ -29,7 +29,9 @@ def draw_radius(run: Run, words: str, answer: Answer) -> None:
     within = scores.within
     with st.container(horizontal=True, key="radius_measures"):
         st.metric("Items found, mean", f"{within.items[radius]:,.1f}")
-        st.metric("Queries with a hit", f"{within.hits[radius]:.0%}", help="They find an item with their label.")
+        st.metric(
+            "Queries with a hit", f"{within.hits[radius]:.0%}", help="They find an item with their label."
+        )
         st.metric("Precision, mean", f"{within.precision[radius]:.3f}", help="Finding nothing counts 0.")
     draw_found(run, words, answer, radius)
     curves = [Curve(run.method.name, run.method.title, (scores,))]

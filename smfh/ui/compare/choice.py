@@ -149,7 +149,7 @@ def _draw_start(grid: Grid) -> None:
         )
         if other is not None and (job := grid_job(other)) is not None:
             st.button("Cancel the other", on_click=steer, args=(job.cancel,), key="compare_cancel_other")
-            st.caption("An earlier choice of yours is still being trained: cancel it or wait, then run this one.")
+            st.caption("An earlier choice of yours is still being trained: cancel it or wait.")
         elif len(missing) < total:
             st.caption(f"{total - len(missing)} of {total} are there already and shown below.")
         elif not seconds:

@@ -8,9 +8,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from smfh.datasets import DATASETS, DatasetSource, data_root, found_files
 from smfh.types import InputError, MultimodalDataset, Split
+from smfh.ui.address import current, keep
 from smfh.ui.gallery import caption_of
 from smfh.ui.items import pictures_of
-from smfh.ui.address import current, keep
 from smfh.ui.server import Loaded, peek_source
 from smfh.ui.session import OWN_DATA, load
 from smfh.ui.settings import DATA, SETTINGS, Settings

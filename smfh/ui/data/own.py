@@ -7,9 +7,9 @@ import streamlit as st
 
 from smfh.datasets.own import OwnData, Preview, template
 from smfh.types import InputError
+from smfh.ui.address import current
 from smfh.ui.data.cards import PAIRS, WANTED, choose, open_tab
 from smfh.ui.items import cut, draw_item
-from smfh.ui.address import current
 from smfh.ui.server import forget as forget_owner
 from smfh.ui.session import OWN_DATA, PINNED, SHOWN, pinned_run, shown, visitor
 from smfh.ui.settings import DATA, SETTINGS, Settings, default_settings

@@ -108,7 +108,9 @@ def draw_pin(run: Run, pinned: Run | None) -> None:
 
 def _draw_changed_queries(run: Run, pinned: Run) -> None:
     source, target = run.directions[0]
-    now, before = (which.scores(source, target).average_precision["found"].by_query for which in (run, pinned))
+    now, before = (
+        which.scores(source, target).average_precision["found"].by_query for which in (run, pinned)
+    )
     gain = now - before
     order = np.argsort(-np.abs(gain), kind="stable")[:CHANGED]
     rows = [int(run.split.queries[place]) for place in order]

@@ -28,9 +28,7 @@ def choose() -> Choice:
     for name, value in (("data", before.data), ("seeds", before.seeds), ("methods", list(before.methods))):
         st.session_state.setdefault(f"paper_{name}", value)
     with st.container(horizontal=True, vertical_alignment="bottom", key="paper_choice"):
-        data = st.selectbox(
-            "Data of the paper", OFFERED, format_func=data_title, key="paper_data", width=280
-        )
+        data = st.selectbox("Data of the paper", OFFERED, format_func=data_title, key="paper_data", width=280)
         seeds = st.segmented_control(
             "Seeds",
             range(1, MOST_SEEDS + 1),

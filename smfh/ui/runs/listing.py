@@ -103,7 +103,7 @@ def _draw_orders(run: RunRecord) -> None:
             st.text(f"“{run.title}”")
         st.text(
             f"{run.training_items:,} training items, {run.queries:,} queries · "
-            f"trained {run.when:%d %B %Y, %H:%M} UTC in {run.timing.training:.2f} s · {run.bytes / 1e6:.2f} MB"
+            f"trained {run.when:%d %B %Y, %H:%M} UTC in {run.timing.training:.2f} s"
             f"{'' if run.is_current else ' · by an earlier version of the method'}\n"
             f"data {run.key.data[:12]}… · run {run.id[:12]}… · "
             + ", ".join(f"{name} {text}" for name, text in run.versions.items())

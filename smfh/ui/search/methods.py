@@ -118,9 +118,10 @@ def _draw_unfinished(job: Job[Run], method: HashMethod) -> None:
 
 def _train(methods: list[HashMethod]) -> None:
     """Put them in line, on the data of the run that the visitor looks at, which stays."""
-    looked_at = shown()
+    if (looked_at := shown()) is None:
+        return
     started: dict[RunKey, Job[Run]] = st.session_state.setdefault(STARTED, {})
-    for method in methods if looked_at is not None else ():
+    for method in methods:
         try:
             job = submit(replace(looked_at.settings, method=method), looked_at.loaded)
             started[replace(looked_at.key, method=method)] = job
