@@ -22,7 +22,7 @@ ORIENTATIONS = 9
 BLOCKS = SIDE // CELL - 1  # along a side; a block is 2 × 2 cells and overlaps its neighbours by half
 COLOURS = (16, 3, 4)  # bins of hue, saturation and value
 PATCHES = 30_000  # blocks that the codebook is learnt from
-TOGETHER = 1000  # pictures whose patches are in memory at a time
+TOGETHER = 100  # pictures whose patches are compared with the codebook at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +54,12 @@ def measure(pictures: Iterable[Picture]) -> Measurements:
     if problems or not gradients:
         raise InputError(problems or "There is no picture to measure.")
     return Measurements(np.stack(gradients), np.stack(colours))
+
+
+def stack(parts: Sequence[Measurements]) -> Measurements:
+    """All of them below each other."""
+    gradients, colours = ([getattr(part, name) for part in parts] for name in ("gradients", "colours"))
+    return Measurements(np.concatenate(gradients), np.concatenate(colours))
 
 
 def square(picture: Picture, name: str = "Picture") -> NDArray[np.uint8]:
@@ -122,15 +128,16 @@ class VisualWords:
     codebook: FloatArray  # (words, 36)
 
     def count(self, measured: Measurements) -> FloatArray:
-        """h_k = #{patches p of the picture : k = argmin_j ‖p − c_j‖²}"""
-        from sklearn.metrics import pairwise_distances_argmin
-
-        counts = np.zeros((len(measured), len(self.codebook)), dtype=np.float32)
+        """h_k = #{patches p of the picture : k = argmin_j ‖p − c_j‖² = argmax_j p·c_j − ‖c_j‖²/2}"""
+        C = self.codebook.astype(np.float64)  # so that near ties fall alike everywhere
+        half = np.square(C).sum(axis=1) / 2
+        counts = np.zeros((len(measured), len(C)), dtype=np.float32)
         for start in range(0, len(measured), TOGETHER):
             rows = np.arange(start, min(start + TOGETHER, len(measured)))
             P, pictures = patches(measured.take(rows))
-            if len(P):
-                np.add.at(counts, (rows[pictures], pairwise_distances_argmin(P, self.codebook)), 1)
+            likeness = P.astype(np.float64) @ C.T
+            likeness -= half
+            np.add.at(counts, (rows[pictures], likeness.argmax(axis=1)), 1)
         return counts
 
 
@@ -163,11 +170,11 @@ class ImageEncoder:
     def encode(self, items: Sequence[Picture]) -> FloatArray:
         return self.features(measure(items))
 
-    def features(self, measured: Measurements) -> FloatArray:
-        """x = [w₁ h/Σh, w₂ b/Σb, w₃ c/Σc]"""
+    def features(self, measured: Measurements, counts: FloatArray | None = None) -> FloatArray:
+        """x = [w₁ h/Σh, w₂ b/Σb, w₃ c/Σc]; the visual words b may have been counted before."""
         parts = (
             (self.hog_weight, hog_features(measured)),
-            (self.words_weight, self.words.count(measured)),
+            (self.words_weight, self.words.count(measured) if counts is None else counts),
             (self.colour_weight, colour_histogram(measured)),
         )
         return np.hstack([weight * shares(part) for weight, part in parts if weight > 0])

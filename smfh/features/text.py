@@ -1,4 +1,4 @@
-"""Sentences → counts of words, tf-idf, topics; the vocabulary is kept for a person's own sentence.
+"""Sentences → counts of words, tf-idf; the vocabulary is kept for a person's own sentence.
 
 Languages with spaces are read word by word. Chinese, Japanese, Korean, Thai, Lao, Burmese and Khmer put no
 spaces between words, or glue endings to them: their runs of letters are read as single characters and
@@ -16,16 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from smfh.features.maps import row_norms, scale_rows
 from smfh.types import EPS, FloatArray, InputError, Matrix
-
-if TYPE_CHECKING:
-    from sklearn.decomposition import LatentDirichletAllocation
 
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 RUNS = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
@@ -141,22 +137,6 @@ class TfIdf(TextEncoder):
         return scale_rows(weighted, 1.0 / np.maximum(row_norms(weighted), EPS))
 
 
-@dataclass(frozen=True, eq=False)
-class Topics(TextEncoder):
-    """Shares of the topics of latent Dirichlet allocation, summing to 1."""
-
-    model: "LatentDirichletAllocation"
-
-    def encode(self, items: Sequence[str]) -> FloatArray:
-        shares: FloatArray = self.model.transform(self.vocabulary.count(items))
-        return shares.astype(np.float32)
-
-    def top_words(self, topic: int, most: int = 10) -> list[str]:
-        """The tokens that make up most of a topic."""
-        order = np.argsort(-self.model.components_[topic], kind="stable")[:most]
-        return [self.vocabulary.tokens[column] for column in order]
-
-
 def fit_bag_of_words(
     sentences: Sequence[str], min_items: int = 1, max_tokens: int | None = None, letters: int = 0
 ) -> BagOfWords:
@@ -167,24 +147,6 @@ def fit_tf_idf(
     sentences: Sequence[str], min_items: int = 1, max_tokens: int | None = None, letters: int = 0
 ) -> TfIdf:
     """ω_w = 1 + ln((1 + N) / (1 + N_w)), N_w of the N training sentences having the token"""
-    from sklearn.feature_extraction.text import TfidfTransformer
-
     vocabulary = fit_vocabulary(sentences, min_items, max_tokens, letters)
-    weights = TfidfTransformer().fit(vocabulary.count(sentences)).idf_
-    return TfIdf(vocabulary, weights.astype(np.float32))
-
-
-def fit_topics(
-    sentences: Sequence[str],
-    topics: int = 10,
-    seed: int = 0,
-    min_items: int = 2,
-    max_tokens: int | None = None,
-    iterations: int = 30,
-) -> Topics:
-    """Latent Dirichlet allocation by variational Bayes on the counts."""
-    from sklearn.decomposition import LatentDirichletAllocation
-
-    vocabulary = fit_vocabulary(sentences, min_items, max_tokens)
-    model = LatentDirichletAllocation(topics, max_iter=iterations, random_state=seed)
-    return Topics(vocabulary, model.fit(vocabulary.count(sentences)))
+    having = np.bincount(vocabulary.count(sentences).indices, minlength=len(vocabulary.tokens))
+    return TfIdf(vocabulary, 1 + np.log(np.float32(1 + len(sentences)) / (1 + having.astype(np.float32))))

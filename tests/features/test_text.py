@@ -9,7 +9,6 @@ from scipy import sparse
 from smfh.features.text import (
     fit_bag_of_words,
     fit_tf_idf,
-    fit_topics,
     fit_vocabulary,
     spell,
     tokens,
@@ -104,29 +103,20 @@ def test_a_run_without_spaces_is_known_by_any_part() -> None:
     assert similarity[1] == 0 < similarity[0] < similarity[2]
 
 
+def test_weights_are_those_of_scikit_learn() -> None:
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    expected = TfidfTransformer().fit(PETS.vocabulary.count(ANIMALS))
+    np.testing.assert_array_equal(PETS.weights, expected.idf_)
+    assert PETS.weights.dtype == np.float32
+
+
 def test_letter_triples_bring_inflected_words_together_but_do_not_hide_unknown_ones() -> None:
     names = fit_tf_idf(["gato negro", "perro"], letters=3)
     similarity = (names.encode(["gatos"]) @ names.encode(["gato negro", "perro"]).T).toarray()[0]
     assert similarity[0] > 0 == similarity[1]
     assert names.unknown_words("gatos") == ["gatos"]
     assert names.near_spellings("gatos") == ["gato"]
-
-
-def test_topics_find_planted_ones() -> None:
-    rng = np.random.default_rng(0)
-    themes = [["sun", "rain", "snow", "wind", "storm"], ["bread", "soup", "cheese", "apple", "rice"]]
-    planted = rng.integers(0, 2, size=60)
-    sentences = [" ".join(rng.choice(themes[theme], size=8)) for theme in planted]
-    topics = fit_topics(sentences, topics=2)
-    shares = topics.encode(sentences)
-    assert shares.dtype == np.float32
-    assert (shares >= 0).all()
-    np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-5)
-    found = shares.argmax(axis=1)
-    assert (found == planted).all() or (found == 1 - planted).all()
-    cloudy = int(topics.encode(["rain and snow"]).argmax())
-    assert set(topics.top_words(cloudy, 5)) == set(themes[0])
-    np.testing.assert_array_equal(fit_topics(sentences, topics=2).encode(sentences), shares)
 
 
 @pytest.mark.parametrize("sentences", [[], ["", "..."], ["every word", "stands once"]])
