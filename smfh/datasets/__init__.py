@@ -4,7 +4,7 @@ from smfh.datasets.emoji import Emoji
 from smfh.datasets.nus_wide import NusWide
 from smfh.datasets.pascal import PascalSentence
 from smfh.datasets.planted import Planted
-from smfh.datasets.source import DatasetCard, DatasetSource, Fetchable, OnProgress, data_root, found_files
+from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress, data_root, found_files
 from smfh.datasets.splits import carve_validation, read_split, validation_as_queries
 from smfh.datasets.synthetic import Synthetic
 from smfh.datasets.wiki import Wiki
@@ -18,7 +18,6 @@ __all__ = [
     "DatasetCard",
     "DatasetSource",
     "Emoji",
-    "Fetchable",
     "NusWide",
     "OnProgress",
     "PascalSentence",

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from smfh.datasets.source import DatasetCard, OnProgress, data_root, missing_files, require
+from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress
 from smfh.datasets.splits import resolve_split
 from smfh.features.text import BagOfWords, Vocabulary
 from smfh.types import BoolArray, InputError, MultimodalDataset, Split
@@ -27,11 +27,11 @@ BLOCK = 1 << 22  # bytes of text parsed at once
 
 
 @dataclass(frozen=True)
-class NusWide:
+class NusWide(DatasetSource):
     """Photographs from Flickr with their tags; an item has one or more of ten concepts."""
 
-    name: ClassVar[str] = "nus-wide"
-    card: ClassVar[DatasetCard] = DatasetCard(
+    name = "nus-wide"
+    card = DatasetCard(
         title="NUS-WIDE",
         about="Photographs from Flickr as SIFT bags of visual words, with their tags, in the ten largest of "
         "81 concepts. Items with none of the ten are left out; those without tags stay, as is usual.",
@@ -43,17 +43,11 @@ class NusWide:
         files=(WORDS_FILE, TAGS_FILE, *(f"{LABEL_FOLDER}/Labels_{concept}.txt" for concept in LARGEST)),
     )
 
-    def missing(self) -> list[str]:
-        return missing_files(self.card)
-
     def load(
         self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress | None = None
     ) -> tuple[MultimodalDataset, Split]:
         """The files are read in blocks: only the rows that stay, and only tags that are there, are kept."""
-        require(self)
-        root = data_root()
-        assert root is not None  # noqa: S101, `require` has seen it
-        folder = root / FOLDER
+        folder = self.folder
         words = read_tag_names(folder / TAG_NAMES_FILE)
         concepts, labels = read_labels(folder / LABEL_FOLDER)
         keep: BoolArray = np.asarray(labels.any(axis=1))

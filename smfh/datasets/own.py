@@ -5,20 +5,19 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
-from smfh.datasets.captioned import captioned_pictures
+from smfh.datasets.captioned import Looks, captioned_pictures
 from smfh.datasets.own_matrices import MAX_LABELS, parse_matrices
 from smfh.datasets.own_pictures import open_files, parse_pictures
-from smfh.datasets.own_rows import Parsed
-from smfh.datasets.source import DatasetCard, OnProgress, require
+from smfh.datasets.own_rows import Columns, Parsed, grouped
+from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress
 from smfh.datasets.splits import resolve_split
 from smfh.features.image import split_signs
-from smfh.features.pictures import thumbnail
 from smfh.files import Content, shortened
 from smfh.types import BoolArray, InputError, Matrix, MultimodalDataset, Split, unknown
 
@@ -48,37 +47,46 @@ class Preview:
     first: tuple[PreviewItem, ...] = ()
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    headings: tuple[str, ...] = ()  # of a table of pictures
+    columns: Columns | None = None  # how it was read, as said or guessed
+    separator: str = ""  # between its labels
 
 
 @dataclass(frozen=True)
-class OwnData:
+class OwnData(DatasetSource):
     """A file that a person hands in, or a folder that the person who runs the program names."""
 
-    name: ClassVar[str] = "own"
-    card: ClassVar[DatasetCard] = DatasetCard(
+    name = "own"
+    card = DatasetCard(
         title="Own data",
         about="Pictures with captions and labels, whose features are computed here, or features from "
         "elsewhere: matrices with a row for each item, and labels.",
         size="Up to 20,000 pictures, or matrices of up to 1 GB",
         terms="Yours.",
-        origin="A folder or .zip of pictures with a table (file, caption, labels separated by |), or .npz, "
+        origin="A folder or .zip of pictures with a table (file, caption, labels), or .npz, "
         ".mat or .csv with a matrix for each modality and labels. There is a template to start from.",
     )
 
     content: Content | None = field(default=None, repr=False)
     file_name: str = ""  # tells the format and is used in messages, never as a path
+    columns: Columns | None = None  # of the table beside pictures; guessed where nothing is said
+    separator: str = ""  # between the labels of a row; guessed where nothing is said
 
     def missing(self) -> list[str]:
         return [] if self.content is not None else [f"Own data needs a file. {self.card.origin}"]
 
-    def preview(self) -> Preview:
+    def read_as(self, columns: Columns, separator: str) -> "OwnData":
+        """The same file read in another way; what was seen of its pictures stays known."""
+        other = replace(self, columns=columns, separator=separator)
+        vars(other)["_looks"] = self._looks
+        return other
+
+    def preview(self, on_progress: OnProgress | None = None) -> Preview:
         """What can be seen of the data, and all that is wrong with it; never an error."""
         try:
-            require(self)
-            parsed = self._parse()
-            first = self._first_items(parsed)
+            parsed = self._parse(on_progress)
         except InputError as error:
-            return Preview(problems=tuple(shortened(error.problems)))
+            return Preview(problems=tuple(shortened(grouped(error.problems))))
         problems = (*parsed.problems, *set_problems(parsed))
         pictures = (("image", "pictures"),) if parsed.pictures else ()
         texts = tuple((name, "captions") for name in parsed.captions) if parsed.pictures else ()
@@ -88,9 +96,12 @@ class OwnData:
             items=len(parsed.labels),
             modalities=pictures + texts + matrices,
             classes=tuple(counts.most_common()),
-            first=first,
+            first=first_items(parsed),
             notes=tuple(set_notes(parsed, counts)),
-            problems=tuple(shortened(problems)),
+            problems=tuple(shortened(grouped(problems))),
+            headings=parsed.headings,
+            columns=parsed.columns,
+            separator=parsed.separator,
         )
 
     def load(
@@ -98,27 +109,14 @@ class OwnData:
     ) -> tuple[MultimodalDataset, Split]:
         """Features of pictures and captions are fitted on the training rows; matrices are used as they are,
         but where one has negative values, its positive and negative halves are put side by side."""
-        require(self)
-        assert self.content is not None  # noqa: S101, `require` has seen it
-        parsed = self._parse()
+        parsed = self._parse(on_progress)
         if problems := [*parsed.problems, *set_problems(parsed)]:
-            raise InputError(shortened(problems))
+            raise InputError(shortened(grouped(problems)))
         labels, classes = multi_hot(parsed.labels)
         rows = resolve_split(split, seed, len(labels))
-        if parsed.pictures:
-            with open_files(self.content, self._label) as files:
-                data = captioned_pictures(
-                    self.name,
-                    parsed.pictures,
-                    files.read,
-                    parsed.captions,
-                    labels,
-                    classes,
-                    rows.train,
-                    seed,
-                    on_progress,
-                )
-            return data, rows
+        if pictures := [look for look in parsed.pictures if look]:
+            texts = parsed.captions
+            return captioned_pictures(self.name, pictures, texts, labels, classes, rows.train, seed), rows
         captions = next(iter(parsed.captions.values()), None)
         modalities = {name: non_negative(X) for name, X in parsed.matrices.items()}
         return MultimodalDataset(self.name, modalities, labels, classes, captions), rows
@@ -127,8 +125,14 @@ class OwnData:
     def _label(self) -> str:
         return self.file_name or (self.content.name if isinstance(self.content, Path) else "the file")
 
-    def _parse(self) -> Parsed:
-        assert self.content is not None  # noqa: S101, the callers have required it
+    @cached_property
+    def _looks(self) -> Looks:
+        """What was seen of the pictures: looking at the data and using it decodes each once."""
+        return Looks()
+
+    def _parse(self, on_progress: OnProgress | None) -> Parsed:
+        if self.content is None:
+            raise InputError(self.missing())
         suffix = Path(self._label).suffix.lower()
         is_folder = isinstance(self.content, Path) and self.content.is_dir()
         if not is_folder and suffix in MATRIX_FORMATS:
@@ -136,23 +140,18 @@ class OwnData:
         if not is_folder and suffix != ".zip":
             raise unknown("kind of file", self._label, (".zip", *MATRIX_FORMATS))
         with open_files(self.content, self._label) as files:
-            return parse_pictures(files)
+            return parse_pictures(files, self._looks, self.columns, self.separator, on_progress)
 
-    def _first_items(self, parsed: Parsed) -> tuple[PreviewItem, ...]:
-        """The first rows, with a picture where it can be decoded."""
-        assert self.content is not None  # noqa: S101, the caller has required it
-        texts = list(parsed.captions.values())
-        shown = range(min(SHOWN, len(parsed.labels)))
-        captions = [tuple(cells[row] for cells in texts if row < len(cells)) for row in shown]
-        thumbnails: list[bytes | None] = [None] * len(shown)
-        if parsed.pictures:
-            with open_files(self.content, self._label) as files:
-                for row in shown:
-                    try:
-                        thumbnails[row] = thumbnail(files.read(parsed.pictures[row]))
-                    except (InputError, KeyError):
-                        continue  # stands among the problems
-        return tuple(PreviewItem(captions[row], parsed.labels[row], thumbnails[row]) for row in shown)
+
+def first_items(parsed: Parsed) -> tuple[PreviewItem, ...]:
+    """The first rows, with a picture where it could be decoded."""
+    texts = list(parsed.captions.values())
+    items = []
+    for row, labels in enumerate(parsed.labels[:SHOWN]):
+        captions = tuple(cells[row] for cells in texts if row < len(cells))
+        look = parsed.pictures[row] if parsed.pictures else None
+        items.append(PreviewItem(captions, labels, look.thumbnail if look else None))
+    return tuple(items)
 
 
 def set_problems(parsed: Parsed) -> list[str]:
@@ -189,6 +188,12 @@ def set_notes(parsed: Parsed, counts: Counter[str]) -> list[str]:
         for name, X in parsed.matrices.items()
         if X.shape[0] and X.min() < 0
     ]
+    if (columns := parsed.columns) and parsed.separator:
+        notes.append(
+            f"The table's columns: pictures in {columns.picture!r}, captions in "
+            f"{', '.join(map(repr, columns.captions))}, labels in {columns.labels!r}, "
+            f"separated by {parsed.separator!r}."
+        )
     if single := [label for label, items in counts.items() if items == 1]:
         notes.append(f"{len(single)} of {len(counts)} classes have one item only: nothing is like it.")
     return notes

@@ -1,5 +1,6 @@
 """One's own features: matrices and labels from .npz, .mat or .csv."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from smfh.datasets.own_rows import Parsed, split_labels
+from smfh.datasets.own_rows import CAPTION, LABELS, Parsed, find_column, guess_separator, split_labels
 from smfh.files import Content, Table, read_mat, read_npz, read_table
 from smfh.types import InputError, Matrix
 
@@ -38,9 +39,7 @@ def parse_matrices(content: Content, name: str) -> Parsed:
             matrices[key], wrong = to_float32(value, f"{key} in {name}")
             problems += wrong
     labels, wrong = _read_labels(variables, name)
-    captions = {}
-    if "captions" in variables:
-        captions["captions"] = [str(words) for words in dense(variables["captions"]).ravel()]
+    captions = {"captions": to_words(variables["captions"], name)} if "captions" in variables else {}
     offered = [key for key in variables if key not in RESERVED]
     return Parsed(labels, captions, (), matrices, offered, problems + wrong)
 
@@ -66,13 +65,24 @@ def dense(X: NDArray[Any] | sparse.csr_array) -> NDArray[Any]:
     return X.toarray()
 
 
+def to_words(values: NDArray[Any] | sparse.csr_array, name: str) -> list[str]:
+    """Each value as a word, read row by row; refused before conversion where a character cannot be one."""
+    flat = np.ascontiguousarray(dense(values)).ravel()
+    if flat.dtype.kind == "U" and flat.dtype.itemsize:
+        points = flat.view(np.dtype(np.uint32).newbyteorder(flat.dtype.byteorder))
+        if bad := points[(points > sys.maxunicode) | ((points >= 0xD800) & (points <= 0xDFFF))][:1].tolist():
+            raise InputError(f"A word in {name} has the character number {bad[0]:#x}, which Unicode has not.")
+    return [_as_word(value) for value in flat]
+
+
 def _parse_feature_table(table: Table) -> Parsed:
-    """Columns `modality:dimension`, `labels`, and if wanted `caption`."""
+    """Columns `modality:dimension`, of labels, and if wanted of captions."""
     groups: dict[str, list[str]] = {}
     for column in table.header:
         if ":" in column:
             groups.setdefault(column.split(":", 1)[0].strip(), []).append(column)
-    if "labels" not in table.header or not groups:
+    labelled, spoken = find_column(table, LABELS), find_column(table, CAPTION)
+    if not labelled or not groups:
         raise InputError(
             f"{table.name} must have the column labels, and columns of numbers named modality:dimension, "
             f"as image:1, image:2, text:1; it has {', '.join(table.header[:10])}."
@@ -84,11 +94,13 @@ def _parse_feature_table(table: Table) -> Parsed:
             matrices[modality] = table.numbers(columns)
         except InputError as error:
             problems += error.problems
-    labels = [split_labels(cell) for cell in table.column("labels")]
+    cells = table.column(labelled)
+    separator = guess_separator(cells)
+    labels = [split_labels(cell, separator) for cell in cells]
     for (number, _), given in zip(table.rows(), labels, strict=True):
         if not given:
             problems.append(f"Row {number} of {table.name} has no label; write one or more, separated by |.")
-    captions = {"captions": table.column("caption")} if "caption" in table.header else {}
+    captions = {"captions": table.column(spoken)} if spoken else {}
     return Parsed(labels, captions, (), matrices, list(groups), problems)
 
 
@@ -101,13 +113,12 @@ def _read_labels(variables: Variables, name: str) -> tuple[list[tuple[str, ...]]
     if given.ndim == 2 and min(given.shape) > 1:
         if given.dtype.kind not in "fiub" or not np.isin(given, (0, 1)).all():
             return [], [f"labels in {name} is a matrix, so it may hold only 0 and 1."]
-        words = dense(variables.get("class_names", np.arange(1, given.shape[1] + 1)))
-        names = [_as_word(word) for word in words.ravel()]
+        names = to_words(variables.get("class_names", np.arange(1, given.shape[1] + 1)), name)
         if len(names) != given.shape[1]:
             return [], [f"{len(names)} class_names for {given.shape[1]} columns of labels in {name}."]
         labels = [tuple(names[k] for k in np.flatnonzero(row)) for row in given]
     else:
-        labels = [split_labels(_as_word(value)) for value in given.ravel()]
+        labels = [split_labels(word) for word in to_words(given, name)]
     bare = [row + 1 for row, own in enumerate(labels) if not own]
     return labels, [f"Row {row} of {name} has no label." for row in bare]
 

@@ -1,76 +1,72 @@
-"""One's own pictures: a folder or .zip with a table of file, caption and labels."""
+"""One's own pictures: a folder or .zip with a table that names their files, captions and labels."""
 
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
-from smfh.datasets.own_rows import Parsed, split_labels
-from smfh.features.pictures import decode_image
-from smfh.files import Archive, Content, open_archive, read_table
+from smfh.datasets.captioned import Looks
+from smfh.datasets.own_rows import (
+    CAPTION,
+    LABELS,
+    PICTURE,
+    Columns,
+    Parsed,
+    guess_columns,
+    guess_separator,
+    name_modalities,
+    split_labels,
+)
+from smfh.datasets.source import OnProgress
+from smfh.files import Archive, Content, Table, open_archive, read_table
 from smfh.files.content import megabytes, opened
 from smfh.types import InputError
 
 MAX_PICTURES = 20_000
 MAX_FILE_BYTES = 1 << 26
-MAX_TOTAL_PIXELS = 10_000_000_000  # some minutes of decoding
+MODALITIES = ("image", "text")
 
 
-class Files(Protocol):
+@dataclass(frozen=True)
+class Files:
     """Files by name. A name is looked up among those that are there, and never leads elsewhere."""
 
-    @property
-    def names(self) -> Sequence[str]: ...
-
-    def read(self, name: str) -> bytes: ...
-
-
-@dataclass(frozen=True)
-class Folder:
-    """The files below a folder, without links that lead out of it."""
-
-    paths: Mapping[str, Path]
-
-    @property
-    def names(self) -> Sequence[str]:
-        return tuple(self.paths)
-
-    def read(self, name: str) -> bytes:
-        with opened(self.paths[name], name, MAX_FILE_BYTES) as file:
-            return file.read()
-
-
-@dataclass(frozen=True)
-class Zip:
-    """The members of an archive."""
-
-    archive: Archive
-
-    @property
-    def names(self) -> Sequence[str]:
-        return tuple(self.archive.members)
-
-    def read(self, name: str) -> bytes:
-        if (size := self.archive.members[name].file_size) > MAX_FILE_BYTES:
-            raise InputError(f"{name} has {megabytes(size)}; at most {megabytes(MAX_FILE_BYTES)} are read.")
-        return self.archive.read(name)
+    names: Sequence[str]
+    read: Callable[[str], bytes]
 
 
 @contextmanager
 def open_files(content: Content, name: str) -> Iterator[Files]:
-    """The files of a folder or of a .zip archive."""
+    """The files of a .zip archive, or below a folder without links that lead out of it."""
     if isinstance(content, Path) and content.is_dir():
-        paths = (path for path in sorted(content.rglob("*")) if path.is_file() and not path.is_symlink())
-        yield Folder({path.relative_to(content).as_posix(): path for path in paths})
+        there = (path for path in sorted(content.rglob("*")) if path.is_file() and not path.is_symlink())
+        paths = {path.relative_to(content).as_posix(): path for path in there}
+        yield Files(tuple(paths), lambda file: _read_file(paths[file], file))
     else:
         with open_archive(content, name) as archive:
-            yield Zip(archive)
+            yield Files(tuple(archive.members), lambda member: _read_member(archive, member))
 
 
-def parse_pictures(files: Files) -> Parsed:
-    """The rows of the one .csv among the files; every picture is decoded, to see that it is whole."""
+def _read_file(path: Path, name: str) -> bytes:
+    with opened(path, name, MAX_FILE_BYTES) as file:
+        return file.read()
+
+
+def _read_member(archive: Archive, name: str) -> bytes:
+    if (size := archive.members[name].file_size) > MAX_FILE_BYTES:
+        raise InputError(f"{name} has {megabytes(size)}; at most {megabytes(MAX_FILE_BYTES)} are read.")
+    return archive.read(name)
+
+
+def parse_pictures(
+    files: Files,
+    looks: Looks,
+    columns: Columns | None = None,
+    separator: str = "",
+    on_progress: OnProgress | None = None,
+) -> Parsed:
+    """The rows of the one .csv among the files, read as is said or guessed, and a look at every picture."""
     tables = [name for name in files.names if name.lower().endswith(".csv") and not _is_hidden(name)]
     if len(tables) != 1:
         raise InputError(
@@ -78,61 +74,84 @@ def parse_pictures(files: Files) -> Parsed:
             f"there {'is none' if not tables else 'are ' + ', '.join(tables[:5])}."
         )
     table = read_table(files.read(tables[0]), tables[0])
-    table = replace(table, header=tuple(heading.lower() for heading in table.header))
-    needed = ("file", "caption", "labels")
-    if absent := [column for column in needed if column not in table.header]:
-        raise InputError(
-            f"{table.name} lacks the column {' and '.join(absent)}; it has {', '.join(table.header)}."
-        )
-    problems = table.problems()
+    columns = columns or guess_columns(table)
+    if problems := _column_problems(table, columns):
+        return Parsed(offered=MODALITIES, problems=problems, headings=table.header, columns=columns)
     rows = [number for number, _ in table.rows()]
     if len(rows) > MAX_PICTURES:
         raise InputError(f"{table.name} has {len(rows):,} rows; at most {MAX_PICTURES:,} pictures are read.")
-    labels = [split_labels(cell) for cell in table.column("labels")]
-    texts = [column for column in table.header if column.startswith("caption")]
-    captions = {_modality(column): table.column(column) for column in texts}
-    pictures = _find_pictures(table.column("file"), tables[0], files.names)
-    for row, (file, picture) in enumerate(zip(table.column("file"), pictures, strict=True)):
-        place = f"Row {rows[row]} of {table.name}"
+    cells, given = table.column(columns.labels), table.column(columns.picture)
+    separator = separator or guess_separator(cells)
+    labels = [split_labels(cell, separator) for cell in cells]
+    captions = {name: table.column(heading) for name, heading in name_modalities(columns.captions).items()}
+    found = find_pictures(given, tables[0], files.names)
+    looks.look_at(filter(None, found), files.read, on_progress)
+    problems = table.problems() + _absent_pictures(table.name, rows, given, found)
+    told: set[str] = set()
+    for row, number in enumerate(rows):
+        place = f"Row {number} of {table.name}"
         if not labels[row]:
-            problems.append(f"{place} has no label; write one or more, separated by |.")
-        problems += [f"{place} has no text for {name}." for name, cells in captions.items() if not cells[row]]
-        if not picture:
-            problems.append(f"{place}: there is no picture {file!r} beside the table.")
-    problems += _picture_problems(files, pictures, [f"Row {row} of {table.name}" for row in rows])
-    return Parsed(labels, captions, pictures, offered=["image", *captions], problems=problems)
+            problems.append(f"{place} has no label; write one or more, separated by {separator}.")
+        problems += [f"{place} has no text for {name}." for name, texts in captions.items() if not texts[row]]
+        if found[row] not in told:
+            problems += [f"{place}: {problem}" for problem in looks.problems.get(found[row], ())]
+        told.add(found[row])
+    pictures = [looks.seen.get(name) for name in found]
+    offered = ["image", *captions]
+    return Parsed(labels, captions, pictures, {}, offered, problems, table.header, columns, separator)
 
 
-def _find_pictures(given: Sequence[str], table: str, names: Sequence[str]) -> list[str]:
-    """The names among the files that are meant: as written, or seen from the table's folder; else empty."""
-    there = {name.replace("\\", "/"): name for name in names}
+def _column_problems(table: Table, columns: Columns) -> list[str]:
+    """The columns that are neither named nor guessed, and what can be done."""
+    has = f"it has {', '.join(table.header)}"
+    wanted = {"pictures": (columns.picture, PICTURE), "captions": (*columns.captions[:1], CAPTION)}
+    problems = [
+        f"{table.name} has no column of {what}, such as {', '.join(names[:4])}; {has}."
+        for what, (*chosen, names) in wanted.items()
+        if not any(chosen)
+    ]
+    if not columns.labels:
+        problems.append(
+            f"{table.name} has no column of labels, such as {', '.join(LABELS[:4])}; {has}. Codes are learnt "
+            "from labels: add a column with one rough class for each row, or name the one that holds them."
+        )
+    strange = [h for h in (columns.picture, *columns.captions, columns.labels) if h and h not in table.header]
+    return problems + [f"{table.name} has no column {heading!r}; {has}." for heading in strange]
+
+
+def find_pictures(given: Sequence[str], table: str, names: Sequence[str]) -> list[str]:
+    """The names among the files that are meant, empty where none is.
+
+    A file is found as it is written, or seen from the table's folder, or in any folder by its own name alone
+    where no other has it, with or without its ending.
+    """
+    there = {name.replace("\\", "/"): name for name in names if not _is_hidden(name) and name != table}
+    own: dict[str, set[str]] = {}
+    for path, name in there.items():
+        base = posixpath.basename(path).casefold()
+        for key in (base, posixpath.splitext(base)[0]):
+            own.setdefault(key, set()).add(name)
     folder = posixpath.dirname(table)
-    written = [file.replace("\\", "/").removeprefix("./") for file in given]
-    return [there.get(posixpath.join(folder, file)) or there.get(file) or "" for file in written]
+    found = []
+    for written in (file.replace("\\", "/").removeprefix("./") for file in given):
+        alike = own.get(posixpath.basename(written).casefold(), set())
+        alone = next(iter(alike)) if len(alike) == 1 else ""
+        found.append(there.get(posixpath.join(folder, written)) or there.get(written) or alone)
+    return found
 
 
-def _picture_problems(files: Files, pictures: Sequence[str], places: Sequence[str]) -> list[str]:
-    """The rows whose picture cannot be decoded, and the end of patience with pixels."""
-    problems: list[str] = []
-    pixels: dict[str, int] = {"": 0}
-    total = 0
-    for picture, place in zip(pictures, places, strict=True):
-        if picture not in pixels:
-            pixels[picture] = 0
-            try:
-                pixels[picture] = decode_image(files.read(picture), picture).size // 3
-            except InputError as error:
-                problems += [f"{place}: {problem}" for problem in error.problems]
-        total += pixels[picture]
-        if total > MAX_TOTAL_PIXELS:
-            limit = f"{MAX_TOTAL_PIXELS // 1_000_000:,} million pixels"
-            return [*problems, f"{place}: up to here the pictures have more than {limit}. Save them smaller."]
-    return problems
-
-
-def _modality(column: str) -> str:
-    """`caption` is the text; `caption (ja)` is the text (ja)"""
-    return column.replace("caption", "text", 1)
+def _absent_pictures(
+    table: str, rows: Sequence[int], given: Sequence[str], found: Sequence[str]
+) -> list[str]:
+    """The files that are not there, or that are there more than once, in one sentence."""
+    absent = [f"{file!r} (row {row})" for row, file, name in zip(rows, given, found, strict=True) if not name]
+    if not absent:
+        return []
+    more = f" and {len(absent) - 3:,} more" if len(absent) > 3 else ""
+    return [
+        f"{len(absent):,} of the {len(rows):,} pictures of {table} are not among the files, or in several "
+        f"folders: {', '.join(absent[:3])}{more}."
+    ]
 
 
 def _is_hidden(name: str) -> bool:

@@ -1,9 +1,27 @@
 """Rows that somebody handed in, as plain values with everything that is wrong with them."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from smfh.datasets.captioned import Look
+from smfh.files import Table
 from smfh.types import Matrix
+
+PICTURE = ("file", "picture", "image", "filename", "file name", "image file", "image name", "path", "photo")
+CAPTION = ("caption", "text", "description", "sentence", "title")
+LABELS = ("labels", "label", "tags", "tag", "categories", "category", "classes", "class", "keywords")
+SEPARATORS = "|;,"
+ROW = re.compile(r"Row (\d[\d,]*)(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which headings of a table of pictures hold what; empty where none does."""
+
+    picture: str
+    captions: tuple[str, ...]  # each is a modality of its own
+    labels: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -12,12 +30,65 @@ class Parsed:
 
     labels: Sequence[tuple[str, ...]] = ()
     captions: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by modality
-    pictures: Sequence[str] = ()  # names among the files, row by row
+    pictures: Sequence[Look | None] = ()  # row by row, None where it could not be decoded
     matrices: Mapping[str, Matrix] = field(default_factory=dict)
     offered: Sequence[str] = ()  # names of the modalities, also of those that could not be read
     problems: Sequence[str] = ()
+    headings: tuple[str, ...] = ()  # of a table of pictures, and how it was read
+    columns: Columns | None = None
+    separator: str = ""
 
 
-def split_labels(cell: str) -> tuple[str, ...]:
-    """The labels between the bars, each once, in their order."""
-    return tuple(dict.fromkeys(label.strip() for label in cell.split("|") if label.strip()))
+def guess_columns(table: Table) -> Columns:
+    """The columns that are meant by their names, whatever their case; captions may come in many languages."""
+    spoken = next((word for word in CAPTION if any(_follows(h, word) is not None for h in table.header)), "")
+    captions = tuple(h for h in table.header if spoken and _follows(h, spoken) is not None)
+    return Columns(find_column(table, PICTURE), captions, find_column(table, LABELS))
+
+
+def find_column(table: Table, names: Sequence[str]) -> str:
+    """The heading that is one of these names, the first name before the next; empty if there is none."""
+    there = {re.sub(r"[\s_-]+", " ", heading.casefold()): heading for heading in table.header}
+    return next((there[name] for name in names if name in there), "")
+
+
+def name_modalities(headings: Sequence[str]) -> dict[str, str]:
+    """Name → heading: `caption` is the text, `Caption (ja)` the text (ja); no name stands for two."""
+    named: dict[str, str] = {}
+    for heading in headings:
+        endings = [ending for word in CAPTION if (ending := _follows(heading, word)) is not None]
+        name = f"text{endings[0] if endings else ''}"
+        named[f"text ({heading})" if name in named else name] = heading
+    return named
+
+
+def guess_separator(cells: Sequence[str]) -> str:
+    """What stands between the labels of most cells; a bar if nothing does."""
+    return max(SEPARATORS, key=lambda mark: sum(mark in cell for cell in cells))
+
+
+def split_labels(cell: str, separator: str = "|") -> tuple[str, ...]:
+    """The labels of a cell, each once, in their order."""
+    return tuple(dict.fromkeys(label.strip() for label in cell.split(separator) if label.strip()))
+
+
+def grouped(problems: Sequence[str]) -> list[str]:
+    """Each problem once: what is wrong with many rows is told of the first, with the others' number."""
+    rows: dict[str, list[str]] = {}
+    for problem in problems:
+        found = ROW.fullmatch(problem)
+        rows.setdefault(found[2] if found else f"\0{problem}", []).append(found[1] if found else "")
+    told = []
+    for text, (first, *others) in rows.items():
+        more = f"{', '.join(others[:3])}{', …' if len(others) > 3 else ''}"
+        told.append(f"Row {first}{text}" if first else text[1:])
+        if first and others:
+            told[-1] += f" The same holds for {len(others):,} more ({more})."
+    return told
+
+
+def _follows(heading: str, word: str) -> str | None:
+    """What follows the word in a heading that begins with it; None if it does not."""
+    ending = heading.casefold().removeprefix(word)
+    begins = len(ending) < len(heading.casefold()) and not ending[:1].isalnum()
+    return ending if begins else None

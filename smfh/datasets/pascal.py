@@ -4,12 +4,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from smfh.datasets.captioned import captioned_pictures
-from smfh.datasets.source import DatasetCard, OnProgress, data_root, require
+from smfh.datasets.captioned import Looks, captioned_pictures
+from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress, data_root
 from smfh.datasets.splits import resolve_split
 from smfh.files import shortened
 from smfh.types import InputError, MultimodalDataset, Split
@@ -32,11 +32,11 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class PascalSentence:
+class PascalSentence(DatasetSource):
     """Photographs of twenty kinds of things, each described in five sentences."""
 
-    name: ClassVar[str] = "pascal"
-    card: ClassVar[DatasetCard] = DatasetCard(
+    name = "pascal"
+    card = DatasetCard(
         title="PASCAL-Sentence",
         about="Photographs in twenty categories, each described by five people. The features are computed "
         "here (the paper's own, from object detectors and WordNet, were not published).",
@@ -71,24 +71,19 @@ class PascalSentence:
         self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress | None = None
     ) -> tuple[MultimodalDataset, Split]:
         """All sentences of a photograph make one text."""
-        require(self)
-        root = data_root()
-        assert root is not None  # noqa: S101, `require` has seen it
-        pairs = read_pairs(root / FOLDER)
+        folder = self.folder
+        pairs = read_pairs(folder)
         categories = sorted({pair.category for pair in pairs})
         labels = np.array([[pair.category == category for category in categories] for pair in pairs])
         rows = resolve_split(split, seed, len(pairs), train_share=TRAIN_SHARE)
-        data = captioned_pictures(
-            self.name,
-            [f"{pair.category}/{pair.image}" for pair in pairs],
-            lambda picture: (root / FOLDER / PICTURES / picture).read_bytes(),
-            {"text": ["\n".join(pair.sentences) for pair in pairs]},
-            labels,
-            tuple(categories),
-            rows.train,
-            seed,
-            on_progress,
-        )
+        names = [f"{pair.category}/{pair.image}" for pair in pairs]
+        looks = Looks()
+        looks.look_at(names, lambda name: (folder / PICTURES / name).read_bytes(), on_progress)
+        if problems := [problem for found in looks.problems.values() for problem in found]:
+            raise InputError(shortened(problems))
+        pictures = [looks.seen[name] for name in names]
+        texts = {"text": ["\n".join(pair.sentences) for pair in pairs]}
+        data = captioned_pictures(self.name, pictures, texts, labels, tuple(categories), rows.train, seed)
         return data, rows
 
 

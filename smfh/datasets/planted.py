@@ -1,24 +1,23 @@
 """A small set with a known answer: binary topics planted in every modality."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from smfh.datasets.source import DatasetCard, OnProgress
+from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress
 from smfh.datasets.splits import resolve_split
-from smfh.types import InputError, Matrix, MultimodalDataset, Split, parameter, range_problems
+from smfh.types import Matrix, MultimodalDataset, Split, parameter
 
 NAMES = ("image", "text", "sound", "touch", "smell")
 
 
 @dataclass(frozen=True)
-class Planted:
+class Planted(DatasetSource):
     """X_t = Y Û_tᵀ + noise, where Y switches on the topics of an item's classes: an exact factorisation."""
 
-    name: ClassVar[str] = "planted"
-    card: ClassVar[DatasetCard] = DatasetCard(
+    name = "planted"
+    card = DatasetCard(
         title="Planted",
         about="Made up: every class switches on topics of its own in all modalities, so that the right "
         "factorisation and the right answers are known.",
@@ -34,13 +33,6 @@ class Planted:
     noise: float = parameter(0.05, "σ", 0.0, 10.0, "Share of noise in the features.")
     sparse_text: bool = False
     data_seed: int = parameter(0, "seed", 0, 2**32 - 1, "Another seed, another set.")
-
-    def __post_init__(self) -> None:
-        if problems := range_problems(self):
-            raise InputError(problems)
-
-    def missing(self) -> list[str]:
-        return []
 
     def load(
         self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress | None = None

@@ -2,12 +2,13 @@
 
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar
 
-from smfh.types import InputError, MultimodalDataset, Split
+from smfh.types import InputError, MultimodalDataset, Split, choice_problems, range_problems
 
 OnProgress = Callable[[float, str], None]  # share done, what is being done
 
@@ -25,30 +26,41 @@ class DatasetCard:
     files: tuple[str, ...] = ()  # expected in it, or patterns such as <category>/<image>.jpg
 
 
-class DatasetSource(Protocol):
-    """A frozen dataclass: its fields are the options of the data set."""
+@dataclass(frozen=True)
+class DatasetSource(ABC):
+    """A data set as a frozen dataclass: its fields are its options, checked by what they declare."""
 
     name: ClassVar[str]
     card: ClassVar[DatasetCard]
 
-    def missing(self) -> list[str]:
-        """What is needed and not there, in words; empty when the set is ready."""
-        ...
+    def __post_init__(self) -> None:
+        if problems := range_problems(self) + choice_problems(self):
+            raise InputError(problems)
 
+    @abstractmethod
     def load(
         self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress | None = None
     ) -> tuple[MultimodalDataset, Split]:
         """All items with features fitted on the split's training rows alone, and the split."""
-        ...
 
+    def missing(self) -> list[str]:
+        """What is needed and not there, in words; empty when the set is ready."""
+        return missing_files(self.card) if self.card.files else []
 
-@runtime_checkable
-class Fetchable(Protocol):
-    """A data set whose source is a public file."""
+    def require(self) -> None:
+        """Refuse to load what is not all there."""
+        if missing := self.missing():
+            raise InputError(missing)
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are; refused where some are missing."""
+        self.require()
+        return required_root() / self.card.folder
 
     def fetch(self, on_progress: OnProgress | None = None) -> Path:
-        """Download and unpack it into the data folder; the folder it is now in."""
-        ...
+        """Download and unpack it into the data folder, if it is a public file; the folder it is now in."""
+        raise InputError(f"{self.card.title} cannot be fetched by program. {self.card.origin}")
 
 
 def data_root() -> Path | None:
@@ -88,9 +100,3 @@ def missing_files(card: DatasetCard) -> list[str]:
             f"{card.origin}"
         ]
     return []
-
-
-def require(source: DatasetSource) -> None:
-    """Refuse to load what is not all there."""
-    if missing := source.missing():
-        raise InputError(missing)

@@ -1,15 +1,15 @@
 """Data of the shape of NUS-WIDE at any size, with a planted structure: for benchmarks and for trying out."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from smfh.datasets.source import DatasetCard, OnProgress
+from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress
 from smfh.datasets.splits import resolve_split
-from smfh.types import BoolArray, InputError, MultimodalDataset, Split, parameter, range_problems
+from smfh.types import BoolArray, MultimodalDataset, Split, parameter
 
 VISUAL_WORDS, TAGS = 500, 1_000
 TAGS_PER_ITEM = 6  # on average
@@ -21,11 +21,11 @@ BLOCK = 16_384  # rows made at once, so that memory is the result and little mor
 
 
 @dataclass(frozen=True)
-class Synthetic:
+class Synthetic(DatasetSource):
     """Classes switch on topics, topics make visual words, classes choose tags; the rest is background."""
 
-    name: ClassVar[str] = "synthetic"
-    card: ClassVar[DatasetCard] = DatasetCard(
+    name = "synthetic"
+    card = DatasetCard(
         title="Synthetic NUS-WIDE",
         about="Made up in the shape of NUS-WIDE: every item has one or more of ten classes, which decide "
         "over its visual words and its tags, up to a share of noise.",
@@ -37,13 +37,6 @@ class Synthetic:
     items: int = parameter(20_000, "N", 100, 1_000_000, "Number of items; NUS-WIDE has 186,577.", "log")
     noise: float = parameter(0.5, "σ", 0.0, 1.0, "Share of words and tags that no class decides.")
     data_seed: int = parameter(0, "seed", 0, 2**32 - 1, "Another seed, another set.")
-
-    def __post_init__(self) -> None:
-        if problems := range_problems(self):
-            raise InputError(problems)
-
-    def missing(self) -> list[str]:
-        return []
 
     def load(
         self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress | None = None

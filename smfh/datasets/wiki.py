@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from smfh.datasets.download import download, unpack
-from smfh.datasets.source import DatasetCard, OnProgress, missing_files, require, required_root
+from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress, required_root
 from smfh.datasets.splits import resolve_split
 from smfh.features.pictures import thumbnail
 from smfh.files import Array, read_mat, shortened
@@ -44,11 +44,11 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Wiki:
+class Wiki(DatasetSource):
     """2,866 Wikipedia sections with one picture each, in ten classes."""
 
-    name: ClassVar[str] = "wiki"
-    card: ClassVar[DatasetCard] = DatasetCard(
+    name = "wiki"
+    card = DatasetCard(
         title="Wiki",
         about="Sections of featured Wikipedia articles and their pictures in ten classes: SIFT bags of "
         "visual words for pictures, LDA topics for texts.",
@@ -61,15 +61,11 @@ class Wiki:
         files=tuple(CHECKSUMS),
     )
 
-    def missing(self) -> list[str]:
-        return missing_files(self.card)
-
     def load(
         self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress | None = None
     ) -> tuple[MultimodalDataset, Split]:
         """Training rows first, then the official queries; a random split draws 75 % as the paper does."""
-        require(self)
-        folder = required_root() / FOLDER
+        folder = self.folder
         classes = read_classes(folder)
         features = read_mat(folder / "raw_features.mat", ["I_tr", "I_te", "T_tr", "T_te"])
         image, text = (_stack(features, letter) for letter in "IT")

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from PIL import Image
 from scipy import sparse
 
-from smfh.datasets import own_pictures
+from smfh.datasets import captioned
 from smfh.datasets.own import OwnData, multi_hot, set_problems, template
-from smfh.datasets.own_rows import Parsed
+from smfh.datasets.own_rows import Columns, Parsed, grouped, guess_columns, name_modalities
+from smfh.files import read_table
 from smfh.types import InputError
 
 
@@ -101,27 +102,24 @@ class TestPictures:
         bomb = png()[:16] + (60_000).to_bytes(4, "big") * 2 + png()[24:]
         files = {"good.png": png(), "cut.png": png()[:45], "bomb.png": bomb, "note.txt": "no picture"}
         preview = zipped({"items.csv": table, **files}).preview()
-        assert [problem.split(":")[0].split(" of items.csv")[0] for problem in preview.problems] == [
+        assert [problem.split(" of items.csv")[0].split(":")[0] for problem in preview.problems] == [
             "Row 7",
             "Row 8",
-            "Row 3",
-            "Row 4",
-            "Row 6",
-            "Row 6",
-            "Row 7",
+            "2 of the 8 pictures",
             "Row 5",
+            "Row 6",  # no label, as row 7
+            "Row 6",
             "Row 6",
             "Row 9",
         ]
         said = "\n".join(preview.problems)
         for words in (
             "Row 7 of items.csv has 2 cells; the header has 3",
-            "there is no picture 'absent.png'",
-            "there is no picture '../../etc/passwd'",
+            "'absent.png' (row 3), '../../etc/passwd' (row 4)",
             "cut.png is truncated",
             "bomb.png",
             "has no text for text",
-            "has no label",
+            "6 of items.csv has no label; write one or more, separated by |. The same holds for 1 more (7)",
             "note.txt is not a picture",
         ):
             assert words in said
@@ -133,10 +131,12 @@ class TestPictures:
         assert caught.value.problems == preview.problems
 
     def test_so_many_pixels_that_they_would_take_hours_are_refused(self, monkeypatch):
-        monkeypatch.setattr(own_pictures, "MAX_TOTAL_PIXELS", 3 * 320)
-        table = "File;Caption;Labels\n" + "a.png;words;a\n" * 5
-        (said,) = zipped({"t.csv": table, "a.png": png()}).preview().problems
-        assert said.startswith("Row 5 of t.csv: up to here the pictures have more than")
+        monkeypatch.setattr(captioned, "MAX_TOTAL_PIXELS", 3 * 320)
+        table = "File;Caption;Labels\n" + "".join(f"{i}.png;words;a\n" for i in range(6))
+        handed = zipped({"t.csv": table, **{f"{i}.png": png() for i in range(6)}})
+        for _ in range(2):
+            (said,) = handed.preview().problems
+            assert said.startswith("Row 5 of t.csv: With 3.png the pictures have more than")
 
     def test_links_out_of_a_folder_are_not_followed(self, tmp_path):
         secret = tmp_path / "secret.png"
@@ -149,8 +149,7 @@ class TestPictures:
             pytest.skip("this system makes no links")
         (folder / "t.csv").write_text("file,caption,labels\nlink.png,words,a\n../secret.png,words,a\n")
         said = "\n".join(OwnData(folder).preview().problems)
-        assert "no picture 'link.png'" in said
-        assert "no picture '../secret.png'" in said
+        assert "'link.png' (row 2), '../secret.png' (row 3)" in said
 
     def test_formulas_and_markup_stay_plain_text(self):
         evil = "=HYPERLINK(1)<script>alert(1)</script>**bold**"
@@ -162,13 +161,86 @@ class TestPictures:
         assert data.captions[0] == evil
         assert data.class_names == ("<b>0</b>", "<b>1</b>")
 
+    def test_a_picture_is_decoded_once(self, monkeypatch):
+        opened, really = [], Image.open
+        monkeypatch.setattr(Image, "open", lambda *args, **rest: opened.append(1) or really(*args, **rest))
+        handed = OwnData(template(), "template.zip")
+        assert handed.preview().first[0].thumbnail
+        handed.load()
+        handed.load("random", seed=1)
+        other = Columns("file", ("labels",), "caption")
+        assert handed.read_as(other, ";").preview().classes[0] == ("a red triangle on white", 1)
+        assert len(opened) == 12
+        OwnData(template(), "template.zip").load()
+        assert len(opened) == 24
+
+    @pytest.mark.parametrize(
+        ("header", "columns"),
+        [
+            ("file,caption,labels", Columns("file", ("caption",), "labels")),
+            ("Image;Description;Tags", Columns("Image", ("Description",), "Tags")),
+            ("id,file_name,Text,category", Columns("file_name", ("Text",), "category")),
+            ("Caption (ja),PICTURE,Class,caption", Columns("PICTURE", ("Caption (ja)", "caption"), "Class")),
+            ("texture,classification,profile", Columns("", (), "")),
+        ],
+    )
+    def test_columns_are_guessed_by_their_names(self, header, columns):
+        assert guess_columns(read_table(f"{header}\n".encode(), "t.csv")) == columns
+
+    @pytest.mark.parametrize("mark", "|;,")
+    def test_what_people_have(self, mark):
+        rows = [f'{i},"{"ab"[i % 2]}{mark} all",a dot at {i}' for i in range(4)]
+        table = "\n".join(["Filename,Tags,Description", *rows])
+        folders = ["photos", "photos/old", "", "Other"]
+        pictures = {f"mine/{folder}/{i}.PNG": png_with_dot(i) for i, folder in enumerate(folders)}
+        handed = zipped({"mine/table/list.csv": table, **pictures})
+        preview = handed.preview()
+        assert preview.problems == ()
+        assert (preview.headings, preview.separator) == (("Filename", "Tags", "Description"), mark)
+        assert preview.columns == Columns("Filename", ("Description",), "Tags")
+        assert preview.notes == (
+            "The table's columns: pictures in 'Filename', captions in 'Description', labels in 'Tags', "
+            f"separated by '{mark}'.",
+        )
+        data, _ = handed.load()
+        assert data.class_names == ("a", "all", "b")
+        assert data.captions[2] == "a dot at 2"
+
+    def test_what_is_said_goes_before_what_is_guessed(self):
+        rows = [f"{i}.png,{i}.png,word {i},wort {i},x;y{i % 2}" for i in range(4)]
+        table = "\n".join(["file,other,caption,german,labels", *rows])
+        handed = zipped({"t.csv": table, **{f"{i}.png": png_with_dot(i) for i in range(4)}})
+        said = handed.read_as(Columns("other", ("caption", "german"), "labels"), "|")
+        data, _ = said.load()
+        assert list(data.modalities) == ["image", "text", "text (german)"]
+        assert data.class_names == ("x;y0", "x;y1")
+        wrong = handed.read_as(Columns("file", ("caption",), "kind"), "|").preview()
+        assert wrong.problems == ("t.csv has no column 'kind'; it has file, other, caption, german, labels.",)
+
+    def test_without_labels_there_is_a_way_on(self):
+        preview = zipped({"t.csv": "file,caption,kind\na.png,cat,a\n", "a.png": png()}).preview()
+        (said,) = preview.problems
+        assert "add a column with one rough class for each row, or name the one that holds them" in said
+        assert preview.headings == ("file", "caption", "kind")
+        assert preview.columns == Columns("file", ("caption",), "")
+
+    def test_a_name_that_two_pictures_have_needs_its_folder(self):
+        table = "file,caption,labels\n" + "a.png,words,x\nb/a.png,words,x\n" * 2
+        files = {"b/a.png": png(), "c/a.png": png("blue")}
+        (said,) = zipped({"t.csv": table, **files}).preview().problems
+        assert said.startswith("2 of the 4 pictures of t.csv are not among the files, or in several folders")
+        assert said.endswith("'a.png' (row 2), 'a.png' (row 4).")
+
     @pytest.mark.parametrize(
         ("members", "said"),
         [
             ({}, "there is none"),
             ({"a.png": png()}, "there is none"),
             ({"a.csv": "x", "b.csv": "y"}, "there are a.csv, b.csv"),
-            ({"a.csv": "file,labels\n"}, "lacks the column caption; it has file, labels"),
+            (
+                {"a.csv": "file,labels\n"},
+                "such as caption, text, description, sentence; it has file, labels",
+            ),
             ({"a.csv": "file,caption,labels\n"}, "no rows"),
             ({"a.csv": "file,caption,labels\na.png,cat,a\n", "a.png": png()}, "at least 4"),
         ],
@@ -242,14 +314,13 @@ class TestMatrices:
     def test_every_problem_of_a_table_is_listed(self):
         table = b"image:1,text:1,labels\n1,2,a\nx,nan,a\n1,2,\n1,2\n"
         problems = OwnData(table, "bad.csv").preview().problems
-        assert len(problems) == 5
+        assert len(problems) == 4
         said = "\n".join(problems)
         for words in (
             "Row 5 of bad.csv has 2 cells",
             "Row 3 of bad.csv, column 'image:1'",
             "got 'nan'",
-            "Row 4",
-            "Row 5",
+            "Row 4 of bad.csv has no label; write one or more, separated by |. The same holds for 1 more (5",
         ):
             assert words in said
 
@@ -259,8 +330,7 @@ class TestMatrices:
         handed = npz(image=broken, text=TEXT[:5], sound=np.zeros(8), labels=np.array(["a", ""] * 4))
         said = "\n".join(handed.preview().problems)
         for words in (
-            "Row 3 of image in mine.npz has NaN",
-            "Row 6 of image",
+            "Row 3 of image in mine.npz has NaN or infinite values. The same holds for 1 more (6).",
             "sound in mine.npz must be a matrix",
             "Row 2 of mine.npz has no label",
             "text has 5 rows; there are labels for 8",
@@ -278,7 +348,10 @@ class TestMatrices:
                 "image has 8 rows; there are labels for 6",
             ),
             ({"image": IMAGE[:2], "text": TEXT[:2], "labels": CLASSES[:2]}, "at least 4"),
-            ({"image": IMAGE, "text": TEXT, "labels": np.full(8, np.nan)}, "Row 8 of mine.npz has no label"),
+            (
+                {"image": IMAGE, "text": TEXT, "labels": np.full(8, np.nan)},
+                "Row 1 of mine.npz has no label. The same holds for 7 more",
+            ),
             ({"image": IMAGE * 1e300, "text": TEXT, "labels": CLASSES}, "infinite"),
             (
                 {"image": IMAGE, "text": TEXT, "labels": np.eye(8, 3), "class_names": np.array(["a"])},
@@ -291,6 +364,26 @@ class TestMatrices:
         assert said in "\n".join(preview.problems)
         with pytest.raises(InputError):
             npz(**arrays).load()
+
+    @pytest.mark.parametrize("order", "<>")
+    @pytest.mark.parametrize("point", [0x110000, 0xFFFFFFFF, 0xD800])
+    @pytest.mark.parametrize("name", ["captions", "labels", "class_names"])
+    def test_characters_that_do_not_exist_are_refused_before_they_are_read(self, order, point, name):
+        crafted = np.full((8, 3), point, dtype=f"{order}u4").view(f"{order}U3").ravel()
+        labels = np.eye(8, dtype=int) if name == "class_names" else CLASSES
+        handed = npz(**{"image": IMAGE, "text": TEXT, "labels": labels, name: crafted})
+        assert f"character number {point:#x}" in "\n".join(handed.preview().problems)
+        with pytest.raises(InputError, match="which Unicode has not"):
+            handed.load()
+
+    def test_words_in_either_order_of_bytes_are_read(self):
+        for order in "<>":
+            captions = np.array([f"猫 {i}" for i in range(8)]).astype(f"{order}U9")
+            assert (
+                npz(image=IMAGE, text=TEXT, labels=CLASSES, captions=captions).load()[0].captions[7] == "猫 7"
+            )
+        empty = np.zeros(8, dtype="U0")
+        assert npz(image=IMAGE, text=TEXT, labels=CLASSES, captions=empty).load()[0].captions == [""] * 8
 
     def test_a_class_for_every_row_of_many_is_refused_without_filling_the_memory(self):
         rows = 60_000
@@ -345,3 +438,17 @@ def test_a_modality_has_a_plain_name(name):
     problems = set_problems(Parsed([("a",)] * 4, {}, (), {}, ["text", name], []))
     assert any("A modality's name has" in problem for problem in problems)
     assert not set_problems(Parsed([("a",)] * 4, {}, (), {}, ["text", "text (ja)"], []))
+
+
+def test_equal_problems_are_told_once_with_their_number():
+    bare = [f"Row {row} of t.csv has no label." for row in (2, 3, 5, 8, 13)]
+    assert grouped(["t.csv is odd.", *bare[:3], "Row 3 of t.csv: cut.", *bare[3:], "t.csv is odd."]) == [
+        "t.csv is odd.",
+        "Row 2 of t.csv has no label. The same holds for 4 more (3, 5, 8, …).",
+        "Row 3 of t.csv: cut.",
+    ]
+
+
+def test_no_name_stands_for_two_columns():
+    headings = ("Caption", "caption_fr", "text", "Wort")
+    assert list(name_modalities(headings)) == ["text", "text_fr", "text (text)", "text (Wort)"]

@@ -1,12 +1,14 @@
 """The contract of every data set: being registered is being tested."""
 
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, dataclass, fields
 
 import numpy as np
 import pytest
 
-from smfh.datasets import DATASETS
-from smfh.types import InputError, Split
+from smfh.datasets import DATASETS, DatasetCard, DatasetSource
+from smfh.datasets.splits import resolve_split
+from smfh.files import read_npz
+from smfh.types import InputError, MultimodalDataset, Split, parameter
 
 SMALLER = {"synthetic": {"items": 600}}
 each_source = pytest.mark.parametrize("name", DATASETS)
@@ -80,3 +82,36 @@ def test_a_random_split_follows_its_seed(name, ready):
 def test_an_unknown_split_lists_the_known_ones(name, ready):
     with pytest.raises(InputError, match="default, official, random"):
         ready.load("yesterday")
+
+
+@dataclass(frozen=True)
+class Birds(DatasetSource):
+    """All that a new data set is."""
+
+    name = "birds"
+    card = DatasetCard("Birds", "Songs and feathers.", "8 birds", "Yours.", "Ask.", "birds", ("birds.npz",))
+    most: int = parameter(8, "n", 4, 8, "Birds that are kept.")
+
+    def load(self, split="default", seed=0, on_progress=None):
+        arrays = read_npz(self.folder / "birds.npz", ["song", "feathers", "labels"])
+        song, feathers, labels = (arrays[name][: self.most] for name in ("song", "feathers", "labels"))
+        data = MultimodalDataset(self.name, {"song": song, "feathers": feathers}, labels, ("tit", "jay"))
+        return data, resolve_split(split, seed, len(data))
+
+
+def test_a_new_data_set_is_a_card_and_a_way_to_load(tmp_path, monkeypatch):
+    monkeypatch.setenv("SMFH_DATA", str(tmp_path))
+    assert "Birds expects birds.npz in birds/ below the data folder" in Birds().missing()[0]
+    with pytest.raises(InputError, match="Birds expects birds"):
+        Birds().load()
+    with pytest.raises(InputError, match="Birds cannot be fetched by program"):
+        Birds().fetch()
+    with pytest.raises(InputError, match="from 4 to 8; got 9"):
+        Birds(most=9)
+    (tmp_path / "birds").mkdir()
+    X = np.ones((8, 3), dtype=np.float32)
+    np.savez(tmp_path / "birds" / "birds.npz", song=X, feathers=X, labels=np.eye(8, 2, dtype=np.bool_))
+    assert Birds().missing() == []
+    data, split = Birds(most=4).load()
+    assert (len(data), len(split.train), len(split.queries)) == (4, 3, 1)
+    assert Birds(most=4) == Birds(4) != Birds()
