@@ -71,7 +71,7 @@ def dataset_source(arguments: Namespace) -> DatasetSource:
     if arguments.dataset not in DATASETS:
         raise unknown("data set", arguments.dataset, DATASETS)
     source = DATASETS[arguments.dataset]
-    defaults = {f.name: f.default for f in fields(source)}  # type: ignore[arg-type]
+    defaults = {f.name: f.default for f in fields(source)}
     options: dict[str, Any] = {}
     for text in arguments.option:
         name, _, value = text.partition("=")

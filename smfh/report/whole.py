@@ -75,7 +75,7 @@ def score_rows(grid: Grid, store: RunStore, view: View) -> list[dict[str, str]]:
 
 def _data(grid: Grid) -> list[str]:
     source, key = grid.comparison.source, next(iter(grid.keys.values()))
-    options: dict[str, object] = asdict(source)  # type: ignore[call-overload]
+    options: dict[str, object] = asdict(source)
     return [
         f"{source.card.title}: {len(grid.split.train):,} training items, "
         f"{len(grid.split.queries):,} queries, {len(grid.data.class_names):,} classes; "

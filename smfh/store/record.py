@@ -125,7 +125,7 @@ def header_of(
         "version": VERSION,
         "when": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "dataset": source.name,
-        "options": asdict(source),  # type: ignore[call-overload]
+        "options": asdict(source),
         "training_items": len(next(iter(trained.hasher.database_codes.values()))),
         "queries": len(first.average_precision),
         "data": key.data,
@@ -159,7 +159,7 @@ def record_of(id: str, header: bytes, title: str, size: int) -> RunRecord:
             )
         if said["dataset"] not in DATASETS:
             raise unknown("data set", said["dataset"], DATASETS)
-        known = {f.name for f in fields(DATASETS[said["dataset"]])}  # type: ignore[arg-type]
+        known = {f.name for f in fields(DATASETS[said["dataset"]])}
         record = RunRecord(
             id=id,
             title=title,

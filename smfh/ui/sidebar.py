@@ -86,7 +86,7 @@ def _choose_data(settings: Settings) -> Settings:
 
 
 def _set(settings: Settings, option: str, value: Any) -> Settings:
-    return replace(settings, source=replace(settings.source, **{option: value}))  # type: ignore[type-var]
+    return replace(settings, source=replace(settings.source, **{option: value}))
 
 
 def _data_title(name: str) -> str:
