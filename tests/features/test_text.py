@@ -103,6 +103,14 @@ def test_a_run_without_spaces_is_known_by_any_part() -> None:
     assert similarity[1] == 0 < similarity[0] < similarity[2]
 
 
+def test_weights_are_those_of_scikit_learn() -> None:
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    expected = TfidfTransformer().fit(PETS.vocabulary.count(ANIMALS))
+    np.testing.assert_array_equal(PETS.weights, expected.idf_)
+    assert PETS.weights.dtype == np.float32
+
+
 def test_letter_triples_bring_inflected_words_together_but_do_not_hide_unknown_ones() -> None:
     names = fit_tf_idf(["gato negro", "perro"], letters=3)
     similarity = (names.encode(["gatos"]) @ names.encode(["gato negro", "perro"]).T).toarray()[0]
