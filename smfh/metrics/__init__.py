@@ -1,6 +1,6 @@
 """What a ranking is worth: average precision by its definitions, curves, and all of it as Scores."""
 
-from smfh.metrics.average_precision import (
+from smfh.metrics.precision import (
     TiedAP,
     average_precision,
     chance,

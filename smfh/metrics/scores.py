@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smfh.metrics.average_precision import (
+from smfh.metrics.precision import (
     average_precision,
     chance,
     chance_average_precision,

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from smfh import metrics
 from smfh.metrics import (
     AP_DEFINITIONS,
     APDefinition,
@@ -128,7 +127,7 @@ def test_average_precision_of_many_queries_does_not_depend_on_blocks(monkeypatch
     relevance = np.random.default_rng(0).random((7, 6)) < 0.4
     total = relevance.sum(axis=1)
     whole = average_precision(relevance, total, AP_DEFINITIONS["full"])
-    monkeypatch.setattr(metrics, "BLOCK_CELLS", 13)  # two queries at a time
+    monkeypatch.setattr("smfh.metrics.precision.BLOCK_CELLS", 13)  # two queries at a time
     np.testing.assert_array_equal(average_precision(relevance, total, AP_DEFINITIONS["full"]), whole)
     assert len(set(whole)) > 1
 
@@ -180,7 +179,7 @@ def test_database_order_lies_between_worst_and_best(seed, definition, cells):
     ranked = np.take_along_axis(relevant, np.argsort(d, axis=1, kind="stable"), axis=1)
     ap = average_precision(ranked, counts.total_relevant, definition)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metrics, "BLOCK_CELLS", cells)  # one query, some, or all at a time
+        patch.setattr("smfh.metrics.precision.BLOCK_CELLS", cells)  # one query, some, or all at a time
         tied = tied_average_precision(counts, definition)
     assert (tied.worst <= tied.expected).all()
     assert (tied.expected <= tied.best).all()
