@@ -7,31 +7,5 @@ points(grid, store, View("text", "image"))       # from the store alone
 """
 
 from smfh.comparison.grid import Comparison, Grid, estimate_seconds, name_training, setting_of, value_in_words
-from smfh.comparison.measures import (
-    MEASURES,
-    View,
-    curves,
-    points,
-    points_every_way,
-    query_precisions,
-)
+from smfh.comparison.measures import MEASURES, View, curves, points, points_every_way, query_precisions
 from smfh.comparison.training import GridProgress, Problems, grid_work, train_grid
-
-__all__ = [
-    "MEASURES",
-    "Comparison",
-    "Grid",
-    "GridProgress",
-    "Problems",
-    "View",
-    "curves",
-    "estimate_seconds",
-    "grid_work",
-    "name_training",
-    "points",
-    "points_every_way",
-    "query_precisions",
-    "setting_of",
-    "train_grid",
-    "value_in_words",
-]

@@ -26,23 +26,3 @@ def make_source(name: str, **options: Any) -> DatasetSource:
     if strange := [option for option in options if option not in known]:
         raise unknown(f"option of {name}", strange[0], sorted(known) or ["none"])
     return DATASETS[name](**options)
-
-
-__all__ = [
-    "DATASETS",
-    "DatasetCard",
-    "DatasetSource",
-    "Emoji",
-    "NusWide",
-    "OnProgress",
-    "PascalSentence",
-    "Planted",
-    "Synthetic",
-    "Wiki",
-    "carve_validation",
-    "data_root",
-    "found_files",
-    "make_source",
-    "read_split",
-    "validation_as_queries",
-]

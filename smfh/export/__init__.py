@@ -5,15 +5,3 @@ from smfh.export.findings import compared_pairs, sentences, told_directions
 from smfh.export.latex import latex_of
 from smfh.export.report import html_of, pair_rows, score_rows
 from smfh.export.rows import csv_rows
-
-__all__ = [
-    "compared_pairs",
-    "csv_rows",
-    "every_chart",
-    "html_of",
-    "latex_of",
-    "pair_rows",
-    "score_rows",
-    "sentences",
-    "told_directions",
-]

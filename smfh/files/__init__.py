@@ -5,18 +5,3 @@ from smfh.files.arrays import Array, read_npy, read_npz, write_npz
 from smfh.files.content import Content, shortened
 from smfh.files.mat import read_mat
 from smfh.files.table import Table, read_table
-
-__all__ = [
-    "Archive",
-    "ArchiveLimits",
-    "Array",
-    "Content",
-    "Table",
-    "open_archive",
-    "read_mat",
-    "read_npy",
-    "read_npz",
-    "read_table",
-    "shortened",
-    "write_npz",
-]

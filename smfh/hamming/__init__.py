@@ -2,5 +2,3 @@
 
 from smfh.hamming.codes import distances, pack, unpack
 from smfh.hamming.ranking import Tally, judge, rank, tally
-
-__all__ = ["Tally", "distances", "judge", "pack", "rank", "tally", "unpack"]

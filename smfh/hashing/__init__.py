@@ -12,30 +12,3 @@ from smfh.hashing.smfh_plus import SMFHPlus
 from smfh.hashing.smh import SMH
 from smfh.hashing.storage import load_hasher, save_hasher
 from smfh.hashing.views import View, learnt_directions, view_modalities
-
-__all__ = [
-    "CMFH",
-    "CVH",
-    "METHODS",
-    "PDH",
-    "SMFH",
-    "SMH",
-    "FittedHasher",
-    "HashFunction",
-    "HashMethod",
-    "Learning",
-    "Learnt",
-    "Nearest",
-    "Preset",
-    "Progress",
-    "SMFHPlus",
-    "Trace",
-    "View",
-    "learnt_directions",
-    "load_hasher",
-    "make_method",
-    "preset",
-    "save_hasher",
-    "shared_codes",
-    "view_modalities",
-]

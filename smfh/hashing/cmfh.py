@@ -16,13 +16,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from smfh.hashing.base import Learning, Learnt, Progress, Trace
 from smfh.hashing.configuration import Preset
-from smfh.hashing.factorisation import (
-    ITERATIONS,
-    Descent,
-    RidgeSolver,
-    reconstruction_error,
-    weighted_gram,
-)
+from smfh.hashing.factorisation import ITERATIONS, Descent, RidgeSolver, reconstruction_error, weighted_gram
 from smfh.hashing.function import shared_codes
 from smfh.hashing.products import gram, squared_norm
 from smfh.hashing.views import ANCHORS, View, view_modalities

@@ -7,15 +7,7 @@ from inspect import cleandoc
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
-from smfh.types import (
-    InputError,
-    Parameter,
-    collect_problems,
-    parameter,
-    parameters,
-    range_problems,
-    unknown,
-)
+from smfh.types import InputError, Parameter, collect_problems, parameter, parameters, range_problems, unknown
 
 SEED = "The same seed gives the same codes."
 

@@ -10,5 +10,3 @@ nor loses nor leaks it. Work of many parts gives way between them, so that nobod
 
 from smfh.jobs.job import OVER, Course, Job, State, Work
 from smfh.jobs.queue import JobQueue
-
-__all__ = ["OVER", "Course", "Job", "JobQueue", "State", "Work"]

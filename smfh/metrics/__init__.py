@@ -1,5 +1,7 @@
 """What a ranking is worth: average precision by its definitions, curves, and all of it as Scores."""
 
+from smfh.metrics.curves import RadiusCurve, precision_curve, radius_curve, recall_curve
+from smfh.metrics.definitions import AP_DEFINITIONS, APDefinition
 from smfh.metrics.precision import (
     TiedAP,
     average_precision,
@@ -7,23 +9,4 @@ from smfh.metrics.precision import (
     chance_average_precision,
     tied_average_precision,
 )
-from smfh.metrics.curves import RadiusCurve, precision_curve, radius_curve, recall_curve
-from smfh.metrics.definitions import AP_DEFINITIONS, APDefinition
 from smfh.metrics.scores import APScore, Scores, score
-
-__all__ = [
-    "AP_DEFINITIONS",
-    "APDefinition",
-    "APScore",
-    "RadiusCurve",
-    "Scores",
-    "TiedAP",
-    "average_precision",
-    "chance",
-    "chance_average_precision",
-    "precision_curve",
-    "radius_curve",
-    "recall_curve",
-    "score",
-    "tied_average_precision",
-]

@@ -5,14 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smfh.metrics.precision import (
-    average_precision,
-    chance,
-    chance_average_precision,
-    tied_average_precision,
-)
 from smfh.metrics.curves import RadiusCurve, precision_curve, radius_curve, recall_curve
 from smfh.metrics.definitions import AP_DEFINITIONS, APDefinition
+from smfh.metrics.precision import average_precision, chance, chance_average_precision, tied_average_precision
 from smfh.types import BoolArray, DistanceCounts, FloatArray
 
 PRECISION_DEPTH = 100  # of P@100

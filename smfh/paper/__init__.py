@@ -2,16 +2,7 @@
 
 from smfh.paper.errata import ERRATA, NOT_REPRODUCED, NUMBERS, RIGHT, WORDS, Erratum
 from smfh.paper.figures import figure_2, figure_3, figure_4a, figure_4b
-from smfh.paper.plan import (
-    BENCHMARKS,
-    PARTS,
-    SEEDS,
-    STAND_IN,
-    TABLE_BITS,
-    Part,
-    paper_method,
-    runnable,
-)
+from smfh.paper.plan import BENCHMARKS, PARTS, SEEDS, STAND_IN, TABLE_BITS, Part, paper_method, runnable
 from smfh.paper.published import (
     CITATION,
     COLUMNS,
@@ -26,43 +17,3 @@ from smfh.paper.published import (
 )
 from smfh.paper.tables import Cell, as_rows, in_words, measure_table, published_cells, table_cells
 from smfh.paper.text import as_latex, as_text, heading
-
-__all__ = [
-    "BENCHMARKS",
-    "CITATION",
-    "COLUMNS",
-    "ERRATA",
-    "NOT_REPRODUCED",
-    "NUMBERS",
-    "PARTS",
-    "REASONS",
-    "RIGHT",
-    "SEEDS",
-    "STAND_IN",
-    "TABLE_1",
-    "TABLE_2",
-    "TABLE_BITS",
-    "TASKS",
-    "TIMES",
-    "TOLERANCE",
-    "WORDS",
-    "Cell",
-    "Erratum",
-    "Part",
-    "as_latex",
-    "as_rows",
-    "as_text",
-    "figure_2",
-    "figure_3",
-    "figure_4a",
-    "figure_4b",
-    "heading",
-    "in_words",
-    "measure_table",
-    "paper_method",
-    "published_cells",
-    "published_score",
-    "published_seconds",
-    "runnable",
-    "table_cells",
-]

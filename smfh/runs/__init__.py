@@ -14,20 +14,3 @@ from smfh.runs.record import RunRecord, Timing
 from smfh.runs.run import Run, Search, ready_searches, usual_first
 from smfh.runs.store import Damaged, Listing, RunStore
 from smfh.runs.training import find_or_keep, find_or_train, scored
-
-__all__ = [
-    "Damaged",
-    "Listing",
-    "Run",
-    "RunKey",
-    "RunRecord",
-    "RunStore",
-    "Search",
-    "Timing",
-    "find_or_keep",
-    "find_or_train",
-    "ready_searches",
-    "run_key",
-    "scored",
-    "usual_first",
-]

@@ -60,11 +60,7 @@ def find_or_keep(
 
 
 def train(
-    key: RunKey,
-    source: DatasetSource,
-    data: MultimodalDataset,
-    split: Split,
-    on_step: OnStep | None = None,
+    key: RunKey, source: DatasetSource, data: MultimodalDataset, split: Split, on_step: OnStep | None = None
 ) -> tuple[Run, float]:
     """Fit on the training rows and score what is usually looked at; the run, and the seconds it took."""
     hasher = key.method.fit(data.take(split.train), on_step=on_step)

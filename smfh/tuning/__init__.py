@@ -2,14 +2,3 @@
 
 from smfh.tuning.search import TUNED, Trial, Tuning, tune
 from smfh.tuning.validation import VALIDATION_SHARE, ValidationSet, validation_scores, validation_sets
-
-__all__ = [
-    "TUNED",
-    "VALIDATION_SHARE",
-    "Trial",
-    "Tuning",
-    "ValidationSet",
-    "tune",
-    "validation_scores",
-    "validation_sets",
-]

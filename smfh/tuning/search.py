@@ -66,9 +66,7 @@ def tune(
 
 
 def _judge(
-    weights: Mapping[str, float],
-    scores: Mapping[Cell, float],
-    baseline: Mapping[Cell, float],
+    weights: Mapping[str, float], scores: Mapping[Cell, float], baseline: Mapping[Cell, float]
 ) -> Trial:
     gains = np.array([scores[cell] - baseline[cell] for cell in scores])
     names = dict.fromkeys(cell[0] for cell in scores)

@@ -3,16 +3,7 @@
 Items are rows everywhere. The paper writes them as columns, so its equations appear transposed.
 """
 
-from smfh.types.arrays import (
-    EPS,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Matrix,
-    Words,
-    read_only,
-    read_only_matrix,
-)
+from smfh.types.arrays import EPS, BoolArray, FloatArray, IntArray, Matrix, Words, read_only, read_only_matrix
 from smfh.types.conversion import as_labels, as_matrix
 from smfh.types.data import Encoder, MultimodalDataset, Rows, Split, check_features
 from smfh.types.errors import InputError, collect_problems, unknown
@@ -31,38 +22,3 @@ from smfh.types.training import (
     range_problems,
     read_value,
 )
-
-__all__ = [
-    "EPS",
-    "Answers",
-    "BoolArray",
-    "Choice",
-    "DistanceCounts",
-    "Encoder",
-    "FloatArray",
-    "InputError",
-    "IntArray",
-    "Matrix",
-    "MultimodalDataset",
-    "OnStep",
-    "Parameter",
-    "Point",
-    "Rows",
-    "Split",
-    "TrainingStep",
-    "Words",
-    "as_labels",
-    "as_matrix",
-    "check_features",
-    "choice",
-    "choice_problems",
-    "choices",
-    "collect_problems",
-    "parameter",
-    "parameters",
-    "range_problems",
-    "read_only",
-    "read_only_matrix",
-    "read_value",
-    "unknown",
-]

@@ -237,10 +237,7 @@ class TestPictures:
             ({}, "there is none"),
             ({"a.png": png()}, "there is none"),
             ({"a.csv": "x", "b.csv": "y"}, "there are a.csv, b.csv"),
-            (
-                {"a.csv": "file,labels\n"},
-                "such as caption, text, description, sentence; it has file, labels",
-            ),
+            ({"a.csv": "file,labels\n"}, "such as caption, text, description, sentence; it has file, labels"),
             ({"a.csv": "file,caption,labels\n"}, "no rows"),
             ({"a.csv": "file,caption,labels\na.png,cat,a\n", "a.png": png()}, "at least 4"),
         ],

@@ -6,14 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from smfh.features.text import (
-    fit_bag_of_words,
-    fit_tf_idf,
-    fit_vocabulary,
-    spell,
-    tokens,
-    words,
-)
+from smfh.features.text import fit_bag_of_words, fit_tf_idf, fit_vocabulary, spell, tokens, words
 from smfh.types import InputError
 
 ANIMALS = ["a cat sleeps", "a cat and a dog", "the dog barks"]

@@ -26,8 +26,7 @@ def test_a_cell_that_stands_twice_in_a_sparse_matrix_is_added_up():
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
-    [("f4", "f4"), ("f8", "f8"), ("g", "f4"), ("i8", "f4"), ("u1", "f4"), ("?", "f4")],
+    ("given", "kept"), [("f4", "f4"), ("f8", "f8"), ("g", "f4"), ("i8", "f4"), ("u1", "f4"), ("?", "f4")]
 )
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, pd.DataFrame, np.ndarray.tolist])
 def test_single_and_double_precision_stay_and_other_numbers_become_single(given, kept, form):

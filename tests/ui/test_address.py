@@ -222,10 +222,7 @@ def test_a_bare_address_stays_bare_until_something_is_changed():
     page = opened()
     assert (page.session_state["now"], said(page)) == ((32, "", 0), {})
     page.text_input[0].set_value("flag").run()
-    assert (page.session_state["now"], said(page)) == (
-        (32, "flag", 0),
-        {"search.words": "flag"},
-    )
+    assert (page.session_state["now"], said(page)) == ((32, "flag", 0), {"search.words": "flag"})
     page.slider[0].set_value(40).run()
     assert page.session_state["now"] == (40, "flag", 0)
     assert said(page) == {"search.words": "flag", "bits": "40"}

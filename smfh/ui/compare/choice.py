@@ -11,16 +11,7 @@ from smfh.jobs import Job
 from smfh.types import InputError
 from smfh.ui.address import current, draw_notes, keep
 from smfh.ui.compare.wanted import LENGTHS, MOST_SEEDS, PRESETS, WANTED, Wanted
-from smfh.ui.grids import (
-    REFUSED,
-    TICK,
-    duration,
-    grid_job,
-    problem_lines,
-    progress_of,
-    start_grid,
-    under_way,
-)
+from smfh.ui.grids import REFUSED, TICK, duration, grid_job, problem_lines, progress_of, start_grid, under_way
 from smfh.ui.running import steer
 from smfh.ui.server import Loaded, run_store
 from smfh.ui.settings import Settings, differences

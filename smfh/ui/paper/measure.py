@@ -8,16 +8,7 @@ from smfh.comparison import Grid, Problems, estimate_seconds
 from smfh.hashing import HashMethod
 from smfh.jobs import Job
 from smfh.paper import Part
-from smfh.ui.grids import (
-    REFUSED,
-    TICK,
-    duration,
-    grid_job,
-    problem_lines,
-    progress_of,
-    start_grid,
-    under_way,
-)
+from smfh.ui.grids import REFUSED, TICK, duration, grid_job, problem_lines, progress_of, start_grid, under_way
 from smfh.ui.running import steer
 from smfh.ui.server import run_store
 
