@@ -163,6 +163,7 @@ class Kept:
     notes: Sequence[str]
     texts: Query  # what the address says, or said when its page was left
     about: str | None  # None: another page told the texts, and they are still to be read
+    page: str  # where that was
     moved: bool = False  # Back or Forward was pressed since
 
 
@@ -170,21 +171,23 @@ def current(part: Part[T], controls: str) -> tuple[T, Sequence[str]]:
     """The value of this visit, with notes on the link that it came from.
 
     The address wins where the browser goes by it: at the first run of a visit (a link, a reload), at Back and
-    at Forward; then the controls, whose keys begin so, forget what they hold. Else the visit wins, and `keep`
-    makes the address follow: an address that merely lags behind a quick hand changes nothing.
+    at Forward. Else the visit wins, and `keep` makes the address follow: an address that merely lags behind a
+    quick hand changes nothing. The controls, whose keys begin so, forget what they hold where the value is
+    another or the page is: then let each begin with the value by `st.session_state.setdefault`.
     """
-    state = _kept()
-    if _went_back_or_forward():  # for the other parts too: this run may end before they are asked for
+    state, (page, went) = _kept(), _page()
+    if went:  # for the other parts too: this run may end before they are asked for
         state.update({prefix: replace(kept, moved=True) for prefix, kept in state.items()})
     kept = state.get(part.prefixes[0])
     texts = own_keys(st.query_params, part.prefixes) if kept is None or kept.moved else kept.texts
     if kept is None or kept.texts != texts or kept.about != part.about:
-        value, notes = part.read(texts)
-        if kept is not None and kept.value != value:
-            forget(controls)
-        kept = Kept(value, notes, texts, part.about)
-    state[part.prefixes[0]] = kept = replace(kept, moved=False)
-    return cast(T, kept.value), kept.notes
+        now = Kept(*part.read(texts), texts, part.about, page)
+    else:
+        now = replace(kept, page=page, moved=False)
+    if kept is not None and (kept.value, kept.page) != (now.value, page):
+        forget(controls)
+    state[part.prefixes[0]] = now
+    return cast(T, now.value), now.notes
 
 
 def keep(part: Part[T], value: T) -> None:
@@ -197,9 +200,8 @@ def keep(part: Part[T], value: T) -> None:
     same = kept is not None and kept.value == value
     # a link that says the same in other words stays as it is, and a bare address stays bare
     texts = kept.texts if kept is not None and same and kept.texts == said else part.write(value)
-    _kept()[part.prefixes[0]] = Kept(
-        value, kept.notes if kept is not None and same else (), texts, part.about
-    )
+    notes = kept.notes if kept is not None and same else ()
+    _kept()[part.prefixes[0]] = Kept(value, notes, texts, part.about, _page()[0])
     if rest | dict(texts) != query:
         st.query_params.from_dict(rest | dict(texts))
 
@@ -220,7 +222,7 @@ def go(script: str, prefix: str, **texts: str) -> NoReturn:
     """Leave for another page, whose part says these texts, or what was left there; not from a callback."""
     if texts:
         told_texts = {f"{prefix}{name}": text for name, text in texts.items()}
-        _kept()[prefix] = Kept(None, (), told_texts, about=None)
+        _kept()[prefix] = Kept(None, (), told_texts, about=None, page="")
     st.switch_page(script, query_params=told_by("", prefix))
 
 
@@ -238,9 +240,10 @@ def _kept() -> MutableMapping[str, Kept]:
     return kept
 
 
-def _went_back_or_forward() -> bool:
+def _page() -> tuple[str, bool]:
+    """Which page is drawn, and whether Back or Forward brought the person here."""
     context = get_script_run_ctx()
-    return context is not None and context.is_history_navigation
+    return ("", False) if context is None else (context.page_script_hash, context.is_history_navigation)
 
 
 # Streamlit makes a step for Back of every change of the address, and two of `switch_page`: the old page under

@@ -39,8 +39,8 @@ SETTINGS = Part(SHARED, lambda query: decode(query, USUAL), lambda value: encode
 ASKED, CHOSEN = part_of(Asked(), "search."), part_of(Chosen(), "bits.")
 PAGES = {"Search": ("streamlit_app.py", "search."), "Bits": ("pages/2_Bits.py", "bits.")}
 
-def keep_widget(key, value):
-    st.session_state[key] = st.session_state.get(key, value)
+def begin_with(key, value):
+    st.session_state.setdefault(key, value)  # set at every run, it would set back a quick hand
     return key
 
 def draw_sidebar():
@@ -48,7 +48,7 @@ def draw_sidebar():
     draw_notes(notes)
     with st.sidebar:
         links = st.container()
-        bits = st.slider("Length", 8, 128, step=8, key=keep_widget("control_bits", settings.bits))
+        bits = st.slider("Length", 8, 128, step=8, key=begin_with("control_bits", settings.bits))
         keep(SETTINGS, replace(settings, bits=bits))
         for title, (script, prefix) in PAGES.items():
             links.page_link(script, label=title, query_params=told_by("", prefix))
@@ -66,7 +66,7 @@ asked, notes = current(ASKED, "search_")
 draw_notes(notes)
 st.session_state["search_words"] = asked.words or ""
 st.text_input("Words", key="search_words", on_change=ask)
-radius = st.slider("Radius", 0, 8, key=keep_widget("search_radius", asked.radius))
+radius = st.slider("Radius", 0, 8, key=begin_with("search_radius", asked.radius))
 keep(ASKED, replace(asked, radius=radius))
 st.text(f"Asked {asked.words} within {radius}")
 """
