@@ -52,21 +52,23 @@ def cubic_step(Y: FloatArray, terms: CubicTerms) -> FloatArray:
     """min(Y ∘ z, 1), z ≥ 0 the root of q z³ + h z = B⁺"""
     from smfh.hashing.kernels import cubic_step_inplace
 
-    new, F = np.empty_like(Y), terms.F
+    new, F, pull, offset = np.empty_like(Y), terms.F, terms.pull, terms.offset
 
     def work(rows: slice) -> None:
+        P, YG, YC, diagonal = terms.P[rows], terms.YG[rows], terms.YC[rows], terms.diagonal[rows]
+        starts = F.indptr[rows.start : rows.stop + 1]
         cubic_step_inplace(
             new[rows],
             Y[rows],
-            terms.P[rows],
-            terms.YG[rows],
-            terms.YC[rows],
+            P,
+            YG,
+            YC,
+            diagonal,
             F.data,
             F.indices,
-            F.indptr[rows.start : rows.stop + 1],
-            terms.pull,
-            terms.offset,
-            terms.diagonal[rows],
+            starts,
+            pull,
+            offset,
             terms.balance,
             TINY,
         )
