@@ -52,25 +52,14 @@ def cubic_step(Y: FloatArray, terms: CubicTerms) -> FloatArray:
     """min(Y ∘ z, 1), z ≥ 0 the root of q z³ + h z = B⁺"""
     from smfh.hashing.kernels import cubic_step_inplace
 
-    new, F, pull, offset = np.empty_like(Y), terms.F, terms.pull, terms.offset
+    new, F = np.empty_like(Y), terms.F
+    pull, offset, balance = terms.pull, terms.offset, terms.balance
 
     def work(rows: slice) -> None:
         P, YG, YC, diagonal = terms.P[rows], terms.YG[rows], terms.YC[rows], terms.diagonal[rows]
         starts = F.indptr[rows.start : rows.stop + 1]
         cubic_step_inplace(
-            new[rows],
-            Y[rows],
-            P,
-            YG,
-            YC,
-            diagonal,
-            F.data,
-            F.indices,
-            starts,
-            pull,
-            offset,
-            terms.balance,
-            TINY,
+            new[rows], Y[rows], P, YG, YC, diagonal, F.data, F.indices, starts, pull, offset, balance, TINY
         )
 
     over_rows(work, len(Y), ROWS)
