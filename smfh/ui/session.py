@@ -12,6 +12,8 @@ from smfh.ui.server import Loaded, job_queue, load_source, run_store
 from smfh.ui.settings import Settings
 
 SHOWN, PINNED, OWN_DATA = "shown", "pinned", "own_loaded"
+WANTED_RUN, AS_I_MOVE = "wanted_run", "train_as_i_move"
+SHORT = 3.0  # seconds of a training that may start whenever a slider is let go
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +31,12 @@ class Shown:
     @property
     def key(self) -> RunKey:
         return key_of(self.settings, self.loaded)
+
+
+    def is_of(self, settings: Settings) -> bool:
+        """Whether it is the run of these settings, or will be."""
+        same = (self.settings.source, self.settings.method) == (settings.source, settings.method)
+        return same and self.job.state not in ("cancelled", "failed")
 
 
 def visitor() -> str:
@@ -53,6 +61,29 @@ def key_of(settings: Settings, loaded: Loaded) -> RunKey:
 def start(settings: Settings, loaded: Loaded) -> None:
     """Train with these settings, or join whoever does, or find it done, now or long ago; and show it."""
     show(settings, loaded, submit(settings, loaded))
+
+
+def start_wanted(settings: Settings, loaded: Loaded) -> None:
+    """Start what was asked for: by Train, by a first visit, or by moving a slider where that takes a moment.
+
+    A run that a moved slider has made old news is cancelled, so that never more than the newest waits.
+    """
+    before, wanted = shown(), st.session_state.pop(WANTED_RUN, None)
+    if before is None or wanted == settings:
+        start(settings, loaded)
+    elif st.session_state.get(AS_I_MOVE) and not before.is_of(settings) and _is_short(before, settings):
+        if before.job.state == "finished":
+            pin(before.job.result)
+        else:
+            before.job.cancel(visitor())
+        start(settings, loaded)
+
+
+def _is_short(before: Shown, settings: Settings) -> bool:
+    """Whether a training of this kind takes a moment, as far as is known."""
+    last = before.job.result if before.job.state == "finished" else pinned_run()
+    alike = last is not None and (last.source, last.method.name) == (settings.source, settings.method.name)
+    return last is not None and alike and last.hasher.seconds < SHORT
 
 
 def submit(settings: Settings, loaded: Loaded) -> Job[Run]:

@@ -1,7 +1,7 @@
-"""The same on every page: the way to the others, what to train on and how, and a link to it."""
+"""The same on every page: what to train on and how, and a link to it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -9,7 +9,8 @@ import streamlit as st
 from smfh.datasets import DATASETS, DatasetSource
 from smfh.hashing import METHODS, HashMethod, make_method
 from smfh.types import Choice, InputError, Parameter, choices, parameters
-from smfh.ui.address import current, draw_history, draw_notes, keep, told_by
+from smfh.ui.address import current, draw_notes, keep
+from smfh.ui.session import AS_I_MOVE, WANTED_RUN, shown
 from smfh.ui.settings import DATA, METHOD, OPTION, SETTINGS, Settings, hideable, to_link
 
 MAIN = ("bits", "graph_weight", "projection_weight", "graph_sample")
@@ -19,51 +20,23 @@ CONTROL = "control_"
 OWN_SOURCE = "own_source"
 
 
-@dataclass(frozen=True)
-class PageEntry:
-    """A page: its script, its sign, and where it keeps its part of the address."""
-
-    script: str
-    icon: str
-    prefix: str = ""
-    place: str = ""  # what of its part makes another place, a step for Back
-
-
-PAGES = {  # Streamlit's own list would call the first page by its file
-    "Explore": PageEntry("streamlit_app.py", ":material/image_search:"),
-    "Search": PageEntry("pages/2_Search.py", ":material/search:", "search.", "words row source target"),
-    "Bits": PageEntry("pages/3_Bits.py", ":material/grid_view:", "bits.", "bit"),
-    "Compare": PageEntry("pages/4_Compare.py", ":material/stacked_line_chart:", "compare."),
-    "Runs": PageEntry("pages/5_Runs.py", ":material/history:"),
-    "Paper": PageEntry("pages/6_Paper.py", ":material/article:", "paper."),
-    "Data": PageEntry("pages/7_Data.py", ":material/folder_open:"),
-}
-
-
-def draw_sidebar() -> Settings:
-    """Draw all controls and return what they say; the address bar follows."""
-    for key in map(str, st.session_state):
-        if key.startswith(CONTROL):  # a widget forgets its value when its page is left, unless it is set anew
-            st.session_state[key] = st.session_state[key]
+def draw_sidebar(trains: bool = False) -> Settings:
+    """Draw all controls, with Train where the page is about a run, and return what they say."""
     before, notes = current(SETTINGS, CONTROL)
     if before.source.name == "own" and OWN_SOURCE not in st.session_state:
         before = replace(before, source=next(iter(DATASETS.values()))())
     with st.sidebar:
-        st.markdown("### SMFH Explorer")
-        links = st.container(gap="xxsmall")
         settings = _choose_method(_choose_data(before))
         names = parameters(settings.method)
-        settings = _set_parameters(settings, [name for name in names if name in MAIN])
+        settings = _set_parameters(settings, [name for name in MAIN if name in names])
+        if trains:
+            _draw_train(settings)
         others = [name for name in names if name not in MAIN and name not in settings.hidden]
         if others:
             with st.expander("More"):
                 settings = _set_parameters(settings, others)
         keep(SETTINGS, settings)
-        with links:
-            for title, page in PAGES.items():
-                st.page_link(page.script, label=title, icon=page.icon, query_params=told_by("", page.prefix))
         _share(settings)
-        draw_history([f"{page.prefix}{key}" for page in PAGES.values() for key in page.place.split()])
     if settings == before:
         draw_notes(notes)
     return settings
@@ -209,6 +182,25 @@ def _words(name: str) -> str:
 
 def _key(name: str, owner: str) -> str:
     return f"{CONTROL}{owner}_{name}"
+
+
+def _draw_train(settings: Settings) -> None:
+    """The button, early in the order of tabs, and whether what is shown is what is set."""
+    looked_at = shown()
+    is_current = looked_at is not None and looked_at.is_of(settings)
+    st.button(
+        "Train",
+        type="primary",
+        icon=":material/play_arrow:",
+        disabled=is_current,
+        key="train",
+        width="stretch",
+        on_click=st.session_state.__setitem__,
+        args=(WANTED_RUN, settings),
+    )
+    st.toggle("Train as I move", key=AS_I_MOVE, help="Trains when a slider is let go, where that takes under 3 s.")
+    if looked_at is not None and not is_current:
+        st.badge("Settings changed", icon=":material/sync_problem:", color="orange")
 
 
 def _share(settings: Settings) -> None:

@@ -1,0 +1,61 @@
+"""The pages, the row of links to them on top of each, and how a page looks."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from smfh.ui.address import draw_history, told_by
+
+STYLE = """<style>
+.stMainBlockContainer { padding-top: 1.1rem; padding-bottom: 3rem; }
+.stSidebar [data-testid="stSidebarContent"] { padding-top: 0; }
+.stSidebar [data-testid="stSidebarHeader"] { height: 2.2rem; margin-bottom: 0; }
+:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }
+%s</style>"""
+LARGE = """html { font-size: 130%; }
+.st-key-navigation, header { display: none; }
+.stMainBlockContainer { padding-top: .6rem; }
+"""
+PRESENT = "present"
+
+
+@dataclass(frozen=True)
+class PageEntry:
+    """A page: its script, its sign, and where it keeps its part of the address."""
+
+    script: str
+    icon: str
+    prefix: str = ""
+    place: str = ""  # what of its part makes another place, a step for Back
+
+
+ASKED = "words row source target"
+PAGES = {  # Streamlit's own list would call the first page by its file
+    "Explore": PageEntry("streamlit_app.py", ":material/image_search:", "search.", ASKED),
+    "Search": PageEntry("pages/2_Search.py", ":material/search:", "search.", ASKED),
+    "Bits": PageEntry("pages/3_Bits.py", ":material/grid_view:", "bits.", "bit"),
+    "Compare": PageEntry("pages/4_Compare.py", ":material/stacked_line_chart:", "compare."),
+    "Runs": PageEntry("pages/5_Runs.py", ":material/history:"),
+    "Paper": PageEntry("pages/6_Paper.py", ":material/article:", "paper."),
+    "Data": PageEntry("pages/7_Data.py", ":material/folder_open:"),
+}
+
+
+def set_up_page(title: str) -> None:
+    """What the browser's tab says, the whole width, and the page's look."""
+    st.set_page_config(
+        page_title=f"{title} · SMFH Explorer",
+        page_icon=":material/image_search:",
+        layout="wide",
+        initial_sidebar_state="auto",
+    )
+    st.html(STYLE % (LARGE if st.session_state.get(PRESENT) else ""))
+
+
+def draw_navigation() -> None:
+    """A row of links to all pages; each opens as it was left."""
+    with st.container(horizontal=True, gap="small", key="navigation"):
+        for title, page in PAGES.items():
+            told = told_by("", page.prefix)
+            st.page_link(page.script, label=title, icon=page.icon, query_params=told, width="content")
+        draw_history([f"{page.prefix}{key}" for page in PAGES.values() for key in page.place.split()])
