@@ -1,12 +1,9 @@
 """bench: how fast, as ratios against named rivals, measured side by side."""
 
 import json
-import os
-import platform
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
-from smfh.bench.measure import Report
+from smfh.bench.measure import Report, machine
 
 EPILOG = """Ratios above 1 mean that the first of the two took longer. faiss is compared with where it is
 installed: python -m pip install --group bench
@@ -52,12 +49,3 @@ def run(arguments: Namespace) -> None:
     print()
     for name, seconds in report.seconds.items():
         print(f"{name:<34}{seconds:>9.3f}{'' if name.endswith('GB') else ' s'}")
-
-
-def machine() -> str:
-    """What the figures were measured on."""
-    model = platform.processor() or platform.machine()
-    about = Path("/proc/cpuinfo")
-    lines = about.read_text(encoding="utf-8").splitlines() if about.exists() else []
-    model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
-    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"
