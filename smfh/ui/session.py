@@ -32,7 +32,6 @@ class Shown:
     def key(self) -> RunKey:
         return key_of(self.settings, self.loaded)
 
-
     def is_of(self, settings: Settings) -> bool:
         """Whether it is the run of these settings, or will be."""
         same = (self.settings.source, self.settings.method) == (settings.source, settings.method)

@@ -198,7 +198,9 @@ def _draw_train(settings: Settings) -> None:
         on_click=st.session_state.__setitem__,
         args=(WANTED_RUN, settings),
     )
-    st.toggle("Train as I move", key=AS_I_MOVE, help="Trains when a slider is let go, where that takes under 3 s.")
+    st.toggle(
+        "Train as I move", key=AS_I_MOVE, help="Trains when a slider is let go, where that takes under 3 s."
+    )
     if looked_at is not None and not is_current:
         st.badge("Settings changed", icon=":material/sync_problem:", color="orange")
 

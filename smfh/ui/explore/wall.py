@@ -6,11 +6,10 @@ import numpy as np
 import streamlit as st
 
 from smfh.asking import MOST_CHARACTERS, TIES, Answer, takes_words
-from smfh.datasets import DATASETS
 from smfh.runs import Run
 from smfh.types import InputError
 from smfh.ui.asked import WORDS, Asked, answer_of, ask, current_asked, keep_asked, pose
-from smfh.ui.gallery import caption_of, in_bits, labels_of, shortened
+from smfh.ui.gallery import caption_of, in_bits, labels_of
 from smfh.ui.items import PICTURE, cut, pictures_of
 from smfh.ui.opening import open_query
 
@@ -39,7 +38,9 @@ def with_example(asked: Asked, run: Run) -> Asked:
     """What is asked, or a charming question where nothing is."""
     words = EXAMPLES.get(run.data.name)
     nothing = asked.words is None and asked.row is None
-    return replace(asked, words=words) if nothing and words and asked.source in takes_words(run.data) else asked
+    return (
+        replace(asked, words=words) if nothing and words and asked.source in takes_words(run.data) else asked
+    )
 
 
 def _draw_box(asked: Asked, run: Run) -> None:
@@ -56,11 +57,15 @@ def _draw_box(asked: Asked, run: Run) -> None:
                 label_visibility="collapsed",
                 on_change=lambda: ask(asked, run, words=st.session_state[WORDS] or None, row=None),
             )
-        st.button("Surprise me", icon=":material/casino:", on_click=_ask_any, args=(asked, run), key="explore_any")
+        st.button(
+            "Surprise me", icon=":material/casino:", on_click=_ask_any, args=(asked, run), key="explore_any"
+        )
         if st.button("Open in Search", icon=":material/open_in_new:", key="explore_search"):
             open_asked(asked)
     if asked.words is None and asked.row is not None:
-        st.text(f"“{caption_of(data, asked.row)}” · {', '.join(labels_of(data, asked.row))} · a held-out query")
+        st.text(
+            f"“{caption_of(data, asked.row)}” · {', '.join(labels_of(data, asked.row))} · a held-out query"
+        )
 
 
 def _ask_any(asked: Asked, run: Run) -> None:
@@ -95,5 +100,7 @@ def in_words(answer: Answer, run: Run) -> str:
     words = [share if nearest == 0 else f"nearest {in_bits(nearest)} away, {tied:,} there"]
     if answer.relevance is not None:
         first = answer.relevance[:SHOWN]
-        words.append(f"{np.count_nonzero(first)} of these {len(first)} share a label with what is asked (✗: not)")
+        words.append(
+            f"{np.count_nonzero(first)} of these {len(first)} share a label with what is asked (✗: not)"
+        )
     return " · ".join([*words, TIES["likeness"]])
