@@ -7,13 +7,16 @@ import streamlit as st
 from smfh.ui.address import draw_history, told_by
 
 STYLE = """<style>
-.stMainBlockContainer { padding-top: 1.1rem; padding-bottom: 3rem; }
-.stSidebar [data-testid="stSidebarContent"] { padding-top: 0; }
-.stSidebar [data-testid="stSidebarHeader"] { height: 2.2rem; margin-bottom: 0; }
+.stMainBlockContainer { padding: .6rem 2rem 3rem; }
+.stAppHeader { background: transparent; pointer-events: none; height: 2.5rem; }
+.stAppHeader * { pointer-events: auto; }
+.st-key-navigation { position: relative; z-index: 999991; padding-right: 3rem; }
+.stSidebar [data-testid="stSidebarHeader"] { height: 1.6rem; margin: 0; padding: 0; }
+.stSidebar [data-testid="stVerticalBlock"] { gap: .45rem; }
 :focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }
 %s</style>"""
 LARGE = """html { font-size: 130%; }
-.st-key-navigation, header { display: none; }
+.st-key-navigation, .stAppHeader { display: none; }
 .stMainBlockContainer { padding-top: .6rem; }
 """
 PRESENT = "present"

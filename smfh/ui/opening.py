@@ -3,8 +3,9 @@
 from typing import NoReturn
 
 from smfh.ui.address import forget, go, keep
+from smfh.ui.navigation import PAGES
 from smfh.ui.settings import SETTINGS, Settings
-from smfh.ui.sidebar import CONTROL, PAGES
+from smfh.ui.sidebar import CONTROL
 
 
 def open_query(row: int, source: str, target: str) -> NoReturn:

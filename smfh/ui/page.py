@@ -13,7 +13,7 @@ from smfh.ui.sidebar import draw_sidebar
 
 
 def begin_page(title: str, subtitle: str, trains: bool = False) -> tuple[Settings, Loaded]:
-    """Navigation, controls and data; a page ends here where its data is not there, with what to do about it."""
+    """Navigation, controls and data; a page ends here where its data is not there, and says what to do."""
     set_up_page(title)
     top = st.container()
     settings = draw_sidebar(trains)

@@ -1,6 +1,6 @@
 """The same on every page: what to train on and how, and a link to it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -29,14 +29,18 @@ def draw_sidebar(trains: bool = False) -> Settings:
         settings = _choose_method(_choose_data(before))
         names = parameters(settings.method)
         settings = _set_parameters(settings, [name for name in MAIN if name in names])
-        if trains:
-            _draw_train(settings)
+        train = st.container(gap="xsmall")
+        settings = _choose_preset(settings)
         others = [name for name in names if name not in MAIN and name not in settings.hidden]
         if others:
-            with st.expander("More"):
+            with st.expander("More parameters"):
                 settings = _set_parameters(settings, others)
+        settings = _choose_options(settings)
         keep(SETTINGS, settings)
         _share(settings)
+    if trains:
+        with train:
+            _draw_train(settings)
     if settings == before:
         draw_notes(notes)
     return settings
@@ -49,14 +53,21 @@ def _choose_data(settings: Settings) -> Settings:
     name = _select("Data", names, settings.source.name, _data_title, f"{CONTROL}data")
     if name != settings.source.name:
         settings = replace(settings, source=_source_of(name))
-    owner = f"{OPTION}{settings.source.name}"
-    if settings.source.name == "own":
-        return settings
+    return settings
+
+
+def _choose_options(settings: Settings) -> Settings:
+    """What can be chosen of the data set alone."""
     source = settings.source
-    for option, about in parameters(source).items():
-        source = replace(source, **{option: _slide(option, about, getattr(source, option), owner)})
-    for option, words in choices(source).items():
-        source = replace(source, **{option: _pick(option, words, getattr(source, option), owner)})
+    numbers, words = parameters(source), choices(source)
+    if DATA in settings.hidden or source.name == "own" or not (numbers or words):
+        return settings
+    owner = f"{OPTION}{source.name}"
+    with st.expander(f"{source.card.title}: options"):
+        for option, about in numbers.items():
+            source = replace(source, **{option: _slide(option, about, getattr(source, option), owner)})
+        for option, about_words in words.items():
+            source = replace(source, **{option: _pick(option, about_words, getattr(source, option), owner)})
     return replace(settings, source=source)
 
 
@@ -79,12 +90,14 @@ def _choose_method(settings: Settings) -> Settings:
         if name != settings.method.name:
             common = {"bits": settings.method.bits, "seed": settings.method.seed}
             settings = replace(settings, method=make_method(name, **common))
-    offered = settings.method.preset_names(settings.source.name)
-    return _choose_preset(settings, offered) if offered and "preset" not in settings.hidden else settings
+    return settings
 
 
-def _choose_preset(settings: Settings, offered: Sequence[str]) -> Settings:
+def _choose_preset(settings: Settings) -> Settings:
     method = settings.method
+    offered = method.preset_names(settings.source.name)
+    if not offered or "preset" in settings.hidden:
+        return settings
 
     def apply() -> None:
         if (chosen := st.session_state[key]) is not None:
@@ -187,7 +200,8 @@ def _key(name: str, owner: str) -> str:
 def _draw_train(settings: Settings) -> None:
     """The button, early in the order of tabs, and whether what is shown is what is set."""
     looked_at = shown()
-    is_current = looked_at is not None and looked_at.is_of(settings)
+    begins = looked_at is None or st.session_state.get(WANTED_RUN) == settings
+    is_current = begins or (looked_at is not None and looked_at.is_of(settings))
     st.button(
         "Train",
         type="primary",
@@ -201,7 +215,7 @@ def _draw_train(settings: Settings) -> None:
     st.toggle(
         "Train as I move", key=AS_I_MOVE, help="Trains when a slider is let go, where that takes under 3 s."
     )
-    if looked_at is not None and not is_current:
+    if not is_current:
         st.badge("Settings changed", icon=":material/sync_problem:", color="orange")
 
 

@@ -10,13 +10,13 @@ from smfh.runs import Run
 from smfh.types import InputError
 from smfh.ui.asked import WORDS, Asked, answer_of, ask, current_asked, keep_asked, pose
 from smfh.ui.gallery import caption_of, in_bits, labels_of
-from smfh.ui.items import PICTURE, cut, pictures_of
+from smfh.ui.items import cut, pictures_of
 from smfh.ui.opening import open_query
 
 EXAMPLES = {"emoji": "smiling cat"}  # a first question for those who have not asked yet
 SHOWN = 16
-CARD = 104  # pixels
-CAPTION = 26  # characters
+CARD, PICTURE = 76, 64  # pixels
+CAPTION = 18  # characters
 
 
 def draw_wall(run: Run) -> None:
