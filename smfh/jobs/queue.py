@@ -13,10 +13,15 @@ class JobQueue:
     """At most `workers` jobs at work, `waiting` more in line or paused, `remembered` results."""
 
     def __init__(
-        self, workers: int = 1, waiting: int = 16, remembered: int = 32, pause_limit: float = 600.0
+        self,
+        workers: int = 1,
+        waiting: int = 16,
+        remembered: int = 32,
+        pause_limit: float = 600.0,
+        away: float = 30.0,  # seconds after which a watcher that is not seen counts no more
     ) -> None:
         self.waiting, self.remembered = waiting, remembered
-        self._line = Line(workers, pause_limit)
+        self._line = Line(workers, pause_limit, away)
         self._changed = self._line.changed
         self._unfinished: dict[Hashable, Job[Any]] = {}
         self._finished: OrderedDict[Hashable, Job[Any]] = OrderedDict()  # the least recently used first

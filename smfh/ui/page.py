@@ -7,7 +7,7 @@ from smfh.types import InputError
 from smfh.ui.navigation import draw_navigation, set_up_page
 from smfh.ui.running import draw_waiting
 from smfh.ui.server import Loaded
-from smfh.ui.session import Shown, load, shown, start_wanted
+from smfh.ui.session import Shown, load, remember_visitor, shown, start_wanted
 from smfh.ui.settings import Settings
 from smfh.ui.sidebar import draw_sidebar
 
@@ -19,6 +19,7 @@ def begin_page(title: str, subtitle: str, trains: bool = False) -> tuple[Setting
     settings = draw_sidebar(trains)
     with top:
         draw_navigation()
+        remember_visitor()
         st.caption(subtitle)
     if missing := settings.source.missing():
         st.info("\n\n".join([*missing, "Choose another data set on the left, or see the Data page."]))

@@ -25,6 +25,7 @@ def draw_run(shown: Shown, pinned: Run | None) -> None:
 
     @st.fragment(run_every=TICK if moving else None)
     def live() -> None:
+        job.see(visitor())
         draw_progress(job, shown.method)
         draw_convergence(shown, pinned)
         if (job.state in MOVING) != moving:
@@ -60,6 +61,7 @@ def draw_waiting(shown: Shown) -> None:
 
     @st.fragment(run_every=None if job.over else TICK)
     def live() -> None:
+        job.see(visitor())
         draw_progress(job, shown.method)
         if job.state == "finished":
             st.rerun()

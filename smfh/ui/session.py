@@ -1,5 +1,6 @@
 """What one visitor has: a name, data of their own, the run they look at and the one they pinned."""
 
+import re
 import secrets
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from smfh.ui.server import Loaded, job_queue, load_source, run_store
 from smfh.ui.settings import Settings
 
 SHOWN, PINNED, OWN_DATA = "shown", "pinned", "own_loaded"
+VISITOR, COOKIE, NAME = "visitor", "smfh_visitor", re.compile("[0-9a-f]{32}")
 WANTED_RUN, AS_I_MOVE = "wanted_run", "train_as_i_move"
 SHORT = 3.0  # seconds of a training that may start whenever a slider is let go
 
@@ -39,9 +41,27 @@ class Shown:
 
 
 def visitor() -> str:
-    """A name for this browser session that nobody can guess."""
-    name: str = st.session_state.setdefault("visitor", secrets.token_hex(8))
+    """A name for this browser that nobody can guess; a cookie, so that it outlives a reload."""
+    if VISITOR not in st.session_state:
+        told = str(st.context.cookies.get(COOKIE, ""))
+        st.session_state[VISITOR] = told if NAME.fullmatch(told) else secrets.token_hex(16)
+    name: str = st.session_state[VISITOR]
     return name
+
+
+_REMEMBER = st.components.v2.component(
+    "smfh_visitor",
+    js="""
+    export default function ({ data }) {
+      document.cookie = `${data.cookie}=${data.name}; path=/; max-age=86400; SameSite=Strict`
+    }
+    """,
+)
+
+
+def remember_visitor() -> None:
+    """Nothing to see: the browser keeps the visitor's name for a day."""
+    _REMEMBER(data={"cookie": COOKIE, "name": visitor()}, key="smfh_visitor")
 
 
 def load(settings: Settings) -> Loaded:
