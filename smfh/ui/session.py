@@ -82,20 +82,28 @@ def start(settings: Settings, loaded: Loaded) -> None:
     show(settings, loaded, submit(settings, loaded))
 
 
-def start_wanted(settings: Settings, loaded: Loaded) -> None:
-    """Start what was asked for: by Train, by a first visit, or by moving a slider where that takes a moment.
+def will_start(settings: Settings) -> bool:
+    """Whether a run begins: by Train, by a first visit, or by moving a slider where that takes a moment."""
+    before = shown()
+    if before is None or st.session_state.get(WANTED_RUN) == settings:
+        return True
+    return bool(
+        st.session_state.get(AS_I_MOVE) and not before.is_of(settings) and _is_short(before, settings)
+    )
 
-    A run that a moved slider has made old news is cancelled, so that never more than the newest waits.
-    """
-    before, wanted = shown(), st.session_state.pop(WANTED_RUN, None)
-    if before is None or wanted == settings:
+
+def start_wanted(settings: Settings, loaded: Loaded) -> None:
+    """Start what is to begin. What a moved slider has made old news is pinned, or cancelled where it still
+    trains, so that never more than the newest waits."""
+    if will_start(settings):
+        before = shown()
+        if before is not None and st.session_state.get(AS_I_MOVE):
+            if before.job.state == "finished":
+                pin(before.job.result)
+            else:
+                before.job.cancel(visitor())
         start(settings, loaded)
-    elif st.session_state.get(AS_I_MOVE) and not before.is_of(settings) and _is_short(before, settings):
-        if before.job.state == "finished":
-            pin(before.job.result)
-        else:
-            before.job.cancel(visitor())
-        start(settings, loaded)
+    st.session_state.pop(WANTED_RUN, None)
 
 
 def _is_short(before: Shown, settings: Settings) -> bool:

@@ -10,7 +10,7 @@ from smfh.datasets import DATASETS, DatasetSource
 from smfh.hashing import METHODS, HashMethod, make_method
 from smfh.types import Choice, InputError, Parameter, choices, parameters
 from smfh.ui.address import current, draw_notes, keep
-from smfh.ui.session import AS_I_MOVE, WANTED_RUN, shown
+from smfh.ui.session import AS_I_MOVE, WANTED_RUN, shown, will_start
 from smfh.ui.settings import DATA, METHOD, OPTION, SETTINGS, Settings, hideable, to_link
 
 MAIN = ("bits", "graph_weight", "projection_weight", "graph_sample")
@@ -200,8 +200,7 @@ def _key(name: str, owner: str) -> str:
 def _draw_train(settings: Settings) -> None:
     """The button, early in the order of tabs, and whether what is shown is what is set."""
     looked_at = shown()
-    begins = looked_at is None or st.session_state.get(WANTED_RUN) == settings
-    is_current = begins or (looked_at is not None and looked_at.is_of(settings))
+    is_current = will_start(settings) or (looked_at is not None and looked_at.is_of(settings))
     st.button(
         "Train",
         type="primary",
