@@ -27,13 +27,15 @@ class JobQueue:
         self._finished: OrderedDict[Hashable, Job[Any]] = OrderedDict()  # the least recently used first
         self._open = True
 
-    def submit(self, key: Hashable, work: Work[T], visitor: str = "") -> Job[T]:
+    def submit(self, key: Hashable, work: Work[T], visitor: str = "", again: bool = False) -> Job[T]:
         """The job of this key: one that there is, finished or not, or a new one at the end of the line.
 
         `work` is called with its Course; it must depend on nothing that the key does not tell. What failed or
-        was cancelled is tried anew.
+        was cancelled is tried anew, and with `again` also what is finished.
         """
         with self._changed:
+            if again:
+                self._finished.pop(key, None)
             job = self.find(key)
             if job is None:
                 self._check_room()
