@@ -77,11 +77,16 @@ def figure_4a(dataset: str, grid: Grid, store: RunStore) -> Chart:
 
 
 def best_samples(measured: Sequence[Point]) -> str:
-    """Which m is best in each direction."""
-    by_direction = {point.direction: point for point in sorted(measured, key=lambda point: point.mean)}
-    return "SMFH is best " + ", ".join(
-        f"{direction} at m = {best.at:,} ({best.mean:.3f})" for direction, best in by_direction.items()
-    )
+    """Which m is best in each direction; of a single one only what it scores."""
+    best: dict[str, Point] = {}
+    for point in measured:
+        best[point.direction] = max(best.get(point.direction, point), point, key=lambda one: one.mean)
+    samples = {point.at for point in measured}
+    if len(samples) == 1:
+        told = ", ".join(f"{point.mean:.3f} {way}" for way, point in best.items())
+        return f"SMFH at m = {samples.pop():,}, the only one measured: {told}"
+    told = ", ".join(f"{way} at m = {point.at:,} ({point.mean:.3f})" for way, point in best.items())
+    return f"Of {len(samples)} samples measured, SMFH is best {told}"
 
 
 def figure_4b(dataset: str, grid: Grid, store: RunStore) -> Chart:

@@ -35,7 +35,9 @@ def heading(measure: str, bits: int) -> str:
 
 
 def _measured(cell: Cell) -> str:
-    return "–" if cell.mean is None else f"{cell.mean:.3f} ± {cell.std:.3f}"
+    if cell.mean is None:
+        return "–"
+    return f"{cell.mean:.3f} ± {cell.std:.3f}" if cell.seeds > 1 else f"{cell.mean:.3f}"
 
 
 def _beside(cell: Cell) -> str:
