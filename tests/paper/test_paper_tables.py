@@ -109,7 +109,8 @@ def test_cells_with_some_of_their_seeds_say_how_many(store):
 def test_the_paper_and_the_comparison_print_the_same_deviation_for_the_same_runs(store):
     cells, _ = measure("planted", ["smfh"], 3, store)
     grid = Grid(PARTS["table-1"].plan("planted", ["smfh"], 3), *DATASETS["planted"]().load())
-    rows = {row["direction"].replace(" → ", "->"): row for row in score_rows(grid, store, View("text", "image"))}
+    compared = score_rows(grid, store, View("text", "image"))
+    rows = {row["direction"].replace(" → ", "->"): row for row in compared}
     printed = [cell for cell in cells if cell.measure == "map"]
     assert len(printed) == len(TASKS) * len(grid.comparison.bits)
     for cell in printed:
