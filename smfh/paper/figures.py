@@ -8,16 +8,7 @@ from smfh.hashing import METHODS, SMFH
 from smfh.metrics import AP_DEFINITIONS
 from smfh.paper.plan import FIGURE_BITS, TABLE_BITS, paper_method
 from smfh.paper.published import ENDS, TASKS, published_score
-from smfh.plots import (
-    Axis,
-    Chart,
-    LineChart,
-    Published,
-    convergence,
-    precision_at_k,
-    recall_at_k,
-    score_curves,
-)
+from smfh.plots import Axis, Chart, LineChart, convergence, precision_at_k, recall_at_k, score_curves
 from smfh.plots.published import NOTE, Published, with_crosses
 from smfh.runs import RunStore
 from smfh.types import Point
@@ -32,7 +23,7 @@ def figure_2(dataset: str, grid: Grid, store: RunStore) -> dict[str, Chart]:
     for direction, ends in ENDS.items():
         found = [replace(point, ties=None) for point in points(grid, store, View(*ends))]
         chart = score_curves(found, DEFINITION.label, formula=DEFINITION.formula)
-        charts[direction] = _crossed(chart, _crosses(dataset, direction, _names(grid), TABLE_BITS))
+        charts[direction] = _crossed(chart, _crosses(dataset, direction, grid, TABLE_BITS))
     return charts
 
 
@@ -41,7 +32,7 @@ def figure_3(dataset: str, grid: Grid, store: RunStore) -> dict[tuple[str, str],
     charts: dict[tuple[str, str], Chart] = {}
     for direction, ends in ENDS.items():
         found = curves(grid, store, View(*ends, bits=FIGURE_BITS))
-        crosses = _crosses(dataset, direction, _names(grid), [FIGURE_BITS], "p_at_100", at=100)
+        crosses = _crosses(dataset, direction, grid, [FIGURE_BITS], "p_at_100", at=100)
         charts[direction, "precision"] = _crossed(precision_at_k(found), crosses)
         charts[direction, "recall"] = _crossed(recall_at_k(found), [])
     return charts
@@ -49,11 +40,8 @@ def figure_3(dataset: str, grid: Grid, store: RunStore) -> dict[tuple[str, str],
 
 def figure_4a(dataset: str, grid: Grid, store: RunStore) -> Chart:
     """mAP of SMFH over the number of items in the graph, both directions."""
-    samples = {
-        title: method.graph_sample
-        for method, title in grid.comparison.titles.items()
-        if isinstance(method, SMFH)
-    }
+    titles = grid.comparison.titles.items()
+    samples = {title: method.graph_sample for method, title in titles if isinstance(method, SMFH)}
     measured = [
         replace(point, title=SMFH.title, at=samples[point.title], ties=None)
         for ends in ENDS.values()
@@ -61,7 +49,7 @@ def figure_4a(dataset: str, grid: Grid, store: RunStore) -> Chart:
     ]
     usual = paper_method("smfh", dataset)
     at = usual.graph_sample if isinstance(usual, SMFH) else 0
-    crosses = [cross for way in TASKS for cross in _crosses(dataset, way, ["smfh"], [FIGURE_BITS], at=at)]
+    crosses = [cross for way in TASKS for cross in _crosses(dataset, way, grid, [FIGURE_BITS], at=at)]
     chart = score_curves(measured, DEFINITION.label, SAMPLE_AXIS, formula=DEFINITION.formula)
     return _crossed(replace(chart, title=best_samples(measured)) if measured else chart, crosses)
 
@@ -85,22 +73,13 @@ def figure_4b(dataset: str, grid: Grid, store: RunStore) -> Chart:
     return replace(convergence(store.hasher(record).trace if record else ()), note=NOTE)
 
 
-def _names(grid: Grid) -> list[str]:
-    return [method.name for method in grid.comparison.methods]
-
-
 def _crosses(
-    dataset: str,
-    direction: str,
-    methods: Sequence[str],
-    lengths: Sequence[int],
-    measure: str = "map",
-    at: float | None = None,
+    dataset: str, direction: str, grid: Grid, lengths: Sequence[int], measure: str = "map", at: float = 0
 ) -> list[Published]:
-    """What Table 1 has for these methods and lengths, each at its length or where it is said."""
+    """What Table 1 has for the methods of a grid at these lengths, each at its length or where it is said."""
     return [
         Published(name, METHODS[name].title, direction.replace("->", " → "), at or bits, value)
-        for name in methods
+        for name in dict.fromkeys(method.name for method in grid.comparison.methods)
         for bits in lengths
         if (value := published_score(dataset, direction, name, measure, bits)) is not None
     ]

@@ -1,6 +1,6 @@
 """The tables as text for a terminal and as LaTeX for a paper."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from smfh.files.latex import escape, latex_table
@@ -17,23 +17,26 @@ def as_text(cells: Sequence[Cell]) -> str:
     for dataset in dict.fromkeys(cell.dataset for cell in cells):
         own = [cell for cell in cells if cell.dataset == dataset]
         for direction, task in TASKS.items():
+            scores = [cell for cell in own if cell.direction == direction]
             lines += [f"{dataset}, {task} ({direction})", _line("", [heading(*c) for c in COLUMNS])]
-            for method, row in _by_method(cell for cell in own if cell.direction == direction):
-                lines.append(_line(METHODS[method].title, map(_measured, row)))
-                if row[0].published is not None:
-                    lines.append(_line("  published", map(_beside, row)))
-            lines.append("")
+            lines += [*_rows(scores, _measured, _beside), ""]
+        times = [cell for cell in own if cell.measure == "seconds"]
         lines += [f"{dataset}, training seconds", _line("", [f"{bits} bits" for bits in TIMES])]
-        for method, row in _by_method(cell for cell in own if cell.measure == "seconds"):
-            lines.append(_line(METHODS[method].title, [_seconds(cell.mean) for cell in row]))
-            if row[0].published is not None:
-                lines.append(_line("  published", [_seconds(cell.published) for cell in row]))
-        lines.append("")
+        lines += [*_rows(times, lambda cell: _seconds(cell.mean), lambda cell: _seconds(cell.published)), ""]
     reasons = dict.fromkeys((cell.method, cell.reason) for cell in cells if cell.reason)
     return "\n".join([*lines, *(f"* {METHODS[method].title}: {reason}" for method, reason in reasons)])
 
 
-def _by_method(cells: Iterable[Cell]) -> Iterable[tuple[str, list[Cell]]]:
+def _rows(
+    cells: Sequence[Cell], measured: Callable[[Cell], str], printed: Callable[[Cell], str]
+) -> Iterator[str]:
+    for method, row in _by_method(cells):
+        yield _line(METHODS[method].title, map(measured, row))
+        if row[0].published is not None:
+            yield _line("  published", map(printed, row))
+
+
+def _by_method(cells: Iterable[Cell]) -> Iterator[tuple[str, list[Cell]]]:
     """The cells of each method, which stand together; methods in their order."""
     return ((method, list(row)) for method, row in groupby(cells, key=lambda cell: cell.method))
 
