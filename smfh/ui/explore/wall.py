@@ -8,11 +8,13 @@ import streamlit as st
 from smfh.asking import MOST_CHARACTERS, TIES, Answer, takes_words
 from smfh.runs import Run
 from smfh.types import InputError
-from smfh.ui.asked import WORDS, Asked, answer_of, ask, current_asked, keep_asked, pose
-from smfh.ui.gallery import caption_of, in_bits, labels_of
-from smfh.ui.items import cut, pictures_of
-from smfh.ui.opening import open_query
+from smfh.ui.address import go, hold
+from smfh.ui.asked import Asked, answer_of, ask, current_asked, draw_ask, keep_asked, pose
+from smfh.ui.gallery import caption_of, draw_terms, in_bits, labels_of
+from smfh.ui.items import cut, looks_of
+from smfh.ui.navigation import PAGES
 
+WORDS = "search_words"  # the same box as on Search
 EXAMPLES = {"emoji": "smiling cat"}  # a first question for those who have not asked yet
 SHOWN = 16
 CARD, PICTURE = 76, 64  # pixels
@@ -31,7 +33,8 @@ def draw_wall(run: Run) -> None:
         st.text("\n".join(error.problems))
         return
     _draw_cards(answer, run)
-    st.caption(in_words(answer, run))
+    st.caption(in_words(answer))
+    draw_terms(run.data)
 
 
 def with_example(asked: Asked, run: Run) -> Asked:
@@ -44,42 +47,31 @@ def with_example(asked: Asked, run: Run) -> Asked:
 
 
 def _draw_box(asked: Asked, run: Run) -> None:
-    data = run.data
+    data, row = run.data, asked.row
     with st.container(horizontal=True, vertical_alignment="bottom", key="explore_box"):
         if takes_words(data):
-            st.session_state[WORDS] = asked.words or ""
             st.text_input(
                 "Type words",
-                key=WORDS,
+                key=hold(WORDS, asked.words or ""),
                 max_chars=MOST_CHARACTERS,
                 icon=":material/search:",
-                placeholder="Type words, such as: red flag",
+                placeholder="Type words",
                 label_visibility="collapsed",
                 on_change=lambda: ask(asked, run, words=st.session_state[WORDS] or None, row=None),
             )
-        st.button(
-            "Surprise me", icon=":material/casino:", on_click=_ask_any, args=(asked, run), key="explore_any"
-        )
+        any_row = int(np.random.default_rng().choice(run.split.queries))
+        surprise = {"words": None, "row": any_row}
+        draw_ask("Surprise me", "explore_any", asked, run, surprise, icon=":material/casino:")
         if st.button("Open in Search", icon=":material/open_in_new:", key="explore_search"):
-            open_asked(asked)
-    if asked.words is None and asked.row is not None:
-        st.text(
-            f"“{caption_of(data, asked.row)}” · {', '.join(labels_of(data, asked.row))} · a held-out query"
-        )
-
-
-def _ask_any(asked: Asked, run: Run) -> None:
-    ask(asked, run, words=None, row=int(np.random.default_rng().choice(run.split.queries)))
-
-
-def open_asked(asked: Asked) -> None:
-    if asked.words is None and asked.row is not None:
-        open_query(asked.row, asked.source, asked.target)
+            keep_asked(asked, run)
+            go(PAGES["Search"].script, PAGES["Search"].prefix)
+    if asked.words is None and row is not None:
+        st.text(f"“{caption_of(data, row)}” · {', '.join(labels_of(data, row))} · a held-out query")
 
 
 def _draw_cards(answer: Answer, run: Run) -> None:
     data, rows = run.data, answer.rows[:SHOWN].tolist()
-    pictures = pictures_of(data, rows, None if data.thumbnails is not None else answer.target)
+    pictures = looks_of(data, rows, answer.target)
     grid = st.grid(min_column_width=CARD, gap="xsmall", key="wall")
     for place, (row, picture) in enumerate(zip(rows, pictures, strict=True)):
         with grid.cell(), st.container(gap=None, horizontal_alignment="center"):
@@ -92,7 +84,7 @@ def _mark(answer: Answer, place: int) -> str:
     return "" if answer.relevance is None or answer.relevance[place] else "✗ "
 
 
-def in_words(answer: Answer, run: Run) -> str:
+def in_words(answer: Answer) -> str:
     """How near they are, how many share a code, whether they are right, and how ties are ordered."""
     nearest = answer.nearest
     tied = int(answer.counts.items[0, nearest])
