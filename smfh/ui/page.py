@@ -5,7 +5,7 @@ import streamlit as st
 from smfh.runs import Run
 from smfh.types import InputError
 from smfh.ui.navigation import draw_navigation, set_up_page
-from smfh.ui.running import draw_waiting
+from smfh.ui.running import describe_run, draw_waiting
 from smfh.ui.server import Loaded
 from smfh.ui.session import Shown, load, remember_visitor, shown, start_wanted
 from smfh.ui.settings import Settings
@@ -35,6 +35,7 @@ def begin_run(title: str, subtitle: str) -> Run:
     """The beginning of a page about a trained model: it ends here until there is one."""
     looked_at = begin_training(title, subtitle)
     draw_waiting(looked_at)
+    st.text(describe_run(looked_at.job.result))
     return looked_at.job.result
 
 

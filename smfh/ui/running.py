@@ -8,8 +8,10 @@ from smfh.hashing import HashMethod
 from smfh.jobs import Job
 from smfh.plots import convergence
 from smfh.runs import Run
+from smfh.types import parameters
 from smfh.ui.charts import show_chart
 from smfh.ui.session import Shown, visitor
+from smfh.ui.sidebar import MAIN
 
 TICK = 0.5  # seconds between two looks at a run; a page that is always being drawn misses clicks
 PATIENCE = 1.5  # seconds that a page waits for a run before it draws the rest: most are over by then
@@ -114,3 +116,12 @@ def draw_progress(job: Job[Run], method: HashMethod) -> None:
     elif job.state == "failed":
         problems = "\n\n".join(job.problems)
         st.error(f"Training stopped:\n\n{problems}\n\nChange the settings and train again.")
+
+
+def describe_run(run: Run) -> str:
+    """Which run it is, with the parameters that matter."""
+    method, about = run.method, parameters(run.method)
+    told = [f"{about[name].symbol} {getattr(method, name):g}" for name in MAIN[1:] if name in about]
+    return " · ".join(
+        [run.source.card.title, method.title, f"{method.bits} bits", *told, f"seed {method.seed}"]
+    )

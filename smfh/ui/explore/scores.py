@@ -11,9 +11,8 @@ from smfh.hamming import unpack
 from smfh.metrics import APDefinition
 from smfh.paper import published_score
 from smfh.runs import Run
-from smfh.types import parameters
+from smfh.ui.running import describe_run
 from smfh.ui.server import derive
-from smfh.ui.sidebar import MAIN
 
 MOST_DIRECTIONS = 6  # of which a run has scores at once
 Row = Mapping[str, str]
@@ -22,7 +21,7 @@ Row = Mapping[str, str]
 def draw_scores(run: Run, pinned: Run | None) -> None:
     """One card a direction, and what is needed to read it; all figures behind a click."""
     directions = run.directions[:2] if len(run.directions) > MOST_DIRECTIONS else run.directions
-    st.text(describe(run))
+    st.text(describe_run(run))
     for source, target in directions[:2]:
         draw_card(run, pinned, source, target)
     scores = run.scores(*directions[0])
@@ -37,15 +36,6 @@ def draw_scores(run: Run, pinned: Run | None) -> None:
         if scores.queries_without_relevant:
             st.caption(f"{scores.queries_without_relevant} queries have nothing relevant and count as 0.")
         draw_meaning(scores.average_precision["found"].definition)
-
-
-def describe(run: Run) -> str:
-    """Which run it is, with the parameters that matter."""
-    method, about = run.method, parameters(run.method)
-    told = [f"{about[name].symbol} {getattr(method, name):g}" for name in MAIN[1:] if name in about]
-    return " · ".join(
-        [run.source.card.title, method.title, f"{method.bits} bits", *told, f"seed {method.seed}"]
-    )
 
 
 def draw_card(run: Run, pinned: Run | None, source: str, target: str) -> None:
