@@ -11,6 +11,8 @@ STYLE = """<style>
 .stAppHeader { background: transparent; pointer-events: none; height: 2.5rem; }
 .stAppHeader * { pointer-events: auto; }
 .st-key-navigation { position: relative; z-index: 999991; padding-right: 3rem; }
+.st-key-top h1 { font-size: 1.25rem; padding: 0; }
+.stMain h3 { font-size: 1.05rem; padding: .2rem 0; }
 .stSidebar [data-testid="stSidebarHeader"] { height: 1.6rem; margin: 0; padding: 0; }
 .stSidebar [data-testid="stVerticalBlock"] { gap: .45rem; }
 :focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }

@@ -12,15 +12,23 @@ from smfh.ui.settings import Settings
 from smfh.ui.sidebar import draw_sidebar
 
 
-def begin_page(title: str, subtitle: str, trains: bool = False) -> tuple[Settings, Loaded]:
-    """Navigation, controls and data; a page ends here where its data is not there, and says what to do."""
+def begin_plainly(title: str, subtitle: str, trains: bool = False) -> Settings:
+    """Navigation, title and controls."""
     set_up_page(title)
-    top = st.container()
+    top = st.container(gap="xxsmall", key="top")
     settings = draw_sidebar(trains)
     with top:
         draw_navigation()
         remember_visitor()
-        st.caption(subtitle)
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            st.title(title, anchor=False, width="content")
+            st.caption(subtitle, width="content")
+    return settings
+
+
+def begin_page(title: str, subtitle: str, trains: bool = False) -> tuple[Settings, Loaded]:
+    """The same with the data; a page ends here where it is not there, and says what to do."""
+    settings = begin_plainly(title, subtitle, trains)
     if missing := settings.source.missing():
         st.info("\n\n".join([*missing, "Choose another data set on the left, or see the Data page."]))
         st.stop()
@@ -35,7 +43,7 @@ def begin_run(title: str, subtitle: str) -> Run:
     """The beginning of a page about a trained model: it ends here until there is one."""
     looked_at = begin_training(title, subtitle)
     draw_waiting(looked_at)
-    st.text(describe_run(looked_at.job.result))
+    st.subheader(describe_run(looked_at.job.result), anchor=False)
     return looked_at.job.result
 
 

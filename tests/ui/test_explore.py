@@ -22,7 +22,7 @@ def open_page(**query: str) -> AppTest:
 
 
 def texts(page: AppTest) -> str:
-    return "\n".join(text.value for text in page.text)
+    return "\n".join(element.value for element in [*page.subheader, *page.text])
 
 
 def until_scores(page: AppTest) -> AppTest:

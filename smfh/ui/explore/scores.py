@@ -21,7 +21,7 @@ Row = Mapping[str, str]
 def draw_scores(run: Run, pinned: Run | None) -> None:
     """One card a direction, and what is needed to read it; all figures behind a click."""
     directions = run.directions[:2] if len(run.directions) > MOST_DIRECTIONS else run.directions
-    st.text(describe_run(run))
+    st.subheader(describe_run(run), anchor=False)
     for source, target in directions[:2]:
         draw_card(run, pinned, source, target)
     scores = run.scores(*directions[0])

@@ -19,10 +19,9 @@ from smfh.paper import (
 )
 from smfh.types import InputError
 from smfh.ui.grids import draw_grid
-from smfh.ui.page import set_up_page
+from smfh.ui.page import begin_plainly
 from smfh.ui.paper.choice import Choice, choose
 from smfh.ui.server import Loaded, load_source, run_store
-from smfh.ui.sidebar import draw_sidebar
 
 READING = "Reading what was measured before …"
 TABS = ("Tables", "Figures", "What differs", "Errata")
@@ -30,12 +29,10 @@ TABS = ("Tables", "Figures", "What differs", "Errata")
 
 def begin_paper() -> tuple[Choice, Loaded | None]:
     """Title, choice and data; None where its files are not there, and what to do about it is said."""
-    set_up_page("Paper")
-    draw_sidebar()
-    st.title("Paper")
+    begin_plainly("Paper", CITATION)
     st.caption(
-        f"{CITATION} Its tables and figures beside what is measured here, with the paper's own settings: "
-        "those on the left do not matter on this page."
+        "Its tables and figures beside what is measured here, with the paper's own settings: those on the left "
+        "do not matter on this page."
     )
     choice = choose()
     if not choice.methods:
