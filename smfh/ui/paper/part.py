@@ -31,7 +31,7 @@ def begin_paper() -> tuple[Choice, Loaded | None]:
     """Title, choice and data; None where its files are not there, and what to do about it is said."""
     begin_plainly("Paper", CITATION)
     st.caption(
-        "Its tables and figures beside what is measured here, with the paper's own settings: those on the left "
+        "Its tables and figures beside what is measured here, with the paper's settings: those on the left "
         "do not matter on this page."
     )
     choice = choose()
