@@ -29,8 +29,22 @@ def test_fit_prints_one_json_object(capsys):
     assert report["seconds"] > 0
     assert report["scores"].keys() == {"text->image", "image->text"}
     for row in report["scores"].values():
-        assert {"map", "p_at_100", "map_tie_aware", "map_unseen"} <= row.keys()
+        assert {"map", "map_all", "p_at_100", "map_tie_aware", "map_unseen", "map_all_unseen"} <= row.keys()
         assert 0 <= row["map"] <= 1
+
+
+def test_map_all_is_that_of_the_whole_ranking_whichever_definition_is_asked_for(capsys):
+    rows = {}
+    for definition in ("found", "full"):
+        assert main(["fit", "planted", *FAST, "--ap", definition, "--json"]) == 0
+        rows[definition] = json.loads(capsys.readouterr().out)["scores"]["text->image"]
+    for suffix in ("", "_unseen"):
+        assert (
+            rows["found"][f"map_all{suffix}"]
+            == rows["full"][f"map_all{suffix}"]
+            == rows["full"][f"map{suffix}"]
+        )
+    assert rows["found"]["map_all"] != rows["found"]["map"]
 
 
 def test_every_parameter_can_be_given_by_name_and_by_letter(capsys):
@@ -133,6 +147,7 @@ def test_bad_input_is_told_in_full_and_without_a_traceback(capsys, arguments, me
     assert all(line.startswith("error: ") for line in told.err.splitlines())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("wiki_folder")
 def test_paper_as_json_and_csv(capsys):
     assert main(["paper", "--methods", "smfh", "--seeds", "1", "--csv"]) == 0
@@ -203,6 +218,7 @@ def test_data_lists_every_set_and_looks_into_one(capsys, tmp_path):
     assert "cannot be fetched by program" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(DATASETS["emoji"]().missing()), reason="the packages of Emoji are missing")
 def test_a_contact_sheet_of_emoji(capsys, tmp_path):
     assert main(["data", "emoji", "--sheet", str(tmp_path / "sheet.png")]) == 0
