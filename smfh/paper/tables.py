@@ -65,11 +65,12 @@ def measure_table(
     seeds: int,
     store: RunStore,
     split: str | Split = "default",
+    split_seed: int = 0,
     on_progress: Callable[[GridProgress], None] = lambda progress: None,
 ) -> list[Cell]:
     """Train what the store has not of every method, length and seed; all cells beside the paper's."""
     comparison = PARTS["table-1"].plan(dataset, methods, seeds)
-    grid = Grid(comparison, *DATASETS[dataset]().load(split))
+    grid = Grid(comparison, *DATASETS[dataset]().load(split, split_seed))
     if problems := train_grid(grid, store, on_progress):
         raise InputError([f"{name_training(run)}: {why}" for run, whys in problems.items() for why in whys])
     return table_cells(dataset, grid, store)
