@@ -4,7 +4,7 @@ import streamlit as st
 
 from smfh.ui.explore.curves import draw_curves, draw_pin
 from smfh.ui.explore.scores import draw_scores
-from smfh.ui.explore.wall import draw_wall
+from smfh.ui.explore.wall import draw_wall, draw_wall_live
 from smfh.ui.page import begin_training
 from smfh.ui.running import draw_run, wait_a_moment
 from smfh.ui.session import pinned_run
@@ -14,7 +14,9 @@ IDEA = "Words and pictures get the same short binary codes; counting bits that d
 shown, pinned = begin_training("Explore", IDEA), pinned_run()
 wait_a_moment(shown)
 run = shown.job.result if shown.job.state == "finished" else None
-if run is not None:
+if run is None:
+    draw_wall_live(shown)
+else:
     wall, scores = st.columns([7, 3], gap="medium")
     with wall:
         draw_wall(run)

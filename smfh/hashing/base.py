@@ -5,7 +5,7 @@ A new method is a frozen dataclass derived from `HashMethod` that says its `name
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from math import isfinite
@@ -32,19 +32,20 @@ from smfh.types import (
 )
 
 
+class Learnt(NamedTuple):
+    """What a method has when it is done, or would have if it were done now."""
+
+    functions: Mapping[str, HashFunction]
+    codes: Mapping[str, Words]  # of the training items, by the modality that is searched
+    bases: Mapping[str, FloatArray] = MappingProxyType({})  # U, (dimensions of φ, bits)
+
+
 class Progress(NamedTuple):
     """One step as a method reports it: every weighted term of its objective."""
 
     terms: Mapping[str, float]
     phase: str = "descent"
-
-
-class Learnt(NamedTuple):
-    """What a method has when it is done."""
-
-    functions: Mapping[str, HashFunction]
-    codes: Mapping[str, Words]  # of the training items, by the modality that is searched
-    bases: Mapping[str, FloatArray] = MappingProxyType({})  # U, (dimensions of φ, bits)
+    learnt: Callable[[], Learnt] | None = None  # so far, where a step leaves something to look at
 
 
 Trace = Sequence[TrainingStep]
@@ -70,11 +71,13 @@ class HashMethod(Configuration, ABC):
         labels: Any = None,
         *,
         on_step: OnStep | None = None,
+        on_state: Callable[["FittedHasher"], None] | None = None,
     ) -> "FittedHasher":
         """Train on all items, which become the database.
 
         Given is a data set, or matrices by modality and the labels of their rows. `on_step` hears of every
-        step; what it raises ends the training, and the time it takes is not training time.
+        step, `on_state` of what was learnt so far; what they raise ends the training, and the time they take
+        is not training time.
         """
         train = _as_dataset(modalities, labels)
         if problems := self.training_problems(train):
@@ -90,7 +93,7 @@ class HashMethod(Configuration, ABC):
             while True:
                 resumed = perf_counter()
                 try:
-                    terms, phase = next(learning)
+                    terms, phase, so_far = next(learning)
                 except StopIteration as end:
                     learnt: Learnt = end.value
                     break
@@ -103,6 +106,11 @@ class HashMethod(Configuration, ABC):
                 trace.append(TrainingStep(len(trace) + 1, terms, seconds, phase))
                 if on_step is not None:
                     on_step(trace[-1])
+                if on_state is not None and so_far is not None:
+                    on_state(self._hasher(so_far(), trace, train))
+        return self._hasher(learnt, trace, train)
+
+    def _hasher(self, learnt: Learnt, trace: Trace, train: MultimodalDataset) -> "FittedHasher":
         return FittedHasher(self, learnt.functions, learnt.codes, trace, train.fingerprint, learnt.bases)
 
     def training_problems(self, train: MultimodalDataset) -> list[str]:

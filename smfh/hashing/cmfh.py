@@ -42,16 +42,20 @@ class CMFH(Descent):
     def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
         problem = Factorisation(self, view_modalities(train, self.anchors, rng), self.shares(train))
         state = problem.start(rng.random((len(train), self.bits), dtype=train.dtype.type))
+
+        def learnt() -> Learnt:
+            thresholds = state.V.mean(axis=0, dtype=np.float64)
+            return Learnt(
+                {t: view.hash_function(state.W[t], thresholds) for t, view in problem.views.items()},
+                shared_codes(tuple(problem.views), state.V > thresholds.astype(state.V.dtype)),
+            )
+
         for _ in range(self.iterations):
             state = problem.descend(state)
-            yield Progress(problem.terms(state))
+            yield Progress(problem.terms(state), "descent", learnt)
             if self.has_converged(trace):
                 break
-        thresholds = state.V.mean(axis=0, dtype=np.float64)
-        return Learnt(
-            {t: view.hash_function(state.W[t], thresholds) for t, view in problem.views.items()},
-            shared_codes(tuple(problem.views), state.V > thresholds.astype(state.V.dtype)),
-        )
+        return learnt()
 
 
 @dataclass(frozen=True, eq=False)

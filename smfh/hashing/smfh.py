@@ -71,6 +71,11 @@ class SMFH(Descent):
         XtY, YtY = correlate(X, Y), Y.T @ Y
         solvers: dict[str, RidgeSolver] = {}
 
+        def learnt() -> Learnt:
+            thresholds = column_means(Y).astype(dtype)
+            functions = {t: HashFunction(t, X[t].shape[1], FeatureMap(), W[t], thresholds) for t in X}
+            return Learnt(functions, shared_codes(tuple(X), Y > thresholds), U)
+
         for _ in range(self.iterations):
             U = {t: update_basis(XtY[t], U[t], YtY) for t in X}
 
@@ -95,13 +100,12 @@ class SMFH(Descent):
                 }
             W = {t: solvers[t].solve(XtY[t]) for t in X}
 
-            yield Progress(self.terms(weights, squared, U, W, XtY, YtY, solvers, graph.energy(Y[rows])))
+            terms = self.terms(weights, squared, U, W, XtY, YtY, solvers, graph.energy(Y[rows]))
+            yield Progress(terms, "descent", learnt)
             if self.has_converged(trace):
                 break
 
-        thresholds = column_means(Y).astype(dtype)
-        functions = {t: HashFunction(t, X[t].shape[1], FeatureMap(), W[t], thresholds) for t in X}
-        return Learnt(functions, shared_codes(tuple(X), Y > thresholds), U)
+        return learnt()
 
     def update_codes(
         self, Y: FloatArray, pull: FloatArray, M: FloatArray, rows: IntArray, graph: LabelGraph

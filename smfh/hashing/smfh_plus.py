@@ -83,20 +83,24 @@ class SMFHPlus(Descent):
         X = {t: maps[t](train.modalities[t]) for t in maps}
         problem = Problem(self, X, train.labels, self.shares(train))
         state = problem.start(rng, train.dtype)
+
+        def learnt() -> Learnt:
+            thresholds = state.mean.astype(state.Y.dtype)
+            functions = {
+                t: HashFunction(t, x.shape[1], maps[t], state.W[t], thresholds - state.b[t])
+                for t, x in train.modalities.items()
+            }
+            return Learnt(functions, shared_codes(tuple(X), state.Y > thresholds), state.U)
+
         for _ in range(self.iterations):
             state = problem.descend(state)
-            yield Progress(problem.terms(state))
+            yield Progress(problem.terms(state), "descent", learnt)
             if self.has_converged(trace):
                 break
         for _ in range(self.rounds):
             state = problem.refine(problem.binarise(state))
-            yield Progress(problem.terms(state), "refinement")
-        thresholds = state.mean.astype(state.Y.dtype)
-        functions = {
-            t: HashFunction(t, x.shape[1], maps[t], state.W[t], thresholds - state.b[t])
-            for t, x in train.modalities.items()
-        }
-        return Learnt(functions, shared_codes(tuple(X), state.Y > thresholds), state.U)
+            yield Progress(problem.terms(state), "refinement", learnt)
+        return learnt()
 
     def feature_map(self, X: Matrix, rng: np.random.Generator) -> FeatureMap:
         return fit_rbf(X, SCALING, self.anchors, rng) if self.anchors else SCALING

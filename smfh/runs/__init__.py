@@ -9,6 +9,7 @@ A file's name is the hash of all that decides the run, so that two programs whic
 the same file, and none waits for the other.
 """
 
+from smfh.runs.film import Film
 from smfh.runs.key import RunKey, run_key
 from smfh.runs.record import RunRecord, Timing
 from smfh.runs.run import Run, Search, ready_searches, usual_first

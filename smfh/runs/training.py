@@ -6,6 +6,7 @@ from time import perf_counter
 
 from smfh.datasets import DatasetSource
 from smfh.hashing import FittedHasher, HashMethod
+from smfh.runs.film import Film
 from smfh.runs.key import RunKey, run_key
 from smfh.runs.record import RunRecord, Timing
 from smfh.runs.run import Run, ready_searches
@@ -26,16 +27,17 @@ def find_or_train(
     split: Split,
     on_step: OnStep | None = None,
     owner: str = "",
+    film: Film | None = None,
 ) -> Run:
     """The run, from the store or trained now, with its usual scores.
 
     Nobody waits for the disk: a new run is written a moment later, and where that fails it is shown all the
-    same. Without a store nothing is kept.
+    same. Without a store nothing is kept. A film of the training is made where one is handed in.
     """
     key = run_key(data, split, method, owner)
     if store is not None and (kept := _open(store, key, source, data, split)) is not None:
         return kept
-    run, seconds = train(key, source, data, split, on_step)
+    run, seconds = train(key, source, data, split, on_step, film)
     if store is not None and not owner:
         later = Timer(WRITTEN_AFTER, _save, (store, run, seconds))  # a program that ends waits for it
         later.name = "writing a run"
@@ -60,10 +62,16 @@ def find_or_keep(
 
 
 def train(
-    key: RunKey, source: DatasetSource, data: MultimodalDataset, split: Split, on_step: OnStep | None = None
+    key: RunKey,
+    source: DatasetSource,
+    data: MultimodalDataset,
+    split: Split,
+    on_step: OnStep | None = None,
+    film: Film | None = None,
 ) -> tuple[Run, float]:
     """Fit on the training rows and score what is usually looked at; the run, and the seconds it took."""
-    hasher = key.method.fit(data.take(split.train), on_step=on_step)
+    on_state = None if film is None else film.add
+    hasher = key.method.fit(data.take(split.train), on_step=on_step, on_state=on_state)
     trained = perf_counter()
     run = scored(Run(key, source, data, split, hasher))
     return run, hasher.seconds + perf_counter() - trained

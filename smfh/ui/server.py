@@ -8,7 +8,7 @@ import streamlit as st
 from smfh.datasets import DatasetSource
 from smfh.jobs import Job, JobQueue
 from smfh.memory import Memory
-from smfh.runs import Run, RunKey, RunStore
+from smfh.runs import Film, Run, RunKey, RunStore
 from smfh.types import MultimodalDataset, Split
 
 DATA_SETS = 6  # in memory at once
@@ -75,8 +75,20 @@ def derive(run: Run, what: Hashable, make: Callable[[], V], spinner: str = "") -
     return value
 
 
+def film_of(key: RunKey) -> Film:
+    """The film of a run's training, one for all who watch it; empty where the run was found."""
+    film: Film = _films().get(key, Film)
+    return film
+
+
+def _films() -> Memory[RunKey, Film]:
+    films: Memory[RunKey, Film] = _shared.get("films", lambda: Memory(RUNS))
+    return films
+
+
 def forget(owner: str) -> None:
     """Let go of everything that was made from the private data of this owner."""
     job_queue().forget(lambda key: isinstance(key, RunKey) and key.owner == owner)
     memory: Memory[tuple[RunKey, Hashable], Any] = _shared.get("derived", lambda: Memory(DERIVED))
     memory.forget_where(lambda key: key[0].owner == owner)
+    _films().forget_where(lambda key: key.owner == owner)

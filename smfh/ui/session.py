@@ -9,7 +9,7 @@ import streamlit as st
 from smfh.hashing import HashMethod
 from smfh.jobs import Course, Job
 from smfh.runs import Run, RunKey, find_or_train, run_key
-from smfh.ui.server import Loaded, job_queue, load_source, run_store
+from smfh.ui.server import Loaded, film_of, job_queue, load_source, run_store
 from smfh.ui.settings import Settings
 
 SHOWN, PINNED, OWN_DATA = "shown", "pinned", "own_loaded"
@@ -33,6 +33,12 @@ class Shown:
     @property
     def key(self) -> RunKey:
         return key_of(self.settings, self.loaded)
+
+    @property
+    def job_key(self) -> RunKey:
+        """The key of the job: that of a model from a file names its visitor."""
+        assert isinstance(self.job.key, RunKey)  # noqa: S101, the pages show runs alone
+        return self.job.key
 
     def is_of(self, settings: Settings) -> bool:
         """Whether it is the run of these settings, or will be."""
@@ -119,7 +125,9 @@ def submit(settings: Settings, loaded: Loaded) -> Job[Run]:
     store = None if key.owner else run_store()
 
     def work(course: Course) -> Run:
-        return find_or_train(store, settings.source, settings.method, *loaded, course.report, key.owner)
+        return find_or_train(
+            store, settings.source, settings.method, *loaded, course.report, key.owner, film_of(key)
+        )
 
     return job_queue().submit(key, work, visitor())
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from smfh.asking import MOST_CHARACTERS, TIES, Answer, takes_words
+from smfh.asking import MOST_CHARACTERS, TIES, Answer, answer, takes_words
+from smfh.hashing import FittedHasher
 from smfh.runs import Run
 from smfh.types import InputError
 from smfh.ui.address import go, hold
@@ -13,37 +14,79 @@ from smfh.ui.asked import Asked, answer_of, ask, current_asked, draw_ask, keep_a
 from smfh.ui.gallery import caption_of, draw_terms, in_bits, labels_of
 from smfh.ui.items import cut, looks_of
 from smfh.ui.navigation import PAGES
+from smfh.ui.running import MOVING, TICK
+from smfh.ui.server import film_of
+from smfh.ui.session import Shown
 
-WORDS = "search_words"  # the same box as on Search
 EXAMPLES = {"emoji": "smiling cat"}  # a first question for those who have not asked yet
+WORDS, ITERATION = "search_words", "wall_iteration"  # the box is the same as on Search
 SHOWN = 16
 CARD, PICTURE = 76, 64  # pixels
 CAPTION = 18  # characters
 
 
+@st.fragment
 def draw_wall(run: Run) -> None:
-    """The box, the wall, and in words how many of it are right and how many share a code."""
+    """The box, the wall, and a way back through the iterations; drawn anew alone."""
     asked, _ = current_asked(run)
     keep_asked(asked, run)
     asked = with_example(asked, run)
     _draw_box(asked, run)
+    cards = st.container()
+    frame = choose_frame(run)
     try:
-        answer = answer_of(run, pose(asked, run), asked)
+        question = pose(asked, run)
     except InputError as error:
-        st.text("\n".join(error.problems))
+        cards.text("\n".join(error.problems))
         return
-    _draw_cards(answer, run)
-    st.caption(in_words(answer))
+    if frame is None:
+        found = answer_of(run, question, asked)
+    else:
+        ways = (asked.target, asked.database, asked.ties)
+        found = answer(frame, run.data, run.split, question, *ways)
+    with cards:
+        draw_cards(found, run)
     draw_terms(run.data)
+
+
+def draw_wall_live(shown: Shown) -> None:
+    """The wall as the training under way would answer now; order comes out of noise."""
+    film, job = film_of(shown.job_key), shown.job
+
+    @st.fragment(run_every=TICK if job.state in MOVING else None)
+    def live() -> None:
+        if frames := film.frames():
+            run = Run(shown.job_key, shown.settings.source, *shown.loaded, frames[-1])
+            asked = with_example(current_asked(run)[0], run)
+            try:
+                found = answer(frames[-1], run.data, run.split, pose(asked, run), asked.target)
+            except InputError:  # the finished page says what is wrong with it
+                return
+            st.text(f"“{asked.words or 'a held-out query'}” after {frames[-1].trace[-1].iteration} steps")
+            draw_cards(found, run)
+
+    live()
+
+
+def choose_frame(run: Run) -> FittedHasher | None:
+    """The model at an earlier iteration, where there is a film of the training; None for the finished one."""
+    frames = film_of(run.key).frames()
+    if len(frames) < 2:
+        return None
+    iterations = [frame.trace[-1].iteration for frame in frames]
+    if st.session_state.get(ITERATION) not in iterations:
+        st.session_state[ITERATION] = iterations[-1]
+    why = "Go back: what this training would have answered if it had been stopped there."
+    chosen = st.select_slider("Iteration", iterations, key=ITERATION, help=why)
+    return None if chosen == iterations[-1] else frames[iterations.index(chosen)]
 
 
 def with_example(asked: Asked, run: Run) -> Asked:
     """What is asked, or a charming question where nothing is."""
     words = EXAMPLES.get(run.data.name)
-    nothing = asked.words is None and asked.row is None
-    return (
-        replace(asked, words=words) if nothing and words and asked.source in takes_words(run.data) else asked
-    )
+    if asked.words is not None or asked.row is not None or asked.source not in takes_words(run.data):
+        return asked
+    return replace(asked, words=words)
 
 
 def _draw_box(asked: Asked, run: Run) -> None:
@@ -59,8 +102,7 @@ def _draw_box(asked: Asked, run: Run) -> None:
                 label_visibility="collapsed",
                 on_change=lambda: ask(asked, run, words=st.session_state[WORDS] or None, row=None),
             )
-        any_row = int(np.random.default_rng().choice(run.split.queries))
-        surprise = {"words": None, "row": any_row}
+        surprise = {"words": None, "row": int(np.random.default_rng().choice(run.split.queries))}
         draw_ask("Surprise me", "explore_any", asked, run, surprise, icon=":material/casino:")
         if st.button("Open in Search", icon=":material/open_in_new:", key="explore_search"):
             keep_asked(asked, run)
@@ -69,30 +111,26 @@ def _draw_box(asked: Asked, run: Run) -> None:
         st.text(f"“{caption_of(data, row)}” · {', '.join(labels_of(data, row))} · a held-out query")
 
 
-def _draw_cards(answer: Answer, run: Run) -> None:
-    data, rows = run.data, answer.rows[:SHOWN].tolist()
-    pictures = looks_of(data, rows, answer.target)
+def draw_cards(found: Answer, run: Run) -> None:
+    """The nearest items, and in words how near, how many share a code, and how many are right."""
+    data, rows = run.data, found.rows[:SHOWN].tolist()
     grid = st.grid(min_column_width=CARD, gap="xsmall", key="wall")
-    for place, (row, picture) in enumerate(zip(rows, pictures, strict=True)):
+    for place, (row, picture) in enumerate(zip(rows, looks_of(data, rows, found.target), strict=True)):
         with grid.cell(), st.container(gap=None, horizontal_alignment="center"):
             said = caption_of(data, row)
+            wrong = found.relevance is not None and not found.relevance[place]
             st.image(picture, width=PICTURE, alt=said)
-            st.text(f"{_mark(answer, place)}{cut(said, CAPTION)}")
+            st.text(f"{'✗ ' if wrong else ''}{cut(said, CAPTION)}")
+    st.caption(in_words(found))
 
 
-def _mark(answer: Answer, place: int) -> str:
-    return "" if answer.relevance is None or answer.relevance[place] else "✗ "
-
-
-def in_words(answer: Answer) -> str:
+def in_words(found: Answer) -> str:
     """How near they are, how many share a code, whether they are right, and how ties are ordered."""
-    nearest = answer.nearest
-    tied = int(answer.counts.items[0, nearest])
-    share = f"{tied:,} items share this code" if tied > 1 else "one item has this code"
-    words = [share if nearest == 0 else f"nearest {in_bits(nearest)} away, {tied:,} there"]
-    if answer.relevance is not None:
-        first = answer.relevance[:SHOWN]
-        words.append(
-            f"{np.count_nonzero(first)} of these {len(first)} share a label with what is asked (✗: not)"
-        )
+    nearest = found.nearest
+    tied = int(found.counts.items[0, nearest])
+    many = f"{tied:,} items share" if tied > 1 else "one item has"
+    words = [f"{many} this code" if nearest == 0 else f"{many} the nearest code, {in_bits(nearest)} away"]
+    if found.relevance is not None:
+        first = found.relevance[:SHOWN]
+        words.append(f"{np.count_nonzero(first)} of {len(first)} have a label of what is asked (✗: not)")
     return " · ".join([*words, TIES["likeness"]])
