@@ -79,9 +79,8 @@ class LineChart(Chart):
         return HEIGHT if self.ends_named else HEIGHT + LEGEND_ENTRY * len(self._listed)
 
     def _draw(self, figure: go.Figure) -> None:
-        figure.update_layout(
-            hovermode="x unified" if self.compare_at_x else "closest", showlegend=not self.ends_named
-        )
+        hover = "x unified" if self.compare_at_x else "closest"
+        figure.update_layout(hovermode=hover, showlegend=not self.ends_named)
         self.draw_panel(figure)
         draw_marks(figure, self.marks, self.x)
 
