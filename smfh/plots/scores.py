@@ -17,7 +17,7 @@ BITS = Axis("code length (bits)", log=True)
 def score_curves(
     points: Sequence[Point], label: str = "mAP@100", axis: Axis = BITS, formula: str = "", time: bool = False
 ) -> LineChart:
-    """The mean with a band of seeds and a paler one of ties; of `time` less is better, and it spans decades."""
+    """The mean with a band of seeds and a paler one of ties; less `time` is better, and it spans decades."""
     directions = list(dict.fromkeys(point.direction for point in points))
     lines = tuple(_line(of_line, directions) for of_line in _by_line(points))
     ticks = tuple(sorted({point.at for point in points}))
@@ -30,7 +30,7 @@ def score_curves(
         x=replace(axis, ticks=ticks or None),
         y=Axis(label, log=time, ticks=_decades(points) if time else None),
         lines=lines + chance_lines(_chances(points)),
-        note="No measurement yet. Run the comparison, and each finished cell appears here.",
+        note="No measurement yet. Run the comparison, and each finished run appears here.",
         compare_at_x=False,  # a click means one point
         formula=formula,
     )
