@@ -6,7 +6,7 @@ by the hash function: so each word of the vocabulary is asked for alone, and wha
 lifts the margin of the bit above that of a middling word. So it is for every method and feature map.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from smfh.evaluation import database_codes
-from smfh.features.text import PIECE, Vocabulary
+from smfh.features.text import PIECE, TextEncoder
 from smfh.hamming import unpack
 from smfh.hashing import FittedHasher
 from smfh.types import BoolArray, FloatArray, InputError, IntArray, Matrix, MultimodalDataset, Split
@@ -77,19 +77,18 @@ def largest_classes(labels: BoolArray, most: int = MOST_CLASSES) -> IntArray:
     return order[sizes[order] > 0]
 
 
-def confusion_shares(
-    rows: IntArray, query_labels: BoolArray, labels: BoolArray, top: int = 100
-) -> FloatArray:
+def confusion_shares(rows: IntArray, asked: BoolArray, labels: BoolArray, top: int = 100) -> FloatArray:
     """For the queries of each class, the share of their first `top` answers that carry each class.
 
-    The answers are `rows` (queries, depth) of `labels`, nearest first; (classes, classes).
+    `asked` are the classes of the queries, the answers are `rows` (queries, depth) of `labels`, nearest
+    first; (classes, classes).
     """
     first = rows[:, :top]
-    answered = np.zeros(query_labels.shape)
+    answered = np.zeros(asked.shape)
     for column in first.T:  # answer by answer: queries × answers × classes would be large
         answered += labels[column]
-    asked = query_labels.sum(axis=0)[:, None] * first.shape[1]
-    shares: FloatArray = query_labels.T.astype(np.float64) @ answered / np.maximum(asked, 1)
+    answers = asked.sum(axis=0)[:, None] * first.shape[1]
+    shares: FloatArray = asked.T.astype(np.float64) @ answered / np.maximum(answers, 1)
     return shares
 
 
@@ -141,12 +140,17 @@ class BitTopic:
 
 def describe_bits(hasher: FittedHasher, data: MultimodalDataset, split: Split) -> tuple[BitTopic, ...]:
     """What each bit stands for, in the order of the bits."""
-    target = shown_modality(hasher)
-    codes = database_bits(hasher, data, split)
+    codes, shown = database_bits(hasher, data, split), shown_modality(hasher)
     contrast = class_contrast(codes, data.labels[split.train])
-    worded = [name for name in hasher.modalities if vocabulary_of(data, name) is not None]
-    words = {name: strongest_words(hasher, data, split, name) for name in worded}
-    rows = strongest_items(hasher, data, sample(split.train), target)
+    order = np.argsort(-contrast, axis=0, kind="stable")
+    words = {
+        name: strongest_words(hasher, data, split, name, encoder)
+        for name in hasher.modalities
+        if isinstance(encoder := data.encoders.get(name), TextEncoder)
+    }
+    items = sample(split.train)
+    margins = hasher.functions[shown].margins(data.modalities[shown][items])
+    rows = items[top_rows(margins, ITEMS)]
     agreement = pair_agreement(hasher, data, sample(split.queries))
     relatives = list(_relatives(correlate(codes[sample(np.arange(len(codes)))])))
     balance, kinds = codes.mean(axis=0), bit_kinds(codes)
@@ -155,7 +159,7 @@ def describe_bits(hasher: FittedHasher, data: MultimodalDataset, split: Split) -
             number=k,
             balance=float(balance[k]),
             kind=str(kinds[k]),
-            classes=_ordered(data.class_names, contrast[:, k]),
+            classes=tuple((data.class_names[j], float(contrast[j, k])) for j in order[:, k]),
             words={name: strongest[k] for name, strongest in words.items()},
             rows=tuple(rows[:, k].tolist()),
             agreement=float(agreement[k]),
@@ -176,27 +180,20 @@ def database_bits(hasher: FittedHasher, data: MultimodalDataset, split: Split) -
     return unpack(codes, hasher.bits)
 
 
-def vocabulary_of(data: MultimodalDataset, modality: str) -> Vocabulary | None:
-    """Where it is known."""
-    vocabulary: Vocabulary | None = getattr(data.encoders.get(modality), "vocabulary", None)
-    return vocabulary
-
-
 def strongest_words(
-    hasher: FittedHasher, data: MultimodalDataset, split: Split, modality: str
+    hasher: FittedHasher, data: MultimodalDataset, split: Split, modality: str, encoder: TextEncoder
 ) -> list[Named]:
     """(margin of the word alone − median margin of all words) · ln(1 + min(n, N − n)), of each bit.
 
     n of the N training items have the word. A word of two items may have any margin, and one that nearly all
     have tells nothing: the logarithm keeps both back.
     """
-    vocabulary = vocabulary_of(data, modality)
-    tokens = np.array(() if vocabulary is None else vocabulary.tokens, dtype=np.str_)
+    tokens = np.array(encoder.vocabulary.tokens, dtype=np.str_)
     is_word = ~np.strings.startswith(tokens, PIECE)
     if not is_word.any():
         return [()] * hasher.bits
     names = tokens[is_word].tolist()
-    margins = hasher.functions[modality].margins(data.encoders[modality].encode(names))
+    margins = hasher.functions[modality].margins(encoder.encode(names))
     strength = margins - np.median(margins, axis=0)
     if (X := data.modalities[modality]).shape[1] == len(tokens):
         having = item_counts(X, split.train)[is_word]
@@ -215,14 +212,6 @@ def item_counts(X: Matrix, rows: IntArray) -> IntArray:
         return np.bincount(chosen.indices[chosen.data > 0], minlength=X.shape[1])
     counts: IntArray = np.count_nonzero(chosen, axis=0)
     return counts
-
-
-def strongest_items(
-    hasher: FittedHasher, data: MultimodalDataset, rows: IntArray, modality: str
-) -> NDArray[np.int64]:
-    """The rows with the largest margins of each bit; (ITEMS, bits)."""
-    margins = hasher.functions[modality].margins(data.modalities[modality][rows])
-    return rows[top_rows(margins, ITEMS)].astype(np.int64)
 
 
 def pair_agreement(hasher: FittedHasher, data: MultimodalDataset, rows: IntArray) -> FloatArray:
@@ -244,10 +233,6 @@ def top_rows(values: FloatArray, most: int) -> IntArray:
     chosen = np.argpartition(-values, most - 1, axis=0)[:most]
     order = np.argsort(-np.take_along_axis(values, chosen, axis=0), axis=0, kind="stable")
     return np.take_along_axis(chosen, order, axis=0)
-
-
-def _ordered(names: Sequence[str], values: FloatArray) -> Named:
-    return tuple((names[k], float(values[k])) for k in np.argsort(-values, kind="stable"))
 
 
 def _relatives(correlation: FloatArray) -> Iterator[tuple[tuple[int, float], ...]]:

@@ -2,20 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from smfh.bits import sample
 from smfh.hamming import distances, unpack
 from smfh.types import EPS, BoolArray, FloatArray, InputError, IntArray, Words, unknown
 
-KINDS: Mapping[str, str] = MappingProxyType(
-    {
-        "PCA": "the two directions in which the codes differ most",
-        "t-SNE": "codes that are near stay near; how far the others are tells little",
-    }
-)
+KINDS: Mapping[str, str] = {
+    "PCA": "the two directions in which the codes differ most",
+    "t-SNE": "codes that are near stay near; how far the others are tells little",
+}
 MOST_ITEMS = 2_000  # that are drawn
 MOST_CODES = 600  # that t-SNE lays out: it takes a few seconds for them
 PERPLEXITY, ITERATIONS = 30, 500
@@ -42,8 +39,7 @@ class CodeMap:
 
     def find(self, rows: IntArray) -> IntArray:
         """Which of the drawn items these rows are; those that are not drawn are left out."""
-        drawn = {int(row): position for position, row in enumerate(self.rows)}
-        return np.array([drawn[int(row)] for row in rows if int(row) in drawn], dtype=np.int64)
+        return np.flatnonzero(np.isin(self.rows, rows))
 
 
 def map_codes(codes: Words, rows: IntArray, bits: int, kind: str) -> CodeMap:
@@ -51,25 +47,17 @@ def map_codes(codes: Words, rows: IntArray, bits: int, kind: str) -> CodeMap:
     if kind not in KINDS:
         raise unknown("map", kind, KINDS)
     if len(codes) != len(rows) or not len(codes):
-        raise InputError(
-            f"A map needs one item at least, and a row for each; got {len(codes)} codes and {len(rows)} rows."
-        )
-    chosen = _evenly_spread(len(codes), MOST_ITEMS)
+        came = f"{len(codes)} codes and {len(rows)} rows"
+        raise InputError(f"A map needs one item at least, and a row for each; got {came}.")
+    chosen = sample(np.arange(len(codes)), MOST_ITEMS)
     different, which = np.unique(codes[chosen], axis=0, return_inverse=True)
     if kind == "t-SNE" and len(different) > MOST_CODES:
-        kept = _evenly_spread(len(different), MOST_CODES)
-        chosen = chosen[np.isin(which, kept)]
+        drawn = sample(np.arange(len(different)), MOST_CODES)
+        chosen = chosen[np.isin(which, drawn)]
         different, which = np.unique(codes[chosen], axis=0, return_inverse=True)
-    counts = np.bincount(which)
-    centres = _layout(unpack(different, bits), counts, kind)
-    return CodeMap(
-        kind, rows[chosen], centres[which] + sunflower_offsets(which), different, centres, len(codes)
-    )
-
-
-def _evenly_spread(total: int, most: int) -> NDArray[np.int64]:
-    """All, or so many evenly spread ones."""
-    return np.linspace(0, total - 1, min(total, most)).astype(np.int64)
+    centres = _layout(unpack(different, bits), np.bincount(which), kind)
+    positions = centres[which] + sunflower_offsets(which)
+    return CodeMap(kind, rows[chosen], positions, different, centres, len(codes))
 
 
 def _layout(codes: BoolArray, counts: IntArray, kind: str) -> FloatArray:
@@ -80,13 +68,8 @@ def _layout(codes: BoolArray, counts: IntArray, kind: str) -> FloatArray:
         from threadpoolctl import threadpool_limits
 
         start = 1e-4 * flat / max(float(flat[:, 0].std()), EPS)
-        model = TSNE(
-            2,
-            perplexity=min(PERPLEXITY, (len(codes) - 1) / 3),
-            init=start.astype(np.float32),
-            max_iter=ITERATIONS,
-            random_state=0,
-        )
+        near, start = min(PERPLEXITY, (len(codes) - 1) / 3), start.astype(np.float32)
+        model = TSNE(2, perplexity=near, init=start, max_iter=ITERATIONS, random_state=0)
         with threadpool_limits(1, user_api="openmp"):  # for so few, threads wait more than they work
             flat = model.fit_transform(codes.astype(np.float32))
     low, high = flat.min(axis=0), flat.max(axis=0)
@@ -122,10 +105,6 @@ class Buckets:
 
     sizes: IntArray  # (buckets,)
     bucket: IntArray  # of each item, (items,)
-
-    @property
-    def items(self) -> int:
-        return len(self.bucket)
 
     def members(self, bucket: int) -> IntArray:
         """The positions of a bucket's items in the database."""

@@ -5,7 +5,7 @@ All pairs share the same resamples. The intervals of several pairs are widened (
 them together hold with the level asked for.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -15,7 +15,7 @@ from smfh.types import FloatArray, InputError
 
 LEVEL = 0.95
 RESAMPLES = 10_000
-BLOCK_CELLS = 1 << 22  # draws held at once
+BLOCK_DRAWS = 1 << 22  # held at once
 SEED_ERRORS = 2.0  # a difference below so many standard errors over seeds is not called a win
 
 
@@ -35,10 +35,14 @@ class Difference:
     pairs: int  # that hold together with this level
 
     @property
+    def beyond_queries(self) -> bool:
+        """More than what the choice of queries can do."""
+        return self.low > 0 or self.high < 0
+
+    @property
     def is_clear(self) -> bool:
         """More than what queries and seeds can do."""
-        beyond_queries = self.low > 0 or self.high < 0
-        return beyond_queries and abs(self.mean) > SEED_ERRORS * (self.seed_error or 0.0)
+        return self.beyond_queries and abs(self.mean) > SEED_ERRORS * (self.seed_error or 0.0)
 
 
 def compare_pairs(
@@ -46,15 +50,31 @@ def compare_pairs(
 ) -> list[Difference]:
     """Every pair of methods, the better one first; the AP of each is (seeds, queries), the same queries."""
     _check(by_method, level)
-    names = list(by_method)
+    titles = list(by_method)
     AP = np.stack([values.mean(axis=0) for values in by_method.values()], axis=1)  # (queries, methods)
     means = resampled_means(AP, resamples, seed)
-    tail = 100 * (1 - level) / max(len(names) * (len(names) - 1) // 2, 1) / 2
-    order = np.argsort(-AP.mean(axis=0), kind="stable").tolist()
-    return [
-        _difference(names[i], names[j], by_method, means[:, i] - means[:, j], tail, level)
-        for i, j in combinations(order, 2)
-    ]
+    pairs = list(combinations(np.argsort(-AP.mean(axis=0), kind="stable").tolist(), 2))
+    tail = 100 * (1 - level) / len(pairs) / 2
+    differences = []
+    for i, j in pairs:
+        a, b = by_method[titles[i]], by_method[titles[j]]
+        # a value that was drawn, not one between two: few queries give few different means
+        low, high = np.percentile(means[:, i] - means[:, j], [tail, 100 - tail], method="inverted_cdf")
+        differences.append(
+            Difference(
+                first=titles[i],
+                second=titles[j],
+                mean=float(a.mean() - b.mean()),
+                low=float(low),
+                high=float(high),
+                seed_error=_seed_error(a, b),
+                queries=a.shape[1],
+                seeds=min(len(a), len(b)),
+                level=level,
+                pairs=len(pairs),
+            )
+        )
+    return differences
 
 
 def resampled_means(values: FloatArray, resamples: int, seed: int) -> FloatArray:
@@ -62,48 +82,15 @@ def resampled_means(values: FloatArray, resamples: int, seed: int) -> FloatArray
 
     A resample is how often it draws each row, so that all columns are one product.
     """
-    rng = np.random.default_rng(seed)
-    rows = len(values)
-    return np.concatenate(
-        [_draws(rng, size, rows) @ values / rows for size in _sizes(resamples, max(1, BLOCK_CELLS // rows))]
-    )
-
-
-def _draws(rng: np.random.Generator, resamples: int, rows: int) -> FloatArray:
-    """How often each row is drawn in each resample; (resamples, rows)."""
-    drawn = rng.integers(rows, size=(resamples, rows))
-    drawn += rows * np.arange(resamples)[:, None]
-    counts = np.bincount(drawn.ravel(), minlength=resamples * rows).astype(np.float64)
-    return counts.reshape(resamples, rows)
-
-
-def _sizes(total: int, most: int) -> Iterator[int]:
-    return (min(most, total - start) for start in range(0, total, most))
-
-
-def _difference(
-    first: str,
-    second: str,
-    by_method: Mapping[str, FloatArray],
-    resampled: FloatArray,
-    tail: float,
-    level: float,
-) -> Difference:
-    a, b = by_method[first], by_method[second]
-    # a value that was drawn, not one between two: few queries give few different means
-    low, high = np.percentile(resampled, [tail, 100 - tail], method="inverted_cdf")
-    return Difference(
-        first=first,
-        second=second,
-        mean=float(a.mean() - b.mean()),
-        low=float(low),
-        high=float(high),
-        seed_error=_seed_error(a, b),
-        queries=a.shape[1],
-        seeds=min(len(a), len(b)),
-        level=level,
-        pairs=len(by_method) * (len(by_method) - 1) // 2,
-    )
+    rng, rows = np.random.default_rng(seed), len(values)
+    block = max(1, BLOCK_DRAWS // rows)
+    means = []
+    for start in range(0, resamples, block):
+        size = min(block, resamples - start)
+        drawn = rng.integers(rows, size=(size, rows)) + rows * np.arange(size)[:, None]
+        times = np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows)
+        means.append(times.astype(np.float64) @ values / rows)
+    return np.concatenate(means)
 
 
 def _seed_error(a: FloatArray, b: FloatArray) -> float | None:
@@ -124,12 +111,10 @@ def in_words(difference: Difference, where: str) -> str:
     )
     if difference.is_clear:
         return f"{first} beats {second} {where}: {figures}."
-    if difference.low > 0 or difference.high < 0:
-        return (
-            f"{first} and {second} cannot be told apart {where}: {figures}, "
-            f"and the seeds alone move it by ±{SEED_ERRORS * (difference.seed_error or 0):.3f}."
-        )
-    return f"{first} and {second} cannot be told apart {where}: {figures}."
+    told = f"{first} and {second} cannot be told apart {where}: {figures}"
+    if difference.beyond_queries:
+        told += f", and the seeds alone move it by ±{SEED_ERRORS * (difference.seed_error or 0):.3f}"
+    return f"{told}."
 
 
 def how_tested(differences: Sequence[Difference]) -> str:
@@ -149,13 +134,10 @@ def how_tested(differences: Sequence[Difference]) -> str:
             f"(Bonferroni): all of them hold at once with {level} or more. Other numbers of bits, directions "
             "and definitions are not counted."
         )
+    of_seeds = f"What is less than {SEED_ERRORS:g} standard errors over seeds is not called a win."
     if any(difference.seeds == 1 for difference in differences):
-        lines.append("With one seed the interval covers the choice of queries only, not that of the seed.")
-    else:
-        lines.append(
-            f"A difference that is less than {SEED_ERRORS:g} standard errors over seeds is not called a win."
-        )
-    return " ".join(lines)
+        of_seeds = "With one seed the interval covers the choice of queries only, not that of the seed."
+    return " ".join([*lines, of_seeds])
 
 
 def signed(x: float) -> str:

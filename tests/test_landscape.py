@@ -141,7 +141,7 @@ def test_buckets_hold_the_items_of_each_code(numbers):
     codes = np.array(numbers, dtype=np.uint64)[:, None]
     buckets = fill_buckets(codes)
     assert buckets.sizes.tolist() == sorted((numbers.count(number) for number in set(numbers)), reverse=True)
-    assert buckets.sizes.sum() == buckets.items == len(numbers)
+    assert buckets.sizes.sum() == len(buckets.bucket) == len(numbers)
     for bucket, size in enumerate(buckets.sizes):
         members = buckets.members(bucket)
         assert len(members) == size

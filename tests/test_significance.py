@@ -40,7 +40,7 @@ def test_resamples_are_drawn_evenly_and_the_same_for_every_column():
 
 
 def test_blocks_hold_all_resamples(monkeypatch):
-    monkeypatch.setattr("smfh.significance.BLOCK_CELLS", 7 * 30)
+    monkeypatch.setattr("smfh.significance.BLOCK_DRAWS", 7 * 30)
     assert resampled_means(np.ones((30, 2)), 100, seed=0).shape == (100, 2)
 
 

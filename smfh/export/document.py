@@ -58,7 +58,5 @@ def _section(section: Section) -> str:
 def _table(rows: Table) -> str:
     columns = list(dict.fromkeys(column for row in rows for column in row))
     head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
-    lines = [
-        "".join(f"<td>{html.escape(str(row.get(column, '')))}</td>" for column in columns) for row in rows
-    ]
-    return f"<table><tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+    cells = ("".join(f"<td>{html.escape(str(row.get(name, '')))}</td>" for name in columns) for row in rows)
+    return f"<table><tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in cells)}</table>"

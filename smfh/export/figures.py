@@ -25,17 +25,14 @@ def every_chart(
         "recall": recall_at_k(at_one_length, log=log),
         "radius": precision_by_recall(at_one_length),
         "hits": score_curves(hits, "look-up hit rate", formula=HITS.format(view.radius)),
-        "training": score_curves(training, "training time (s)", lowest=True, formula=SECONDS, log=True),
-        "encoding": score_curves(
-            encoding, "encoding time (µs a query)", lowest=True, formula=MICROSECONDS, log=True
-        ),
+        "training": score_curves(training, "training time (s)", formula=SECONDS, time=True),
+        "encoding": score_curves(encoding, "encoding time (µs a query)", formula=MICROSECONDS, time=True),
     }
 
 
 def score_chart(grid: Grid, store: RunStore, view: View, published: Sequence[Published] = ()) -> Chart:
     """The chosen mAP over code lengths, with chance, and with what a paper prints at these lengths."""
     found = points(grid, store, view)
-    chance = found[0].chance if found else None
-    chart = score_curves(found, view.metric.label, chance=chance, formula=view.metric.formula)
+    chart = score_curves(found, view.metric.label, formula=view.metric.formula)
     crosses = [cross for cross in published if cross.at in {point.at for point in found}]
     return with_crosses(chart, crosses) if crosses else chart

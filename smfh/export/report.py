@@ -1,5 +1,6 @@
 """The comparison as one HTML report: what was compared, what it says, figures, and how to repeat it."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -68,9 +69,8 @@ def score_rows(grid: Grid, store: RunStore, view: View) -> list[dict[str, str]]:
     rows: dict[tuple[str, str], dict[str, str]] = {}
     told = [view.towards(*direction) for direction in told_directions(grid, view)]
     for point in (point for one in told for point in points(grid, store, one)):
-        row = rows.setdefault(
-            (point.direction, point.title), {"direction": point.direction, "method": point.title}
-        )
+        about = {"direction": point.direction, "method": point.title}
+        row = rows.setdefault((point.direction, point.title), about)
         spread = f" ± {point.deviation:.3f}" if len(point.values) > 1 else ""
         row[f"{point.at} bits"] = f"{point.mean:.3f}{spread}"
     return list(rows.values())
@@ -99,9 +99,6 @@ def _methods(grid: Grid) -> list[str]:
 
 def _versions(grid: Grid, store: RunStore) -> list[dict[str, object]]:
     """What the runs were trained with; several rows where they were trained at different times."""
-    rows: dict[tuple[tuple[str, str], ...], int] = {}
-    for record in grid.found(store).values():
-        versions = tuple(sorted(record.versions.items()))
-        rows[versions] = rows.get(versions, 0) + 1
+    counts = Counter(tuple(sorted(record.versions.items())) for record in grid.found(store).values())
     today = datetime.now(UTC).date().isoformat()
-    return [{"report of": today, "runs": runs} | dict(versions) for versions, runs in rows.items()]
+    return [{"report of": today, "runs": runs} | dict(versions) for versions, runs in counts.items()]

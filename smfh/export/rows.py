@@ -1,53 +1,49 @@
 """Every measure of every finished run as plain rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import product
 
 from smfh.comparison import Grid, View, setting_of
 from smfh.comparison.grid import OF_A_RUN
+from smfh.comparison.measures import RADIUS
 from smfh.evaluation import PROTOCOLS
 from smfh.hashing import HashMethod
+from smfh.metrics import APScore, Scores
 from smfh.runs import RunRecord, RunStore
 from smfh.types import InputError
 
 Row = dict[str, str | float | int | None]
-RADIUS = 2
 
 
 def csv_rows(
     grid: Grid, store: RunStore, view: View, directions: Sequence[tuple[str, str]] | None = None
 ) -> list[Row]:
     """A row for each run, direction and protocol; for `plots.csv_of`, which makes formulas harmless."""
-    told = grid.directions if directions is None else directions
-    return [
-        row
-        for record in grid.found(store).values()
-        for direction in told
-        for protocol in PROTOCOLS
-        for row in _row(grid, store, view, record, direction, protocol)
-    ]
+    rows = []
+    searches = product(directions or grid.directions, PROTOCOLS)
+    for record, ((source, target), protocol) in product(grid.found(store).values(), searches):
+        try:
+            scores = store.scores(record, grid.data, grid.split, source, target, protocol)
+        except InputError:  # damaged: the store has marked it, and the Runs page tells
+            continue
+        title = grid.comparison.titles[setting_of(record.method)]
+        rows.append(_row(record, title, scores, scores.average_precision[view.definition]))
+    return rows
 
 
-def _row(
-    grid: Grid, store: RunStore, view: View, record: RunRecord, direction: tuple[str, str], protocol: str
-) -> Iterator[Row]:
-    source, target = direction
-    try:
-        scores = store.scores(record, grid.data, grid.split, source, target, protocol)
-    except InputError:  # damaged: the store has marked it, and the Runs page tells
-        return
-    precision = scores.average_precision[view.definition]
-    yield {
+def _row(record: RunRecord, title: str, scores: Scores, precision: APScore) -> Row:
+    return {
         "data": record.source.name,
         "method": record.method.name,
-        "title": grid.comparison.titles[setting_of(record.method)],
+        "title": title,
         "bits": record.method.bits,
         "seed": record.method.seed,
-        "from": source,
-        "to": target,
-        "database": protocol,
-        "definition": view.metric.formula,
-        view.metric.label: precision.mean,
+        "from": scores.source,
+        "to": scores.target,
+        "database": scores.protocol,
+        "definition": precision.definition.formula,
+        precision.definition.label: precision.mean,
         "chance": precision.chance,
         "ties at worst": precision.worst,
         "ties averaged": precision.tie_aware,
@@ -57,7 +53,7 @@ def _row(
         "queries": scores.queries,
         "queries without relevant": scores.queries_without_relevant,
         "training seconds": record.timing.training,
-        "encoding seconds": record.timing.encoding[source],
+        "encoding seconds": record.timing.encoding[scores.source],
         "settings": settings_of(record.method),
         "run": record.id,
     }

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from smfh.comparison import Comparison
@@ -47,14 +48,10 @@ def paper_method(name: str, dataset: str, **changed: Any) -> HashMethod:
     return make_method(name, **values | changed)
 
 
-def over_bits(lengths: Sequence[int]) -> Plan:
+def over_bits(lengths: Sequence[int], dataset: str, methods: Sequence[str], seeds: int) -> Comparison:
     """Every method at these lengths."""
-
-    def plan(dataset: str, methods: Sequence[str], seeds: int) -> Comparison:
-        chosen = tuple(paper_method(name, dataset) for name in methods)
-        return Comparison(DATASETS[dataset](), chosen, tuple(lengths), seeds)
-
-    return plan
+    chosen = tuple(paper_method(name, dataset) for name in methods)
+    return Comparison(DATASETS[dataset](), chosen, tuple(lengths), seeds)
 
 
 def over_samples(dataset: str, methods: Sequence[str], seeds: int) -> Comparison:
@@ -75,21 +72,23 @@ PARTS: Mapping[str, Part] = {
             "table-1",
             "Table 1: mAP and Precision@100",
             "The paper has it for Wiki and NUS-WIDE.",
-            over_bits(TABLE_BITS),
+            partial(over_bits, TABLE_BITS),
         ),
-        Part("table-2", "Table 2: training time", "The paper has it for all three.", over_bits(TIMES)),
+        Part(
+            "table-2", "Table 2: training time", "The paper has it for all three.", partial(over_bits, TIMES)
+        ),
         Part(
             "figure-2",
             "Figure 2: mAP over code length",
             "The paper has it for PASCAL-Sentence, as a picture without numbers. Crosses are Table 1's.",
-            over_bits(CURVE_BITS),
+            partial(over_bits, CURVE_BITS),
         ),
         Part(
             "figure-3",
             "Figure 3: precision and recall among the first K, 64 bits",
             "The paper has it for Wiki and NUS-WIDE, as a picture without numbers. Crosses are "
             "Table 1's Precision@100.",
-            over_bits((FIGURE_BITS,)),
+            partial(over_bits, (FIGURE_BITS,)),
         ),
         Part(
             "figure-4a",

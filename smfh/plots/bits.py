@@ -51,9 +51,8 @@ def _balance_finding(on: FloatArray, kinds: NDArray[np.str_]) -> str:
     if not dead + twins:
         low, high = number(on.min()), number(on.max())
         return f"All {len(on)} bits are of use, each on for {low} to {high} of the items"
-    told = " and ".join(
-        f"{many} {what}" for many, what in ((dead, "dead"), (twins, "twins of others")) if many
-    )
+    counts = {"dead": dead, "twins of others": twins}
+    told = " and ".join(f"{count} {what}" for what, count in counts.items() if count)
     return f"{dead + twins} of {len(on)} bits are of no use: {told}"
 
 

@@ -106,15 +106,9 @@ def draw_marks(figure: go.Figure, marks: Iterable[Mark], x: Axis) -> None:
         figure.add_vline(mark.at, line={"color": GREY, "dash": "dot"})
         low, high = x.limits or (mark.at, math.inf)
         late = x.place(mark.at) > (x.place(low) + x.place(high)) / 2
-        figure.add_annotation(
-            text=plain(mark.label),
-            x=x.place(min(max(mark.at, low), high)),  # Plotly hides what stands outside
-            y=1,
-            yref="paper",
-            xanchor="right" if late else "left",
-            yanchor="top",
-            showarrow=False,
-        )
+        x_place = x.place(min(max(mark.at, low), high))  # Plotly hides what stands outside
+        top = {"y": 1, "yref": "paper", "yanchor": "top", "xanchor": "right" if late else "left"}
+        figure.add_annotation(text=plain(mark.label), x=x_place, showarrow=False, **top)
 
 
 def short(name: str, length: int = 24) -> str:

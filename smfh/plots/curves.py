@@ -39,7 +39,7 @@ class Curve:
     def direction(self) -> str:
         return self.scores[0].direction
 
-    def seeds(self, values: Values) -> FloatArray:
+    def by_seed(self, values: Values) -> FloatArray:
         """(seeds, points)"""
         return np.stack([values(scores) for scores in self.scores])
 
@@ -68,11 +68,9 @@ def recall_at_k(curves: Sequence[Curve], marked: int = 100, log: bool = False) -
     return _over_k("recall", lines, random, Axis("recall@K"), marked, log, formula=RECALL)
 
 
-def _over_k(
-    what: str, lines: Lines, random: Lines, y: Axis, marked: int, log: bool, formula: str
-) -> LineChart:
+def _over_k(what: str, lines: Lines, random: Lines, y: Axis, K: int, log: bool, formula: str) -> LineChart:
     deepest = max((len(line.x) for line in lines), default=100)
-    K = min(marked, deepest)
+    K = min(K, deepest)
     title, description = findings(lines, K, what, f"among the first {K} answers")
     return LineChart(
         kind=f"{what} at K",
@@ -125,7 +123,7 @@ def precision_by_recall(curves: Sequence[Curve]) -> LineChart:
     lines = tuple(
         replace(
             line,
-            x=curve.seeds(lambda scores: scores.within.recall).mean(axis=0),
+            x=curve.by_seed(lambda scores: scores.within.recall).mean(axis=0),
             points=tuple(f"radius {radius}" for radius in line.x),
         )
         for curve, line in zip(curves, over_radius, strict=True)
@@ -150,7 +148,7 @@ def _lines(curves: Sequence[Curve], values: Values, first: int = 0) -> Lines:
     directions = list(dict.fromkeys(curve.direction for curve in curves))
     lines = []
     for curve in curves:
-        y = curve.seeds(values)
+        y = curve.by_seed(values)
         bands = (Band("seeds", y.min(axis=0), y.max(axis=0)),) if len(y) > 1 else ()
         x, mean = np.arange(first, first + y.shape[1]), y.mean(axis=0)
         line = method_line(curve.method, curve.title, curve.direction, directions, x, mean, bands=bands)

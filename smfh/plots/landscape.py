@@ -77,15 +77,9 @@ class MapChart(Chart):
 
 
 def _mark(positions: FloatArray, name: str, marker: dict[str, object]) -> go.Scatter:
-    return go.Scatter(
-        x=positions[:, 0],
-        y=positions[:, 1],
-        mode="markers",
-        name=name,
-        marker=marker,
-        hoverinfo="name",
-        unselected={"marker": {"opacity": 1}},  # brushing items does not fade it
-    )
+    x, y = positions.T
+    still = {"marker": {"opacity": 1}}  # brushing items does not fade it
+    return go.Scatter(x=x, y=y, mode="markers", name=name, marker=marker, hoverinfo="name", unselected=still)
 
 
 @chart

@@ -79,9 +79,8 @@ class LineChart(Chart):
         return HEIGHT if self.ends_named else HEIGHT + LEGEND_ENTRY * len(self._listed)
 
     def _draw(self, figure: go.Figure) -> None:
-        figure.update_layout(
-            hovermode="x unified" if self.compare_at_x else "closest", showlegend=not self.ends_named
-        )
+        hover = "x unified" if self.compare_at_x else "closest"
+        figure.update_layout(hovermode=hover, showlegend=not self.ends_named)
         self.draw_panel(figure)
         draw_marks(figure, self.marks, self.x)
 
@@ -126,18 +125,10 @@ class LineChart(Chart):
         wanted = np.array([(ends[line] - self.y.place(low)) * pixels for line in lines])
         heights = apart(wanted, 2 + NAME_LINE * max(map(len, names)), self.height - AROUND)
         for line, name, shift in zip(lines, names, heights - wanted, strict=True):
-            figure.add_annotation(
-                text="<br>".join(map(plain, name)),
-                x=self.x.place(line.x[-1].item()),
-                y=ends[line],
-                xshift=8,
-                yshift=round(shift),
-                xanchor="left",
-                showarrow=False,
-                align="left",
-                font={"color": line.colour, "size": 13},
-                **refs,
-            )
+            end = {"x": self.x.place(line.x[-1].item()), "y": ends[line], "xanchor": "left"}
+            look = {"showarrow": False, "align": "left", "font": {"color": line.colour, "size": 13}}
+            text = "<br>".join(map(plain, name))
+            figure.add_annotation(text=text, xshift=8, yshift=round(shift), **end, **look, **refs)
         longest = max(len(part) for name in names for part in name)
         figure.update_layout(margin_r=max(figure.layout.margin.r, 20 + NAME_LETTER * longest))
 

@@ -33,8 +33,8 @@ def with_crosses(curves: LineChart, published: Sequence[Published]) -> LineChart
         replace(line, name=f"{line.name}, published", symbol=turn(CROSSES, direction))
         for line, direction, _ in _scatter(published, lambda cross: (cross.at, cross.value))
     )
-    places = tuple(sorted({*(curves.x.ticks or ()), *(cross.at for cross in published)}))
-    x = replace(curves.x, ticks=places) if curves.x.ticks or not curves.lines else curves.x
+    ticks = tuple(sorted({*(curves.x.ticks or ()), *(cross.at for cross in published)}))
+    x = replace(curves.x, ticks=ticks) if curves.x.ticks or not curves.lines else curves.x
     return replace(curves, lines=curves.lines + crosses, x=x, part_at_end=False)
 
 
@@ -46,27 +46,27 @@ def _scatter(
     lines: dict[tuple[str, str, str], list[Published]] = {}
     for cell in sorted(cells, key=lambda cell: (cell.method, cell.title, cell.direction, cell.at)):
         lines.setdefault((cell.method, cell.title, cell.direction), []).append(cell)
-    for look, own in lines.items():
-        x, y = np.array([place(cell) for cell in own]).T
+    for look, of_line in lines.items():
+        x, y = np.array([place(cell) for cell in of_line]).T
         line = method_line(*look, directions, x, y, dash="solid", width=0)  # nothing is known between them
-        yield line, directions.index(own[0].direction), own
+        yield line, directions.index(of_line[0].direction), of_line
 
 
 @chart
 def agreement(cells: Sequence[Published], tolerance: float) -> LineChart:
     """Measured over published; cells on the diagonal agree, and the band is what counts as agreement."""
-    done = [cell for cell in cells if cell.measured is not None]
-    close = sum(abs((cell.measured or 0.0) - cell.value) <= tolerance for cell in done)
-    title = f"{close} of {len(done)} measured cells lie within {tolerance:g} of the published number"
-    if not done:
+    measured = [cell for cell in cells if cell.measured is not None]
+    close = sum(abs((cell.measured or 0.0) - cell.value) <= tolerance for cell in measured)
+    title = f"{close} of {len(measured)} measured cells lie within {tolerance:g} of the published number"
+    if not measured:
         title = "Nothing has been measured beside the published numbers yet"
     return LineChart(
         kind="measured over published",
         title=title,
-        description=f"Scatter chart of {len(done)} cells, measured over published. {title}.",
+        description=f"Scatter chart of {len(measured)} cells, measured over published. {title}.",
         x=Axis("published"),
         y=Axis("measured"),
-        lines=(*_diagonal(done, tolerance), *_clouds(done)),
+        lines=(*_diagonal(measured, tolerance), *_clouds(measured)),
         note=NOTE,
         compare_at_x=False,
         part_at_end=False,
@@ -82,6 +82,6 @@ def _diagonal(cells: Sequence[Published], tolerance: float) -> tuple[Line, ...]:
 
 
 def _clouds(cells: Sequence[Published]) -> Iterator[Line]:
-    for line, direction, own in _scatter(cells, lambda cell: (cell.value, cell.measured or 0.0)):
-        points = tuple(cell.where for cell in own)
+    for line, direction, of_line in _scatter(cells, lambda cell: (cell.value, cell.measured or 0.0)):
+        points = tuple(cell.where for cell in of_line)
         yield replace(line, symbol=f"{line.symbol}{turn(FILLS, direction)}", points=points)

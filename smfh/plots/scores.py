@@ -15,33 +15,22 @@ BITS = Axis("code length (bits)", log=True)
 
 @chart
 def score_curves(
-    points: Sequence[Point],
-    label: str = "mAP@100",
-    axis: Axis = BITS,
-    lowest: bool = False,
-    chance: float | None = None,
-    formula: str = "",
-    log: bool = False,
+    points: Sequence[Point], label: str = "mAP@100", axis: Axis = BITS, formula: str = "", time: bool = False
 ) -> LineChart:
-    """The mean with a band of seeds and a paler one of ties; `lowest` says that less is better, as for time.
-
-    `chance` stands for that of every point.
-    """
-    if chance is not None:
-        points = [replace(point, chance=chance) for point in points]
+    """The mean with a band of seeds and a paler one of ties; less `time` is better, and it spans decades."""
     directions = list(dict.fromkeys(point.direction for point in points))
     lines = tuple(_line(of_line, directions) for of_line in _by_line(points))
-    places = tuple(sorted({point.at for point in points}))
-    last = places[-1] if places else 0
-    title, description = findings(lines, last, label, f"at {last:g} {_unit(axis)}", lowest)
+    ticks = tuple(sorted({point.at for point in points}))
+    last = ticks[-1] if ticks else 0
+    title, description = findings(lines, last, label, f"at {last:g} {_unit(axis)}", lowest=time)
     return LineChart(
         kind=f"{label} by {axis.label}",
         title=title,
         description=description,
-        x=replace(axis, ticks=places or None),
-        y=Axis(label, log=log, ticks=_decades(points) if log else None),
+        x=replace(axis, ticks=ticks or None),
+        y=Axis(label, log=time, ticks=_decades(points) if time else None),
         lines=lines + chance_lines(_chances(points)),
-        note="No measurement yet. Run the comparison, and each finished cell appears here.",
+        note="No measurement yet. Run the comparison, and each finished run appears here.",
         compare_at_x=False,  # a click means one point
         formula=formula,
     )
@@ -75,8 +64,8 @@ def _line(points: Sequence[Point], directions: Sequence[str]) -> Line:
     low, high = np.array([(min(point.values), max(point.values)) for point in points]).T
     bands = Band("ties", worst, best, opacity=0.12), Band("seeds", low, high, opacity=0.3)
     drawn = tuple(band for band in bands if np.any(band.low < band.high))
-    look, places = (first.method, first.title, first.direction, directions), np.array([p.at for p in points])
-    return method_line(*look, places, means, bands=drawn, carried=first.title)
+    look, x = (first.method, first.title, first.direction, directions), np.array([p.at for p in points])
+    return method_line(*look, x, means, bands=drawn, carried=first.title)
 
 
 def _chances(points: Sequence[Point]) -> Iterator[tuple[str, FloatArray, FloatArray]]:
@@ -84,5 +73,5 @@ def _chances(points: Sequence[Point]) -> Iterator[tuple[str, FloatArray, FloatAr
     for direction in dict.fromkeys(point.direction for point in points):
         along = {p.at: p.chance for p in points if p.direction == direction and p.chance is not None}
         if along:
-            places = sorted(along)
-            yield direction, np.array(places), np.array([along[at] for at in places])
+            x, y = np.array(sorted(along.items())).T
+            yield direction, x, y

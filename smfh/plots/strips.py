@@ -38,11 +38,11 @@ class Strips(Chart):
     def _draw(self, figure: go.Figure) -> None:
         bare = {"zeroline": False, "showgrid": False, "rangemode": "normal"}
         along = Axis("bit, counted from the number on the left", limits=(-0.7, BITS_A_LINE - 0.3)).layout()
-        places = [(line, row) for line in range(self.lines) for row in (QUERY, RESULT)]
-        words = ["query" if row == QUERY else "result" for _, row in places]
+        ticks = [(line, row) for line in range(self.lines) for row in (QUERY, RESULT)]
+        words = ["query" if row == QUERY else "result" for _, row in ticks]
         if self.lines > 1:
-            words = [f"{word} {line * BITS_A_LINE}" for word, (line, _) in zip(words, places, strict=True)]
-        heights = [line * ROWS + row for line, row in places]
+            words = [f"{word} {line * BITS_A_LINE}" for word, (line, _) in zip(words, ticks, strict=True)]
+        heights = [line * ROWS + row for line, row in ticks]
         down = {"tickvals": heights, "ticktext": words, "range": [self.lines * ROWS - 1, -1]}
         figure.update_layout(
             xaxis=along | bare | {"tickvals": list(range(0, BITS_A_LINE, 8))},

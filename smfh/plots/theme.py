@@ -121,30 +121,18 @@ def blank(title: str, description: str, revision: str, height: int) -> go.Figure
     """
     lines = textwrap.wrap(title, TITLE_WIDTH)
     above = TITLE_LINE * max(len(lines) - 1, 0)  # Plotly places the first line
+    heading = {"text": "<br>".join(map(plain, lines)), "font": {"size": 18}, "pad": {"l": 8, "b": 12 + above}}
+    over_axes = {"x": 0, "xref": "container", "y": 1, "yref": "paper", "yanchor": "bottom"}
+    # under the axis, however many lines it takes on a phone
+    under_axis = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
     return go.Figure(
         layout={
             "template": TEMPLATE,
-            "title": {
-                "text": "<br>".join(map(plain, lines)),
-                "font": {"size": 18},
-                "x": 0,
-                "xref": "container",
-                "y": 1,
-                "yref": "paper",
-                "yanchor": "bottom",
-                "pad": {"l": 8, "b": 12 + above},
-            },
+            "title": heading | over_axes,
             "font": {"size": 15},
             "height": height,
             "margin": {"l": 8, "r": 8, "b": 8, "t": 24 + TITLE_LINE * len(lines)},
-            "legend": {
-                "orientation": "h",
-                "x": 0,
-                "y": 0,
-                "yref": "container",  # under the axis, however many lines it takes on a phone
-                "yanchor": "bottom",
-                "font": {"size": 14},
-            },
+            "legend": under_axis | {"font": {"size": 14}},
             "modebar": {"bgcolor": CLEAR, "color": GREY},
             "meta": {"description": description},
             "uirevision": revision,
