@@ -6,23 +6,25 @@ from smfh.ui.explore.curves import draw_curves, draw_pin
 from smfh.ui.explore.scores import draw_scores
 from smfh.ui.explore.wall import draw_wall, draw_wall_live
 from smfh.ui.page import begin_training
-from smfh.ui.running import draw_run, wait_a_moment
+from smfh.ui.running import draw_convergence, draw_run, wait_a_moment
 from smfh.ui.session import pinned_run
 
 IDEA = "Words and pictures get the same short binary codes; counting bits that differ finds one by the other."
 
 shown, pinned = begin_training("Explore", IDEA), pinned_run()
 wait_a_moment(shown)
-run = shown.job.result if shown.job.state == "finished" else None
-if run is None:
-    draw_wall_live(shown)
-else:
-    wall, scores = st.columns([7, 3], gap="medium")
-    with wall:
-        draw_wall(run)
-    with scores:
-        draw_scores(run, pinned)
-draw_run(shown, pinned)
-if run is not None:
-    draw_curves(run, pinned)
-    draw_pin(run, pinned)
+left, right = st.columns([7, 3], gap="medium")
+if shown.job.state != "finished":
+    with left:
+        draw_wall_live(shown)
+    with right:
+        draw_run(shown)
+    st.stop()
+run = shown.job.result
+with left:
+    draw_wall(run)
+with right:
+    draw_scores(run, pinned)
+draw_convergence(shown, pinned)
+draw_curves(run, pinned)
+draw_pin(run, pinned)

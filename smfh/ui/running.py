@@ -19,8 +19,8 @@ GLANCE = 0.05  # seconds between two looks at the progress meanwhile
 MOVING = ("queued", "running")
 
 
-def draw_run(shown: Shown, pinned: Run | None) -> None:
-    """Controls and progress while it trains, and how it converges; drawn anew as long as it moves."""
+def draw_run(shown: Shown) -> None:
+    """Controls, progress and convergence of a run on its way; drawn anew as long as it moves."""
     job = shown.job
     _draw_controls(job)
     moving = job.state in MOVING
@@ -29,29 +29,33 @@ def draw_run(shown: Shown, pinned: Run | None) -> None:
     def live() -> None:
         job.see(visitor())
         draw_progress(job, shown.method)
-        draw_convergence(shown, pinned)
+        if job.reports:
+            show_chart(convergence(job.reports, total=shown.method.steps), "convergence", download=False)
         if (job.state in MOVING) != moving:
             st.rerun()
 
     live()
 
 
+@st.fragment
 def draw_convergence(shown: Shown, pinned: Run | None) -> None:
     """A strip that says what happened, and opens."""
-    job = shown.job
-    trace = job.result.hasher.trace if job.state == "finished" else job.reports
-    before = None if pinned is None or _is(job, pinned) else pinned.hasher.trace
+    run = shown.job.result
+    before = None if pinned is None or pinned is run else pinned.hasher.trace
     log, relative = (bool(st.session_state.get(f"convergence_{how}")) for how in ("log", "relative"))
-    chart = convergence(trace, before, log, relative, shown.method.steps)
-    with st.expander(f"Convergence. {chart.title}", expanded=not job.over, icon=":material/trending_down:"):
-        with st.container(horizontal=True):
-            st.toggle("Log scale", key="convergence_log")
-            st.toggle("Relative to the start", key="convergence_relative")
-        show_chart(chart, "convergence", download=job.over)
-
-
-def _is(job: Job[Run], run: Run) -> bool:
-    return job.state == "finished" and job.result is run
+    chart = convergence(run.hasher.trace, before, log, relative, shown.method.steps)
+    strip = st.expander(
+        f"Convergence. {chart.title}",
+        icon=":material/trending_down:",
+        key="convergence_strip",
+        on_change="rerun",
+    )
+    if strip.open:
+        with strip:
+            with st.container(horizontal=True):
+                st.toggle("Log scale", key="convergence_log")
+                st.toggle("Relative to the start", key="convergence_relative")
+            show_chart(chart, "convergence")
 
 
 def draw_waiting(shown: Shown) -> None:

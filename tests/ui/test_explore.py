@@ -68,7 +68,6 @@ def test_what_only_shows_never_trains_or_ranks_again():
     with patch.object(evaluation, "rank", side_effect=AssertionError("ranked again")):
         page.slider(key="curve_k").set_value(7).run()
         page.toggle(key="curve_log").set_value(True).run()
-        page.toggle(key="convergence_log").set_value(True).run()
         page.segmented_control(key="curve_protocol").set_value("unseen").run()
     assert not page.exception
     assert page.metric

@@ -22,7 +22,7 @@ EXAMPLES = {"emoji": "smiling cat"}  # a first question for those who have not a
 WORDS, ITERATION = "search_words", "wall_iteration"  # the box is the same as on Search
 SHOWN = 16
 CARD, PICTURE = 76, 64  # pixels
-CAPTION = 18  # characters
+CAPTION = 40  # characters
 
 
 @st.fragment
