@@ -31,7 +31,7 @@ class PageEntry:
 
 PAGES = {  # Streamlit's own list would call the first page by its file
     "Explore": PageEntry("streamlit_app.py", ":material/image_search:"),
-    "Search": PageEntry("pages/2_Search.py", ":material/search:", "search.", "words row source target"),
+    "Search": PageEntry("pages/2_Search.py", ":material/search:", "search.", "words row source target why"),
     "Bits": PageEntry("pages/3_Bits.py", ":material/grid_view:", "bits.", "bit"),
     "Compare": PageEntry("pages/4_Compare.py", ":material/stacked_line_chart:", "compare."),
     "Runs": PageEntry("pages/5_Runs.py", ":material/history:"),
