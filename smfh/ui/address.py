@@ -213,7 +213,7 @@ def forget(controls: str) -> None:
 
 
 def hold(key: str, value: Any) -> str:
-    """The key of a control that holds this value; set only where it holds another, which spares a quick hand."""
+    """The key of a control that holds this value; set only where it holds another: a quick hand is spared."""
     if key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
     return key
