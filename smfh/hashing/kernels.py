@@ -63,12 +63,12 @@ def cubic_step_inplace(
     P: FloatArray,
     YG: FloatArray,
     YC: FloatArray,
+    diagonal: FloatArray,
     data: FloatArray,
     indices: IntArray,
     indptr: IntArray,
     pull: FloatArray,
     offset: FloatArray,
-    diagonal: FloatArray,
     balance: float,
     tiny: float,
 ) -> None:

@@ -80,8 +80,8 @@ class SMFH(Descent):
             else:
                 rows, graph = np.arange(len(train)), whole_graph
             pull = project(X, {t: weights[t] * U[t] + self.projection_weight * W[t] for t in X})
-            curvature = weighted_gram(U, weights)
-            Y = self.update_codes(Y, pull, curvature, YtY, rows, graph, len(X))
+            curvature = weighted_gram(U, weights) + len(X) * self.projection_weight * np.eye(self.bits)
+            Y = self.update_codes(Y, pull, curvature + 2 * self.orthogonality_weight * YtY, rows, graph)
 
             heights = np.maximum(Y.max(axis=0), EPS)
             Y /= heights
@@ -104,27 +104,17 @@ class SMFH(Descent):
         return Learnt(functions, shared_codes(tuple(X), Y > thresholds), U)
 
     def update_codes(
-        self,
-        Y: FloatArray,
-        pull: FloatArray,
-        curvature: FloatArray,
-        YtY: FloatArray,
-        rows: IntArray,
-        graph: LabelGraph,
-        modalities: int,
+        self, Y: FloatArray, pull: FloatArray, M: FloatArray, rows: IntArray, graph: LabelGraph
     ) -> FloatArray:
-        """Y ← Y ∘ B⁺ / ( Σ λUᵀU-part + α S D̂ Ŷ + n_t μ Y + 2β Y(YᵀY) + B⁻ )
+        """Y ← Y ∘ B⁺ / ( Y M + α S D̂ Ŷ + B⁻ )   with   M = Σ_t λ_tU_tᵀU_t + n_t μ I + 2β YᵀY
 
-        with B = Σ_t X_t(λ_tU_t + μW_t) + α S Â Ŷ + 2β Y, where Ŷ = SᵀY are the sampled rows. X_tW_t can be
+        and B = Σ_t X_t(λ_tU_t + μW_t) + α S Â Ŷ + 2β Y, where Ŷ = SᵀY are the sampled rows. X_tW_t can be
         negative, hence the two parts of B. Reuses `pull`, which is Σ_t X_t(λ_tU_t + μW_t).
         """
-        alpha, beta = self.graph_weight, self.orthogonality_weight
-        M = curvature + modalities * self.projection_weight * np.eye(self.bits) + 2 * beta * YtY
-        Q = Y @ M.astype(Y.dtype)
-        sampled = Y[rows]
-        pull[rows] += Y.dtype.type(alpha) * graph.attract(sampled)
-        Q[rows] += Y.dtype.type(alpha) * graph.degrees[:, None] * sampled
-        return ratio_step(Y, pull, Q, beta)
+        alpha, Q, sampled = Y.dtype.type(self.graph_weight), Y @ M.astype(Y.dtype), Y[rows]
+        pull[rows] += alpha * graph.attract(sampled)
+        Q[rows] += alpha * graph.degrees[:, None] * sampled
+        return ratio_step(Y, pull, Q, self.orthogonality_weight)
 
     def terms(
         self,

@@ -217,19 +217,9 @@ class Problem:
         mu = Y.dtype.type(method.projection_weight)
         linear = project(self.X, {t: self.weights[t] * U[t] + mu * state.W[t] for t in U})
         linear += mu * np.sum(list(state.b.values()), axis=0)
-        flip_bits_inplace(
-            Y,
-            linear,
-            weighted_gram(U, self.weights).astype(np.float64),
-            self.diagonal(Y),
-            F.data,
-            F.indices,
-            F.indptr,
-            state.FtY.astype(np.float64),
-            state.YtY - self.target,
-            method.graph_weight,
-            self.spread,
-        )
+        G, diagonal = weighted_gram(U, self.weights).astype(np.float64), self.diagonal(Y)
+        S, E, alpha = state.FtY.astype(np.float64), state.YtY - self.target, method.graph_weight
+        flip_bits_inplace(Y, linear, G, diagonal, F.data, F.indices, F.indptr, S, E, alpha, self.spread)
         return Y
 
     def terms(self, state: State) -> dict[str, float]:

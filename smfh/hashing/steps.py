@@ -53,22 +53,13 @@ def cubic_step(Y: FloatArray, terms: CubicTerms) -> FloatArray:
     from smfh.hashing.kernels import cubic_step_inplace
 
     new, F = np.empty_like(Y), terms.F
+    pull, offset, balance = terms.pull, terms.offset, terms.balance
 
     def work(rows: slice) -> None:
+        P, YG, YC, diagonal = terms.P[rows], terms.YG[rows], terms.YC[rows], terms.diagonal[rows]
+        starts = F.indptr[rows.start : rows.stop + 1]
         cubic_step_inplace(
-            new[rows],
-            Y[rows],
-            terms.P[rows],
-            terms.YG[rows],
-            terms.YC[rows],
-            F.data,
-            F.indices,
-            F.indptr[rows.start : rows.stop + 1],
-            terms.pull,
-            terms.offset,
-            terms.diagonal[rows],
-            terms.balance,
-            TINY,
+            new[rows], Y[rows], P, YG, YC, diagonal, F.data, F.indices, starts, pull, offset, balance, TINY
         )
 
     over_rows(work, len(Y), ROWS)

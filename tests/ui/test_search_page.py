@@ -221,7 +221,7 @@ def test_other_methods_are_trained_from_here_and_the_shown_run_stays(planted):
     assert not page.exception
     assert texts(page).count("AP@100") == 3
     assert "search_train_cvh" not in keys(page, "button")
-    assert "SMFH+ · 16 bits" in texts(page)
+    assert "SMFH+ · 16 bits" in page.subheader[0].value
     assert page.session_state["shown"].key.method.name == "smfh-plus"
 
 
