@@ -173,7 +173,7 @@ def current(part: Part[T], controls: str) -> tuple[T, Sequence[str]]:
     The address wins where the browser goes by it: at the first run of a visit (a link, a reload), at Back and
     at Forward. Else the visit wins, and `keep` makes the address follow: an address that merely lags behind a
     quick hand changes nothing. The controls, whose keys begin so, forget what they hold where the value is
-    another or the page is: then let each begin with the value by `st.session_state.setdefault`.
+    another or the page is: then let each begin with the value by `st.session_state.setdefault` or `hold`.
     """
     state, (page, went) = _kept(), _page()
     if went:  # for the other parts too: this run may end before they are asked for
@@ -213,8 +213,7 @@ def forget(controls: str) -> None:
 
 
 def hold(key: str, value: Any) -> str:
-    """The key of a control that holds this value; what it holds already is not set: a quick hand would be
-    set back by it."""
+    """The key of a control that holds this value; set only where it holds another: a quick hand is spared."""
     if key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
     return key

@@ -26,7 +26,6 @@ from smfh.ui.address import Part, any_text, current, keep, one_of, part_of, told
 from smfh.ui.server import derive
 
 NUMBERS = (12, 24, 48, 100)
-RADIUS = 8
 CONTROLS = "search_"  # how the keys of controls begin that take their values anew after Back
 UPLOAD = "upload_to_search"  # that of the one which keeps its file
 
@@ -44,7 +43,7 @@ class Asked:
     number: int = told(NUMBERS[0], whole(NUMBERS[0], NUMBERS[-1]))
     page: int = told(1, whole(1, NUMBERS[-1]))
     why: int | None = None  # the row of an answer
-    radius: int = RADIUS
+    radius: int = 8
 
 
 def asked_part(run: Run) -> Part[Asked]:

@@ -37,7 +37,7 @@ class PageEntry:
     place: str = ""  # what of its part makes another place, a step for Back
 
 
-ASKED = "words row source target"
+ASKED = "words row source target why"
 PAGES = {  # Streamlit's own list would call the first page by its file
     "Explore": PageEntry("streamlit_app.py", ":material/image_search:", "search.", ASKED),
     "Search": PageEntry("pages/2_Search.py", ":material/search:", "search.", ASKED),

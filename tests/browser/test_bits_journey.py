@@ -104,6 +104,13 @@ def test_the_worst_query_opens_in_search(page: Page, app: str):
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 52)  # the first row, under the names
     expect(page.get_by_role("heading", name="Search", exact=True)).to_be_visible()
     expect(page).to_have_url(re.compile(r"search\.row=\d+"))
+    expect(page.get_by_text(re.compile(r"item \d+, a held-out query"))).to_be_visible()
+    until_still(page)
+    page.go_back()
+    expect(page.get_by_role("heading", name="Bits", exact=True)).to_be_visible()
+    expect(tile(page, 0)).to_be_visible()
+    until_still(page)
+    expect(page).to_have_url(re.compile(r"/Bits\?"))
 
 
 def test_it_fits_a_phone(app: str, browser):

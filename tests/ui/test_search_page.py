@@ -195,6 +195,22 @@ def test_the_radius_counts_what_lies_within(planted):
     assert "300 within radius 16" in texts(page)
 
 
+def test_a_control_is_set_only_where_something_else_asks(planted):
+    page = until_trained(open_page(data="planted", bits="16"))
+
+    def set_anew() -> set[str]:
+        """What the browser is told to set, whatever the hand has moved meanwhile."""
+        controls = [*page.selectbox, *page.slider, *page.text_input]
+        return {c.key for c in controls if c.key.startswith("search_") and c.proto.set_value}
+
+    page.run()
+    assert set_anew() == set()
+    page.slider(key="search_radius").set_value(3).run()
+    assert set_anew() == set()
+    page.button(key="search_turn").click().run()
+    assert set_anew() == {"search_source", "search_target"}
+
+
 def test_other_methods_are_trained_from_here_and_the_shown_run_stays(planted):
     page = until_trained(open_page(data="planted", bits="16"))
     assert texts(page).count("AP@100") == 2  # of the question, and of the shown method
@@ -269,7 +285,7 @@ def test_a_link_to_one_modality_twice_goes_to_another():
     assert fitting(asked, run.data).target != "image"
 
 
-def test_an_uploaded_picture_is_found_again_by_the_way_back(emoji):
+def test_an_uploaded_picture_can_be_asked_again(emoji):
     page = until_trained(open_page(**emoji))
     file = io.BytesIO()
     Image.new("RGB", (64, 48), "red").save(file, "PNG")
