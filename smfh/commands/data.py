@@ -91,12 +91,8 @@ def _progress() -> Iterator[OnProgress]:
 def print_card(source: DatasetSource) -> None:
     card, missing = source.card, source.missing()
     print(f"{card.title} ({source.name}): {'needs something' if missing else 'ready'}")
-    for what, text in (
-        ("what", card.about),
-        ("size", card.size),
-        ("terms", card.terms),
-        ("origin", card.origin),
-    ):
+    about = {"what": card.about, "size": card.size, "terms": card.terms, "origin": card.origin}
+    for what, text in about.items():
         print(f"  {what:<8}{text}")
     if card.files:
         print(f"  {'files':<8}{card.folder}/: {', '.join(card.files)}")
@@ -111,10 +107,9 @@ def print_contents(data: MultimodalDataset, split: Split) -> None:
     for name, X in data.modalities.items():
         kind = f"sparse, {X.nnz / X.shape[0]:.1f} non-zero an item" if hasattr(X, "nnz") else "dense"
         print(f"  {name}: {X.shape[1]:,} dimensions, {kind}")
-    has = {"captions": data.captions, "pictures": data.thumbnails}
-    print(
-        "  to look at: " + (", ".join(what for what, there in has.items() if there is not None) or "nothing")
-    )
+    can_be_seen = {"captions": data.captions, "pictures": data.thumbnails}
+    there = [what for what, given in can_be_seen.items() if given is not None]
+    print(f"  to look at: {', '.join(there) or 'nothing'}")
     print(f"  labels of {data.labels.sum(axis=1).mean():.2f} classes an item:")
     counts, width = data.labels.sum(axis=0), max(map(len, data.class_names))
     for count, name in sorted(zip(counts, data.class_names, strict=True), key=lambda pair: -pair[0]):

@@ -59,12 +59,9 @@ def run(arguments: Namespace) -> None:
     )
     names = [name for name in TUNED if name in tuning.start.parameters]
     print(f"{'':<8}" + "".join(f"{name:>22}" for name in names) + f"{'score':>9}{'gain ± s.e.':>18}   by set")
-    for label, trial in [
-        ("start", tuning.start),
-        *((f"{i}", t) for i, t in enumerate(tuning.trials[:SHOWN], 1)),
-    ]:
+    shown = {"start": tuning.start} | {str(place): t for place, t in enumerate(tuning.trials[:SHOWN], 1)}
+    for label, trial in shown.items():
         weights = "".join(f"{trial.parameters[name]:>22.4g}" for name in names)
         by_set = ", ".join(f"{name} {score:.3f}" for name, score in trial.by_set.items())
-        print(
-            f"{label:<8}{weights}{trial.score:>9.4f}{trial.gain:>+9.4f} ± {trial.gain_error:.4f}   {by_set}"
-        )
+        gain = f"{trial.gain:>+9.4f} ± {trial.gain_error:.4f}"
+        print(f"{label:<8}{weights}{trial.score:>9.4f}{gain}   {by_set}")
