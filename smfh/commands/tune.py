@@ -20,16 +20,13 @@ SHOWN = 10
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--datasets", nargs="+", default=["wiki", "planted"], metavar="DATASET")
-    parser.add_argument(
-        "--lengths", nargs="+", type=int, default=[16, 64], metavar="BITS", help="code lengths"
-    )
-    parser.add_argument("--folds", type=int, default=2, help="validation parts a set (default 2)")
-    parser.add_argument(
-        "--trials", type=int, default=40, help="settings tried, the defaults first (default 40)"
-    )
-    parser.add_argument("--data", metavar="FOLDER", help="folder with the benchmark files")
-    parser.add_argument("--json", action="store_true", help="print all trials as JSON")
+    add = parser.add_argument
+    add("--datasets", nargs="+", default=["wiki", "planted"], metavar="DATASET")
+    add("--lengths", nargs="+", type=int, default=[16, 64], metavar="BITS", help="code lengths")
+    add("--folds", type=int, default=2, help="validation parts a set (default 2)")
+    add("--trials", type=int, default=40, help="settings tried, the defaults first (default 40)")
+    add("--data", metavar="FOLDER", help="folder with the benchmark files")
+    add("--json", action="store_true", help="print all trials as JSON")
     options.add_method_arguments(parser, default="smfh-plus")
 
 
