@@ -46,8 +46,8 @@ def algorithm_1(method: SMFH, train: MultimodalDataset) -> Iterator[Iteration]:
         Y = Y / top
         for t in X:
             U[t] = U[t] * top
-            rough = _scatter(X[t][rows], D - A)
-            system = _dense(X[t].T @ X[t]) + method.smoothness * rough + method.ridge * np.eye(len(rough))
+            rough = np.asarray(dense(X[t][rows]).T @ (D - A) @ dense(X[t][rows]))
+            system = dense(X[t].T @ X[t]) + method.smoothness * rough + method.ridge * np.eye(len(rough))
             W[t] = np.linalg.solve(system, X[t].T @ Y)
         yield Iteration(Y, dict(U), dict(W), objective(method, X, Y, U, W, rows, D - A))
 
@@ -66,7 +66,7 @@ def objective(
     H = {t: X[t] @ W[t] for t in X}
     rough = sum(np.trace(H[t][rows].T @ L @ H[t][rows]) for t in X)
     return {
-        **{f"reconstruction ({t})": lam * float(np.sum((_dense(X[t]) - Y @ U[t].T) ** 2)) for t in X},
+        **{f"reconstruction ({t})": lam * float(np.sum((dense(X[t]) - Y @ U[t].T) ** 2)) for t in X},
         "graph": method.graph_weight * float(np.trace(Y[rows].T @ L @ Y[rows])),
         **{f"projection ({t})": mu * float(np.sum((Y - H[t]) ** 2)) for t in X},
         "smoothness": mu * method.smoothness * float(rough),
@@ -86,9 +86,6 @@ def affinity(labels: BoolArray) -> tuple[FloatArray, FloatArray]:
     return A, np.diag(A.sum(axis=1))
 
 
-def _scatter(X: Any, L: FloatArray) -> FloatArray:
-    return np.asarray(_dense(X).T @ L @ _dense(X))
-
-
-def _dense(X: Any) -> FloatArray:
+def dense(X: Any) -> FloatArray:
+    """X as a plain array."""
     return np.asarray(X.toarray() if isinstance(X, sparse.csr_array | sparse.csc_array) else X)

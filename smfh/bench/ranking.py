@@ -21,10 +21,8 @@ def bench_ranking(report: Report, quick: bool, repeats: int) -> None:
     for bits in LENGTHS:
         database, queries = codes(rng, ITEMS, bits), codes(rng, number, bits)
         suffix = "" if bits == 64 else f" {bits} bits"
-        seconds = least_seconds(
-            {"ranking": partial(rank, queries, database, TOP), **faiss_search(database, queries, bits)},
-            repeats,
-        )
+        ours = {"ranking": partial(rank, queries, database, TOP)}
+        seconds = least_seconds(ours | faiss_search(database, queries, bits), repeats)
         report.seconds |= {f"{name}{suffix}": value for name, value in seconds.items()}
         if "faiss" in seconds:
             what = f"{faiss_name()}, top {TOP} of {number:,} queries, {ITEMS:,} codes of {bits} bits"
@@ -53,18 +51,15 @@ def bench_evaluation(report: Report, rng: np.random.Generator, number: int, repe
     bits = 64
     database, queries = codes(rng, ITEMS, bits), codes(rng, number, bits)
     labels, query_labels = rng.random((ITEMS, 10)) < 0.2, rng.random((number, 10)) < 0.2
-
     evaluate = partial(score_codes, queries, database, query_labels, labels, bits)
     ranking_alone = partial(rank, queries, database, TOP)
     seconds = least_seconds({"evaluation": evaluate, "ranking of all": ranking_alone}, repeats)
     report.seconds |= seconds
-    report.compare(
-        "evaluation/ranking",
-        seconds["evaluation"],
-        seconds["ranking of all"],
+    what = (
         f"P@K, R@K, AP also over all items, ties, chance, radii of {number:,} queries over {ITEMS:,} items "
-        f"beside their top {TOP} alone",
+        f"beside their top {TOP} alone"
     )
+    report.compare("evaluation/ranking", seconds["evaluation"], seconds["ranking of all"], what)
     before = resident_bytes()
     report.seconds["evaluation memory, GB"] = (peak_bytes(evaluate) - before) / 1e9
 
@@ -75,15 +70,15 @@ def faiss_search(database: Words, queries: Words, bits: int) -> dict[str, Callab
         import faiss
     except ImportError:
         return {}
-    octets = [
-        np.ascontiguousarray(np.ascontiguousarray(rows).view(np.uint8)[:, : bits // 8])
-        for rows in (database, queries)
-    ]
+    octets, asked = (
+        np.ascontiguousarray(np.ascontiguousarray(words).view(np.uint8)[:, : bits // 8])
+        for words in (database, queries)
+    )
     index = faiss.IndexBinaryFlat(bits)
-    index.add(octets[0])
-    if not np.array_equal(index.search(octets[1], TOP)[0], rank(queries, database, TOP)[1]):
+    index.add(octets)
+    if not np.array_equal(index.search(asked, TOP)[0], rank(queries, database, TOP)[1]):
         raise InputError("faiss and this program disagree about distances.")
-    return {"faiss": lambda: index.search(octets[1], TOP)}
+    return {"faiss": lambda: index.search(asked, TOP)}
 
 
 def faiss_name() -> str:
@@ -93,5 +88,5 @@ def faiss_name() -> str:
     return f"faiss {faiss.__version__} IndexBinaryFlat{level}"
 
 
-def codes(rng: np.random.Generator, items: int, bits: int, share: float = 0.5) -> Words:
-    return pack(rng.random((items, bits)) < share)
+def codes(rng: np.random.Generator, items: int, bits: int) -> Words:
+    return pack(rng.random((items, bits)) < 0.5)

@@ -18,12 +18,11 @@ PARTS = ("training", "ranking", "methods", "page")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--quick", action="store_true", help="small sizes, in under a minute")
-    parser.add_argument("--only", choices=PARTS, help="one part alone")
-    parser.add_argument("--repeats", type=int, default=3, help="the least of so many is taken (default 3)")
-    parser.add_argument(
-        "--json", action="store_true", help="print one object: ratios, seconds, notes, machine"
-    )
+    add = parser.add_argument
+    add("--quick", action="store_true", help="small sizes, in under a minute")
+    add("--only", choices=PARTS, help="one part alone")
+    add("--repeats", type=int, default=3, help="the least of so many is taken (default 3)")
+    add("--json", action="store_true", help="print one object: ratios, seconds, notes, machine")
 
 
 def run(arguments: Namespace) -> None:

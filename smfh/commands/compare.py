@@ -39,8 +39,9 @@ USUAL_BITS = 64  # of the figures in the report
 
 
 def add_arguments(parser: ArgumentParser) -> None:
+    add = parser.add_argument
     options.add_data_arguments(parser)
-    parser.add_argument(
+    add(
         "--methods",
         nargs="+",
         default=list(METHODS),
@@ -48,13 +49,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"some of {', '.join(METHODS)} (default all), each alone or followed by presets and parameters, "
         "as in smfh:paper:graph_weight=2",
     )
-    parser.add_argument(
-        "--bits", nargs="+", type=int, default=[16, 32, 64], metavar="BITS", help="code lengths"
-    )
-    parser.add_argument("--seeds", type=int, default=3, help="runs a cell (default 3)")
-    parser.add_argument(
-        "--protocol", default="training", choices=list(PROTOCOLS), help="what is searched (default training)"
-    )
+    add("--bits", nargs="+", type=int, default=[16, 32, 64], help="code lengths")
+    add("--seeds", type=int, default=3, help="runs a cell (default 3)")
+    add("--protocol", default="training", choices=list(PROTOCOLS), help="what is searched (default training)")
     options.add_metric_argument(parser)
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print the table as JSON")
@@ -62,7 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--csv", action="store_true", help="print every cell, direction and database as CSV, as on the page"
     )
     output.add_argument("--latex", action="store_true", help="print the table for LaTeX")
-    parser.add_argument("--html", metavar="FILE.html", help="write the whole report with figures there")
+    add("--html", metavar="FILE.html", help="write the whole report with figures there")
 
 
 def run(arguments: Namespace) -> None:
@@ -91,10 +88,10 @@ def printed(grid: Grid, store: RunStore, view: View, arguments: Namespace) -> st
         return csv_of(csv_rows(grid, store, view)).rstrip()
     if arguments.latex:
         return latex_of(grid, store, view).rstrip()
-    found = points_every_way(grid, store, view)
+    measured = points_every_way(grid, store, view)
     if arguments.json:
-        return json.dumps([row_of(point, view) for point in found], indent=2)
-    return as_text(grid, found, view)
+        return json.dumps([row_of(point, view) for point in measured], indent=2)
+    return as_text(grid, measured, view)
 
 
 def train_missing(grid: Grid, store: RunStore) -> Problems:
@@ -134,18 +131,18 @@ def row_of(point: Point, view: View) -> dict[str, Any]:
     }
 
 
-def as_text(grid: Grid, found: list[Point], view: View) -> str:
+def as_text(grid: Grid, measured: list[Point], view: View) -> str:
     """A table a direction: methods down, lengths across, mean ± deviation over seeds."""
     comparison, metric, lines = grid.comparison, view.metric, []
-    at = {(point.direction, point.title, point.at): point for point in found}
+    by_cell = {(point.direction, point.title, point.at): point for point in measured}
     width = max(len(title) for title in comparison.titles.values()) + 2
-    for direction in dict.fromkeys(point.direction for point in found):
+    for direction in dict.fromkeys(point.direction for point in measured):
         lines += [f"{comparison.source.name}, {direction}, {metric.label}"]
         lines += [" " * width + "".join(f"{f'{bits} bits':>18}" for bits in comparison.bits)]
         for title in comparison.titles.values():
-            row = [at.get((direction, title, bits)) for bits in comparison.bits]
+            row = [by_cell.get((direction, title, bits)) for bits in comparison.bits]
             lines.append(f"{title:<{width}}" + "".join(f"{_cell(point):>18}" for point in row))
-        chance = next(point.chance for point in found if point.direction == direction)
+        chance = next(point.chance for point in measured if point.direction == direction)
         lines += [f"{'chance':<{width}}{chance:>18.3f}", ""]
     seeds = "1 seed" if comparison.seeds == 1 else f"{comparison.seeds} seeds, mean ± standard deviation"
     lines += [f"{seeds}. {metric.label}: {metric.words}", PROTOCOLS[view.protocol]]

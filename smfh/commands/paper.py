@@ -28,17 +28,16 @@ EPILOG = """examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--methods", nargs="+", metavar="METHOD", help=f"some of {', '.join(METHODS)} (default all)"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("--methods", nargs="+", metavar="METHOD", help=f"some of {', '.join(METHODS)} (default all)")
+    add(
         "--datasets",
         nargs="+",
         metavar="DATASET",
         help=f"some of {', '.join(DATASETS)} (default: those of {', '.join(BENCHMARKS)} that are there)",
     )
-    parser.add_argument("--seeds", type=int, default=SEEDS, help=f"runs a cell (default {SEEDS})")
-    parser.add_argument(
+    add("--seeds", type=int, default=SEEDS, help=f"runs a cell (default {SEEDS})")
+    add(
         "--fresh",
         action="store_true",
         help="train everything again and keep nothing; else trainings on disk are used and new ones kept",

@@ -20,16 +20,13 @@ SHOWN = 10
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--datasets", nargs="+", default=["wiki", "planted"], metavar="DATASET")
-    parser.add_argument(
-        "--lengths", nargs="+", type=int, default=[16, 64], metavar="BITS", help="code lengths"
-    )
-    parser.add_argument("--folds", type=int, default=2, help="validation parts a set (default 2)")
-    parser.add_argument(
-        "--trials", type=int, default=40, help="settings tried, the defaults first (default 40)"
-    )
-    parser.add_argument("--data", metavar="FOLDER", help="folder with the benchmark files")
-    parser.add_argument("--json", action="store_true", help="print all trials as JSON")
+    add = parser.add_argument
+    add("--datasets", nargs="+", default=["wiki", "planted"], metavar="DATASET")
+    add("--lengths", nargs="+", type=int, default=[16, 64], metavar="BITS", help="code lengths")
+    add("--folds", type=int, default=2, help="validation parts a set (default 2)")
+    add("--trials", type=int, default=40, help="settings tried, the defaults first (default 40)")
+    add("--data", metavar="FOLDER", help="folder with the benchmark files")
+    add("--json", action="store_true", help="print all trials as JSON")
     options.add_method_arguments(parser, default="smfh-plus")
 
 
@@ -59,12 +56,9 @@ def run(arguments: Namespace) -> None:
     )
     names = [name for name in TUNED if name in tuning.start.parameters]
     print(f"{'':<8}" + "".join(f"{name:>22}" for name in names) + f"{'score':>9}{'gain ± s.e.':>18}   by set")
-    for label, trial in [
-        ("start", tuning.start),
-        *((f"{i}", t) for i, t in enumerate(tuning.trials[:SHOWN], 1)),
-    ]:
+    shown = {"start": tuning.start} | {str(place): t for place, t in enumerate(tuning.trials[:SHOWN], 1)}
+    for label, trial in shown.items():
         weights = "".join(f"{trial.parameters[name]:>22.4g}" for name in names)
         by_set = ", ".join(f"{name} {score:.3f}" for name, score in trial.by_set.items())
-        print(
-            f"{label:<8}{weights}{trial.score:>9.4f}{trial.gain:>+9.4f} ± {trial.gain_error:.4f}   {by_set}"
-        )
+        gain = f"{trial.gain:>+9.4f} ± {trial.gain_error:.4f}"
+        print(f"{label:<8}{weights}{trial.score:>9.4f}{gain}   {by_set}")

@@ -50,8 +50,12 @@ class Configuration:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """The method with these parameters and defaults for the rest; one error lists all that is wrong."""
+        """The method with these parameters and defaults for the rest; one error lists all that is wrong.
+
+        A list is taken as a tuple: JSON has no other.
+        """
         known = parameters(cls)
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
         method: Self
         *_, method = collect_problems(
             *(partial(cls._refuse, name) for name in values if name not in known),

@@ -27,6 +27,7 @@ class CVH(PairMethod):
 
     name: ClassVar[str] = "cvh"
     title: ClassVar[str] = "CVH"
+    steps: ClassVar[int] = 1
     presets: ClassVar[Mapping[str, Preset]] = {
         "paper": Preset(),
         "strong": Preset({"mixed": True, "ridge": 1.0, "anchors": 500}),
@@ -39,10 +40,6 @@ class CVH(PairMethod):
         1e-6, "ε", 1e-9, 1e6, "Shrinks directions in which a view hardly varies.", "log", typical=(1e-6, 10.0)
     )
     anchors: int = parameter(0, "a", 0, 10_000, ANCHORS, typical=(0, 1000))
-
-    @property
-    def steps(self) -> int:
-        return 1
 
     def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
         """One singular value decomposition; each modality of `train` is a database of its own codes."""

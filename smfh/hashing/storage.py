@@ -17,9 +17,9 @@ from smfh.hashing.base import FittedHasher, HashMethod
 from smfh.hashing.function import HashFunction
 from smfh.hashing.registry import make_method
 from smfh.types import InputError, TrainingStep
+from smfh.types.conversion import FLOATS
 
 FORMAT, VERSION = "smfh-hasher", 1
-FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def save_hasher(hasher: FittedHasher, path: Path) -> None:
@@ -81,7 +81,7 @@ def hasher_of(arrays: dict[str, Array], label: str) -> FittedHasher:
                 f"{label} is a {header['format']} of version {header['version']}; "
                 f"this program reads {FORMAT} of version {VERSION}."
             )
-        method = make_method(header["method"], **_tuples(header["parameters"]))
+        method = make_method(header["method"], **header["parameters"])
         about = {str(entry["name"]): (number, entry) for number, entry in enumerate(header["modalities"])}
         if problems := _array_problems(label, arrays, method, [entry for _, entry in about.values()]):
             raise InputError(problems)
@@ -112,18 +112,8 @@ def _step(iteration: int, terms: dict[str, float], seconds: float, phase: str) -
 def _function(name: str, arrays: dict[str, Array], number: int, about: dict[str, Any]) -> HashFunction:
     anchors = arrays.get(f"{number}.anchors")
     feature_map = FeatureMap(float(about["power"]), bool(about["unit_rows"]), anchors, float(about["width"]))
-    return HashFunction(
-        name,
-        int(about["dimensions"]),
-        feature_map,
-        arrays[f"{number}.projection"],
-        arrays[f"{number}.thresholds"],
-    )
-
-
-def _tuples(fields: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no tuples; the fields of a method have no lists."""
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+    projection, thresholds = arrays[f"{number}.projection"], arrays[f"{number}.thresholds"]
+    return HashFunction(name, int(about["dimensions"]), feature_map, projection, thresholds)
 
 
 def _array_problems(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfh.hashing import HashMethod
-from smfh.tuning.validation import Cell, ValidationSet, validation_scores
+from smfh.tuning.validation import ValidationSearch, ValidationSet, validation_scores
 from smfh.types import parameters
 
 TUNED = ("graph_weight", "projection_weight", "orthogonality_weight", "ridge")
@@ -15,12 +15,12 @@ REACH = 10.0  # a weight is sought between its default divided and multiplied by
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting and how it did; `gain` is over the starting point, paired cell by cell."""
+    """One setting and how it did; `gain` is over the starting point, paired search by search."""
 
     parameters: Mapping[str, float]
     score: float
     gain: float
-    gain_error: float  # standard error of the gain over the cells
+    gain_error: float  # standard error of the gain over the searches
     by_set: Mapping[str, float]
 
 
@@ -47,7 +47,7 @@ def tune(
     start = {name: float(getattr(method, name)) for name in TUNED if name in parameters(method)}
     study.enqueue_trial(start)
     finished: list[Trial] = []
-    baseline: dict[Cell, float] = {}
+    baseline: dict[ValidationSearch, float] = {}
 
     def objective(trial: optuna.Trial) -> float:
         weights = {
@@ -66,11 +66,13 @@ def tune(
 
 
 def _judge(
-    weights: Mapping[str, float], scores: Mapping[Cell, float], baseline: Mapping[Cell, float]
+    weights: Mapping[str, float],
+    scores: Mapping[ValidationSearch, float],
+    baseline: Mapping[ValidationSearch, float],
 ) -> Trial:
-    gains = np.array([scores[cell] - baseline[cell] for cell in scores])
-    names = dict.fromkeys(cell[0] for cell in scores)
-    by_set = {name: float(np.mean([scores[c] for c in scores if c[0] == name])) for name in names}
+    gains = np.array([scores[search] - baseline[search] for search in scores])
+    names = dict.fromkeys(search[0] for search in scores)
+    by_set = {name: float(np.mean([scores[s] for s in scores if s[0] == name])) for name in names}
     return Trial(
         parameters=dict(weights),
         score=float(np.mean(list(by_set.values()))),

@@ -9,7 +9,7 @@ from smfh.hashing import HashMethod
 from smfh.types import MultimodalDataset, Split
 
 VALIDATION_SHARE = 0.25
-Cell = tuple[str, int, int, str, str, str]  # set, fold, bits, source, target, protocol
+ValidationSearch = tuple[str, int, int, str, str, str]  # set, fold, bits, source, target, protocol
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def validation_sets(sources: Sequence[DatasetSource], folds: int, seed: int) -> 
 
 def validation_scores(
     method: HashMethod, sets: Sequence[ValidationSet], bits: Sequence[int]
-) -> dict[Cell, float]:
+) -> dict[ValidationSearch, float]:
     """mAP@100 of every search of every set, with nothing but training rows."""
     scores = {}
     for fold, part in enumerate(sets):
@@ -43,6 +43,6 @@ def validation_scores(
             for source, target in hasher.directions:
                 for protocol in PROTOCOLS:
                     found = evaluate(hasher, part.data, part.split, source, target, protocol)
-                    cell = (part.name, fold, length, source, target, protocol)
-                    scores[cell] = found.mean_average_precision
+                    search = (part.name, fold, length, source, target, protocol)
+                    scores[search] = found.mean_average_precision
     return scores

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -42,11 +42,10 @@ class MultimodalDataset:
             partial(as_labels, self.labels, self.class_names),
             *(partial(as_matrix, name, X) for name, X in self.modalities.items()),
         )
+        modalities = MappingProxyType(dict(zip(self.modalities, matrices, strict=True)))
+        object.__setattr__(self, "modalities", modalities)
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "class_names", class_names)
-        object.__setattr__(
-            self, "modalities", MappingProxyType(dict(zip(self.modalities, matrices, strict=True)))
-        )
         object.__setattr__(self, "encoders", MappingProxyType(dict(self.encoders)))
         if problems := _dataset_problems(self):
             raise InputError(problems)
@@ -61,14 +60,12 @@ class MultimodalDataset:
 
     def take(self, rows: IntArray) -> "MultimodalDataset":
         """The sub-set of these rows, in this order."""
-        return MultimodalDataset(
-            name=self.name,
+        return replace(
+            self,
             modalities={name: X[rows] for name, X in self.modalities.items()},
             labels=self.labels[rows],
-            class_names=self.class_names,
             captions=None if self.captions is None else [self.captions[i] for i in rows],
             thumbnails=None if self.thumbnails is None else Rows(self.thumbnails, rows),
-            encoders=self.encoders,
         )
 
     @cached_property
@@ -89,7 +86,7 @@ class MultimodalDataset:
 class Rows(Sequence[bytes]):
     """Some rows of a sequence, fetched when asked for, so that pictures stay on disk."""
 
-    whole: Sequence[bytes]
+    items: Sequence[bytes]
     rows: IntArray
 
     def __len__(self) -> int:
@@ -97,8 +94,8 @@ class Rows(Sequence[bytes]):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return Rows(self.whole, self.rows[index])
-        return self.whole[int(self.rows[index])]
+            return Rows(self.items, self.rows[index])
+        return self.items[int(self.rows[index])]
 
 
 def _dataset_problems(data: MultimodalDataset) -> list[str]:
@@ -130,19 +127,18 @@ def _matrix_problems(name: str, X: Matrix, rows: int | None = None) -> list[str]
         return problems
     for what, bad in (("NaN or infinite", ~np.isfinite(values)), ("negative", values < 0)):
         if bad.any():
-            problems.append(
-                f"Modality {name!r} has {np.count_nonzero(bad)} {what} values, the first in {_first(X, bad)}."
-            )
+            count, (row, column) = np.count_nonzero(bad), _first_place(X, bad)
+            where = f"the first in row {row}, column {column} (counted from 0)"
+            problems.append(f"Modality {name!r} has {count} {what} values, {where}.")
     return problems
 
 
-def _first(X: Matrix, bad: BoolArray) -> str:
+def _first_place(X: Matrix, bad: BoolArray) -> tuple[int, int]:
+    """Row and column of the first bad value; of a sparse matrix the stored ones are judged."""
     if not sparse.issparse(X):
-        row, column = np.argwhere(bad)[0]
-    else:
-        position = int(np.flatnonzero(bad)[0])
-        row, column = np.searchsorted(X.indptr, position, side="right") - 1, X.indices[position]
-    return f"row {row}, column {column} (counted from 0)"
+        return tuple(np.argwhere(bad)[0])
+    position = np.flatnonzero(bad)[0]
+    return np.searchsorted(X.indptr, position, side="right") - 1, X.indices[position]
 
 
 def check_features(name: str, given: Any, dimensions: int) -> Matrix:
@@ -156,27 +152,21 @@ def check_features(name: str, given: Any, dimensions: int) -> Matrix:
     return X
 
 
-def _no_rows() -> IntArray:
-    return np.empty(0, dtype=np.int64)
-
-
 @dataclass(frozen=True, eq=False)
 class Split:
     """Row numbers. `train` is also the database that is searched."""
 
     train: IntArray
     queries: IntArray
-    validation: IntArray = field(default_factory=_no_rows)  # carved from train when something is tuned
+    validation: IntArray = field(default_factory=lambda: np.empty(0, np.int64))  # carved from train to tune
 
     def __post_init__(self) -> None:
         problems = []
         for what in ("train", "queries", "validation"):
             rows = np.asarray(getattr(self, what))
             if rows.ndim != 1 or (rows.size and not np.issubdtype(rows.dtype, np.integer)):
-                problems.append(
-                    f"The {what} rows must be a list of whole numbers; "
-                    f"got {rows.dtype} of shape {rows.shape}."
-                )
+                got = f"{rows.dtype} of shape {rows.shape}"
+                problems.append(f"The {what} rows must be a list of whole numbers; got {got}.")
             elif rows.size == 0 and what != "validation":
                 problems.append(f"The split has no {what} rows.")
             elif rows.size and rows.min() < 0:
@@ -184,12 +174,8 @@ class Split:
             object.__setattr__(self, what, read_only(rows))
         if not problems:
             everything = np.concatenate([self.train, self.queries, self.validation])
-            repeated = len(everything) - len(np.unique(everything))
-            if repeated:
-                problems.append(
-                    f"{repeated} rows stand twice in the split; "
-                    "train, queries and validation must not overlap."
-                )
+            if repeated := len(everything) - len(np.unique(everything)):
+                problems.append(f"{repeated} rows stand twice in the split; its parts must not overlap.")
         if problems:
             raise InputError(problems)
 
@@ -197,7 +183,5 @@ class Split:
         """This split, if all its rows exist among so many items."""
         last = max(rows.max() for rows in (self.train, self.queries, self.validation) if rows.size)
         if last >= items:
-            raise InputError(
-                f"The split names row {last}, but there are {items} items (rows 0 to {items - 1})."
-            )
+            raise InputError(f"The split names row {last}, but there are {items} items (0 to {items - 1}).")
         return self

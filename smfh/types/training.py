@@ -35,9 +35,7 @@ class Parameter:
     high: float
     scale: Literal["linear", "log"]
     help: str
-    typical: tuple[
-        float, float
-    ]  # for a slider; if not said, two decades either side of a default on a log scale
+    typical: tuple[float, float]  # for a slider; unless said, two decades either side of the default if log
     neutral: Any = None  # where the field changes nothing: runs from before it existed had this value
 
     @property
