@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from smfh.datasets.source import OnProgress
-from smfh.features.image import Measurements, fit_image_encoder, measure, stack
+from smfh.features.image import ImageEncoder, Measurements, fit_visual_words, measure, stack
 from smfh.features.pictures import decode_image, thumbnail
 from smfh.features.text import fit_bag_of_words
 from smfh.types import BoolArray, Encoder, InputError, IntArray, Matrix, MultimodalDataset
@@ -62,7 +62,7 @@ def captioned_pictures(
 ) -> MultimodalDataset:
     """`pictures` has what was seen in each row; `captions` has the texts of each further modality."""
     measured = stack([picture.measured for picture in pictures])
-    image = fit_image_encoder(measured.take(train), seed=seed)
+    image = ImageEncoder(fit_visual_words(measured.take(train), seed=seed))
     modalities: dict[str, Matrix] = {"image": image.features(measured)}
     encoders: dict[str, Encoder] = {"image": image}
     for modality, sentences in captions.items():

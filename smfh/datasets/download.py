@@ -41,7 +41,8 @@ def download(
                 break
             if attempt == ATTEMPTS:
                 raise InputError(f"The connection broke off {ATTEMPTS} times; try again to go on with {url}.")
-        _check_sum(part, sha256, url)
+        if sha256 is not None:
+            _check_sum(part, sha256, url)
         part.replace(target)
         _mark(part).unlink(missing_ok=True)
     except urllib.error.HTTPError as error:
@@ -84,10 +85,8 @@ def _write(target: Path, content: bytes, sha256: str | None) -> None:
 def check_address(url: str, verified: bool) -> None:
     """Refuse an address whose answer could be forged on the way: it needs https or a known checksum."""
     address = urlsplit(url)
-    safe = address.scheme == "https" or (
-        address.scheme == "http" and (verified or _is_loopback(address.hostname))
-    )
-    if not safe or not address.hostname:
+    allowed = ("https", "http") if verified or _is_loopback(address.hostname) else ("https",)
+    if address.scheme not in allowed or not address.hostname:
         raise InputError(f"Only https addresses are fetched where no checksum is known; got {url!r}.")
 
 
@@ -111,31 +110,22 @@ def _fetch(url: str, part: Path, verified: bool, on_progress: OnProgress | None,
         _mark(part).write_text(mark, "utf-8")
         with part.open("r+b" if have else "wb") as file:
             file.seek(have)
-            try:
-                for block in _blocks(answer):
-                    have += file.write(block)
-                    if have > max_bytes:
-                        raise InputError(f"{url} has more than {max_bytes:,} bytes.")
-                    if on_progress and total:
-                        on_progress(have / total, f"{have / 1e6:,.1f} of {total / 1e6:,.1f} MB")
-            except _BrokenOffError:
-                return False
-        return total is None or have == total
+            while block := _read_block(answer):
+                have += file.write(block)
+                if have > max_bytes:
+                    raise InputError(f"{url} has more than {max_bytes:,} bytes.")
+                if on_progress and total:
+                    on_progress(have / total, f"{have / 1e6:,.1f} of {total / 1e6:,.1f} MB")
+        return block is not None and total in (None, have)
 
 
-class _BrokenOffError(Exception):
-    """The connection ended where more was promised."""
-
-
-def _blocks(answer: Any) -> Iterator[bytes]:
-    while True:
-        try:
-            block = answer.read(BLOCK)
-        except (http.client.HTTPException, OSError) as error:
-            raise _BrokenOffError from error
-        if not block:
-            return
-        yield block
+def _read_block(answer: Any) -> bytes | None:
+    """What comes next, empty at the end; None if the connection ended where more was promised."""
+    try:
+        block: bytes = answer.read(BLOCK)
+    except (http.client.HTTPException, OSError):
+        return None
+    return block
 
 
 def _resume_point(part: Path, verified: bool) -> tuple[int, str]:
@@ -149,9 +139,7 @@ def _mark(part: Path) -> Path:
     return part.with_name(f"{part.name}.mark")
 
 
-def _check_sum(part: Path, sha256: str | None, url: str) -> None:
-    if sha256 is None:
-        return
+def _check_sum(part: Path, sha256: str, url: str) -> None:
     with part.open("rb") as file:
         came = hashlib.file_digest(file, "sha256").hexdigest()
     if came != sha256:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfh.datasets.emoji_catalogue import FILE, WAY_OUT, EmojiItem, Sheet, read_catalogue, read_sheet
-from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress
+from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress, multi_hot
 from smfh.datasets.splits import resolve_split
-from smfh.features.image import ImageEncoder, fit_image_encoder
+from smfh.features.image import ImageEncoder, fit_visual_words
 from smfh.features.text import fit_tf_idf
 from smfh.types import (
     BoolArray,
@@ -69,8 +69,7 @@ class Emoji(DatasetSource):
         self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress | None = None
     ) -> tuple[MultimodalDataset, Split]:
         """Words and visual words are learnt from the training rows."""
-        self.require()
-        catalogue, sheet = read_catalogue(), read_sheet()
+        catalogue, sheet = read_catalogue(FILE), read_sheet(FILE)
         rows = choose_rows(catalogue, self.country_flags)
         items = [catalogue[row] for row in rows]
         chosen = choose_split(items, split, seed)
@@ -87,15 +86,8 @@ class Emoji(DatasetSource):
             modalities[name] = encoders[name].encode(sentences)
 
         labels, class_names = label_matrix(items, self.labels)
-        data = MultimodalDataset(
-            name=self.name,
-            modalities=modalities,
-            labels=labels,
-            class_names=class_names,
-            captions=[item.name for item in items],
-            thumbnails=[sheet.thumbnails[row] for row in rows],
-            encoders=encoders,
-        )
+        names, pictures = [item.name for item in items], [sheet.thumbnails[row] for row in rows]
+        data = MultimodalDataset(self.name, modalities, labels, class_names, names, pictures, encoders)
         return data, chosen
 
 
@@ -128,7 +120,7 @@ def encode_pictures(sheet: Sheet, rows: IntArray, train: IntArray) -> tuple[Imag
     if np.array_equal(rows[train], sheet.learnt_from):
         encoder = ImageEncoder(sheet.words)
         return encoder, encoder.features(measured, sheet.counts[rows].astype(np.float32))
-    encoder = fit_image_encoder(measured.take(train))
+    encoder = ImageEncoder(fit_visual_words(measured.take(train)))
     return encoder, encoder.features(measured)
 
 
@@ -137,8 +129,4 @@ def label_matrix(items: Sequence[EmojiItem], labels: str) -> tuple[BoolArray, tu
     kinds = [(item.group, f"{item.group}: {item.subgroup}") for item in items]
     levels = 1 if labels == "group" else 2
     classes = tuple(name for level in range(levels) for name in sorted({kind[level] for kind in kinds}))
-    column = {name: number for number, name in enumerate(classes)}
-    hot = np.zeros((len(items), len(classes)), dtype=np.bool_)
-    for row, kind in enumerate(kinds):
-        hot[row, [column[name] for name in kind[:levels]]] = True
-    return hot, classes
+    return multi_hot([kind[:levels] for kind in kinds], classes), classes

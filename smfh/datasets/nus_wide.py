@@ -1,9 +1,9 @@
 """NUS-WIDE (Chua et al., 2009) in its official files, by its ten largest concepts."""
 
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ CONCEPTS = 10
 VISUAL_WORDS, TAGS = 500, 1_000
 TRAIN_SHARE = 180_000 / 186_577
 BLOCK = 1 << 22  # bytes of text parsed at once
+MAX_COUNT = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,7 @@ def read_visual_words(path: Path, keep: BoolArray, on_progress: OnProgress | Non
     """The counts of visual words, of the rows to keep."""
     X = np.empty((np.count_nonzero(keep), VISUAL_WORDS), dtype=np.float32)
     filled = 0
-    for chosen, block in _kept(path, VISUAL_WORDS, keep, on_progress):
-        rows = block[chosen]
+    for rows in _kept(path, VISUAL_WORDS, keep, on_progress):
         X[filled : filled + len(rows)] = rows
         filled += len(rows)
     return X
@@ -91,10 +91,7 @@ def read_visual_words(path: Path, keep: BoolArray, on_progress: OnProgress | Non
 
 def read_tags(path: Path, keep: BoolArray, on_progress: OnProgress | None) -> sparse.csr_array:
     """Which tags an item has, of the rows to keep, never as a dense matrix."""
-    parts = [
-        sparse.csr_array(block[chosen], dtype=np.float32)
-        for chosen, block in _kept(path, TAGS, keep, on_progress)
-    ]
+    parts = [sparse.csr_array(rows) for rows in _kept(path, TAGS, keep, on_progress)]
     return sparse.csr_array(sparse.vstack(parts, format="csr"))
 
 
@@ -114,15 +111,15 @@ def name_tags(tags: sparse.csr_array, words: tuple[str, ...]) -> list[str]:
 
 def _kept(
     path: Path, columns: int, keep: BoolArray, on_progress: OnProgress | None
-) -> Iterator[tuple[BoolArray, NDArray[Any]]]:
-    """Block after block with which of its rows to keep; refuses a file of other length than the labels."""
+) -> Iterator[NDArray[np.float32]]:
+    """The rows to keep, block after block; refuses a file of other length than the labels."""
     row = 0
     for block in read_counts(path, columns):
         chosen = keep[row : row + len(block)]
         row += len(block)
         if row > len(keep):
             break
-        yield chosen, block
+        yield block[chosen]
         if on_progress:
             on_progress(row / len(keep), f"Reading {path.name}")
     if row != len(keep):
@@ -130,7 +127,7 @@ def _kept(
         raise InputError(f"{path.name} has {came} rows; the label files have {len(keep):,}.")
 
 
-def read_counts(path: Path, columns: int) -> Iterator[NDArray[Any]]:
+def read_counts(path: Path, columns: int) -> Iterator[NDArray[np.float32]]:
     """Rows of whole numbers separated by blanks or tabs, in blocks of lines."""
     line = 0
     with path.open("rb") as file:
@@ -142,35 +139,16 @@ def read_counts(path: Path, columns: int) -> Iterator[NDArray[Any]]:
             yield block
 
 
-def parse_counts(text: bytes, columns: int) -> NDArray[np.int32] | None:
-    """Whole numbers, digit by digit for all at once; None if some line has anything else.
-
-    A number ends at a digit that no digit follows; Σ_k 10^k · (k-th digit before its end) is its value.
-    """
-    characters = np.frombuffer(b" " + text + b" ", dtype=np.uint8)
-    digit = (characters >= ord("0")) & (characters <= ord("9"))
-    blank = (characters == ord(" ")) | ((characters >= 9) & (characters <= 13))
-    ends = np.flatnonzero(digit[:-1] & ~digit[1:])
-    lines = np.searchsorted(ends, np.flatnonzero(characters == ord("\n")))  # numbers before each line's end
-    if not (digit | blank).all() or not _is_rectangular(lines, len(ends), columns):
+def parse_counts(text: bytes, columns: int) -> NDArray[np.float32] | None:
+    """Lines of so many whole numbers; None if some line has anything else."""
+    if not text.strip():
+        return np.empty((0, columns), dtype=np.float32)
+    try:
+        block = np.loadtxt(io.BytesIO(text), dtype=np.float32, comments=None, ndmin=2)
+    except ValueError:
         return None
-    values = np.zeros(len(ends), dtype=np.int32)
-    within, power = np.ones(len(ends), dtype=np.bool_), 1
-    for place in range(10):
-        within &= digit[ends - place]
-        if not within.any():
-            break
-        if place == 9:
-            return None  # a count of thousands of millions
-        values += within * (characters[ends - place].astype(np.int32) - ord("0")) * np.int32(power)
-        power *= 10
-    return values.reshape(-1, columns)
-
-
-def _is_rectangular(before_line_end: NDArray[Any], numbers: int, columns: int) -> bool:
-    """Whether every line has so many numbers or none."""
-    a_line = np.diff(before_line_end, prepend=0, append=numbers)
-    return bool(np.isin(a_line, (0, columns)).all())
+    are_counts = ((block >= 0) & (block < MAX_COUNT) & (block == np.floor(block))).all()
+    return block if are_counts and block.shape[1] == columns else None
 
 
 def _bad_line(text: bytes, columns: int, name: str, before: int) -> str:

@@ -15,11 +15,11 @@ from smfh.datasets.captioned import Looks, captioned_pictures
 from smfh.datasets.own_matrices import MAX_LABELS, parse_matrices
 from smfh.datasets.own_pictures import open_files, parse_pictures
 from smfh.datasets.own_rows import Columns, Parsed, grouped
-from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress
+from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress, multi_hot
 from smfh.datasets.splits import resolve_split
 from smfh.features.image import split_signs
 from smfh.files import Content, shortened
-from smfh.types import BoolArray, InputError, Matrix, MultimodalDataset, Split, unknown
+from smfh.types import InputError, MultimodalDataset, Split, unknown
 
 MATRIX_FORMATS = (".npz", ".mat", ".csv")
 MIN_ITEMS, MAX_CLASSES = 4, 2_000
@@ -112,13 +112,14 @@ class OwnData(DatasetSource):
         parsed = self._parse(on_progress)
         if problems := [*parsed.problems, *set_problems(parsed)]:
             raise InputError(shortened(grouped(problems)))
-        labels, classes = multi_hot(parsed.labels)
+        classes = classes_of(parsed.labels)
+        labels = multi_hot(parsed.labels, classes)
         rows = resolve_split(split, seed, len(labels))
         if pictures := [look for look in parsed.pictures if look]:
             texts = parsed.captions
             return captioned_pictures(self.name, pictures, texts, labels, classes, rows.train, seed), rows
         captions = next(iter(parsed.captions.values()), None)
-        modalities = {name: non_negative(X) for name, X in parsed.matrices.items()}
+        modalities = {name: split_signs(X) if X.min() < 0 else X for name, X in parsed.matrices.items()}
         return MultimodalDataset(self.name, modalities, labels, classes, captions), rows
 
     @property
@@ -199,19 +200,9 @@ def set_notes(parsed: Parsed, counts: Counter[str]) -> list[str]:
     return notes
 
 
-def multi_hot(labels: Sequence[tuple[str, ...]]) -> tuple[BoolArray, tuple[str, ...]]:
-    """Which row has which class; numbers stand in their order, words in the alphabet's."""
-    classes = sorted({label for own in labels for label in own}, key=_in_order)
-    place = {label: column for column, label in enumerate(classes)}
-    hot = np.zeros((len(labels), len(classes)), dtype=np.bool_)
-    for row, own in enumerate(labels):
-        hot[row, [place[label] for label in own]] = True
-    return hot, tuple(classes)
-
-
-def non_negative(X: Matrix) -> Matrix:
-    """The matrix itself, or its halves by sign side by side: never clipped."""
-    return split_signs(X) if X.min() < 0 else X
+def classes_of(labels: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """All classes: numbers in their order, then words in the alphabet's."""
+    return tuple(sorted({label for own in labels for label in own}, key=_in_order))
 
 
 def template() -> bytes:

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from smfh.datasets.captioned import Looks, captioned_pictures
-from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress, data_root
+from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress, data_root, multi_hot
 from smfh.datasets.splits import resolve_split
-from smfh.files import shortened
+from smfh.files import guarded, read_text, shortened
 from smfh.types import InputError, MultimodalDataset, Split
 
 FOLDER = "pascal_sentence"
@@ -73,8 +71,8 @@ class PascalSentence(DatasetSource):
         """All sentences of a photograph make one text."""
         folder = self.folder
         pairs = read_pairs(folder)
-        categories = sorted({pair.category for pair in pairs})
-        labels = np.array([[pair.category == category for category in categories] for pair in pairs])
+        categories = tuple(sorted({pair.category for pair in pairs}))
+        labels = multi_hot([[pair.category] for pair in pairs], categories)
         rows = resolve_split(split, seed, len(pairs), train_share=TRAIN_SHARE)
         names = [f"{pair.category}/{pair.image}" for pair in pairs]
         looks = Looks()
@@ -83,7 +81,7 @@ class PascalSentence(DatasetSource):
             raise InputError(shortened(problems))
         pictures = [looks.seen[name] for name in names]
         texts = {"text": ["\n".join(pair.sentences) for pair in pairs]}
-        data = captioned_pictures(self.name, pictures, texts, labels, tuple(categories), rows.train, seed)
+        data = captioned_pictures(self.name, pictures, texts, labels, categories, rows.train, seed)
         return data, rows
 
 
@@ -91,7 +89,8 @@ def read_pairs(folder: Path) -> list[Pair]:
     """All photographs, in the order of category and name, from sentence files or from the one JSON file."""
     if (folder / SENTENCES).is_dir():
         texts = sorted((folder / SENTENCES).glob("*/*.txt"))
-        pairs = [_pair(folder, f"{path.stem}.jpg", path.parent.name, _read_lines(path)) for path in texts]
+        lines = {path: path.read_text("utf-8", "replace").splitlines() for path in texts}
+        pairs = [_pair(folder, f"{path.stem}.jpg", path.parent.name, lines[path]) for path in texts]
     elif (folder / CAPTIONS_FILE).is_file():
         pairs = _read_json(folder)
     else:
@@ -104,12 +103,8 @@ def read_pairs(folder: Path) -> list[Pair]:
 def _read_json(folder: Path) -> list[Pair]:
     """{image name: {category, captions}}"""
     path = folder / CAPTIONS_FILE
-    if path.stat().st_size > MAX_JSON:
-        raise InputError(f"{path.name} is larger than {MAX_JSON >> 20} MB.")
-    try:
-        entries = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path.name} is not JSON, or is truncated ({error}).") from error
+    with guarded(path.name):
+        entries = json.loads(read_text(path, max_bytes=MAX_JSON))
     if not isinstance(entries, dict):
         raise InputError(f"{path.name} must map image names to category and captions.")
     if problems := [
@@ -134,7 +129,3 @@ def _pair(folder: Path, image: str, category: str, sentences: Sequence[str]) -> 
     picture = folder / PICTURES / category / image
     spoken = tuple(sentence.strip() for sentence in sentences if sentence.strip())
     return Pair(image, category, spoken, picture.is_file())
-
-
-def _read_lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -3,12 +3,14 @@
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from smfh.types import InputError, MultimodalDataset, Split, choice_problems, range_problems
+import numpy as np
+
+from smfh.types import BoolArray, InputError, MultimodalDataset, Split, choice_problems, range_problems
 
 OnProgress = Callable[[float, str], None]  # share done, what is being done
 
@@ -44,23 +46,36 @@ class DatasetSource(ABC):
         """All items with features fitted on the split's training rows alone, and the split."""
 
     def missing(self) -> list[str]:
-        """What is needed and not there, in words; empty when the set is ready."""
-        return missing_files(self.card) if self.card.files else []
-
-    def require(self) -> None:
-        """Refuse to load what is not all there."""
-        if missing := self.missing():
-            raise InputError(missing)
+        """What is needed and not there, in words, and what to do about it; empty when the set is ready."""
+        card, root = self.card, data_root()
+        if card.files and root is None:
+            where = f"point SMFH_DATA (or --data) at a folder that has {card.folder}/"
+            return [f"{card.title} needs its files: {where}. {card.origin}"]
+        found = found_files(card)
+        absent = [file for file in card.files if file not in found]
+        more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
+        files = f"{', '.join(absent[:3])}{more} in {card.folder}/ below the data folder"
+        return [f"{card.title} expects {files}. {card.origin}"] if absent else []
 
     @property
     def folder(self) -> Path:
         """Where its files are; refused where some are missing."""
-        self.require()
+        if missing := self.missing():
+            raise InputError(missing)
         return required_root() / self.card.folder
 
     def fetch(self, on_progress: OnProgress | None = None) -> Path:
         """Download and unpack it into the data folder, if it is a public file; the folder it is now in."""
         raise InputError(f"{self.card.title} cannot be fetched by program. {self.card.origin}")
+
+
+def multi_hot(labels: Sequence[Sequence[str]], classes: Sequence[str]) -> BoolArray:
+    """Which row has which of the classes."""
+    column = {name: number for number, name in enumerate(classes)}
+    hot = np.zeros((len(labels), len(classes)), dtype=np.bool_)
+    for row, own in enumerate(labels):
+        hot[row, [column[name] for name in own]] = True
+    return hot
 
 
 def data_root() -> Path | None:
@@ -82,21 +97,3 @@ def found_files(card: DatasetCard) -> list[str]:
     root = data_root()
     patterns = {file: re.sub(r"<[^>]*>", "*", file) for file in card.files}
     return [file for file in card.files if root and any((root / card.folder).glob(patterns[file]))]
-
-
-def missing_files(card: DatasetCard) -> list[str]:
-    """What to do about files of the card that are not there, or about the lack of a data folder."""
-    root, folder = data_root(), card.folder
-    if root is None:
-        return [
-            f"{card.title} needs its files: point SMFH_DATA (or --data) at a folder that has {folder}/. "
-            f"{card.origin}"
-        ]
-    found = found_files(card)
-    if absent := [file for file in card.files if file not in found]:
-        more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
-        return [
-            f"{card.title} expects {', '.join(absent[:3])}{more} in {folder}/ below the data folder. "
-            f"{card.origin}"
-        ]
-    return []

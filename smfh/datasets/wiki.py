@@ -15,7 +15,7 @@ from smfh.datasets.download import download, unpack
 from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress, required_root
 from smfh.datasets.splits import resolve_split
 from smfh.features.pictures import thumbnail
-from smfh.files import Array, read_mat, shortened
+from smfh.files import Array, read_mat, read_text, shortened
 from smfh.types import FloatArray, InputError, MultimodalDataset, Split
 
 FOLDER = "wiki"
@@ -71,14 +71,10 @@ class Wiki(DatasetSource):
         image, text = (_stack(features, letter) for letter in "IT")
         parts = [read_pairs(folder / part, len(classes)) for part in PARTS]
         pairs = [pair for part in parts for pair in part]
-        data = MultimodalDataset(
-            name="wiki",
-            modalities={"image": image, "text": text},
-            labels=np.eye(len(classes), dtype=np.bool_)[[pair.label for pair in pairs]],
-            class_names=classes,
-            captions=read_captions(folder, pairs),
-            thumbnails=find_pictures(folder, pairs, classes),
-        )
+        labels = np.eye(len(classes), dtype=np.bool_)[[pair.label for pair in pairs]]
+        texts, pictures = read_captions(folder, pairs), find_pictures(folder, pairs, classes)
+        modalities = {"image": image, "text": text}
+        data = MultimodalDataset(self.name, modalities, labels, classes, texts, pictures)
         rows = np.arange(len(data))
         official = Split(train=rows[: len(parts[0])], queries=rows[len(parts[0]) :])
         return data, resolve_split(split, seed, len(data), official)
@@ -132,7 +128,7 @@ def read_caption(path: Path) -> str:
 
 
 def read_classes(folder: Path) -> tuple[str, ...]:
-    names = tuple((folder / "categories.list").read_text(encoding="utf-8").split())
+    names = tuple(read_text(folder / "categories.list").split())
     if strange := [name for name in names if not IDENTIFIER.fullmatch(name)]:
         raise InputError(f"categories.list: a class is one plain word; got {', '.join(map(repr, strange))}.")
     return names
@@ -141,7 +137,7 @@ def read_classes(folder: Path) -> tuple[str, ...]:
 def read_pairs(path: Path, classes: int) -> list[Pair]:
     """Tab-separated: text, image, and the class of the row, counted from 1."""
     pairs, problems = [], []
-    for row, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for row, line in enumerate(read_text(path).splitlines(), start=1):
         cells = line.strip().split("\t")
         plain = len(cells) == 3 and all(IDENTIFIER.fullmatch(cell) for cell in cells)
         if plain and cells[2].isdecimal() and 1 <= int(cells[2]) <= classes:

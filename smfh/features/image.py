@@ -110,10 +110,6 @@ def hog_features(measured: Measurements) -> FloatArray:
     return half.reshape(len(measured), -1)
 
 
-def colour_histogram(measured: Measurements) -> FloatArray:
-    return measured.colours.astype(np.float32)
-
-
 def patches(measured: Measurements) -> tuple[FloatArray, IntArray]:
     """The dense descriptors, one a block, that are not blank, and the picture to which each belongs."""
     blocks = measured.gradients.reshape(len(measured), BLOCKS**2, -1)
@@ -175,7 +171,7 @@ class ImageEncoder:
         parts = (
             (self.hog_weight, hog_features(measured)),
             (self.words_weight, self.words.count(measured) if counts is None else counts),
-            (self.colour_weight, colour_histogram(measured)),
+            (self.colour_weight, measured.colours.astype(np.float32)),
         )
         return np.hstack([weight * shares(part) for weight, part in parts if weight > 0])
 
@@ -184,11 +180,6 @@ def shares(X: FloatArray) -> FloatArray:
     """Rows divided by their sums; a row of zeros stays one."""
     divided: FloatArray = X / np.maximum(X.sum(axis=1, keepdims=True), EPS)
     return divided
-
-
-def fit_image_encoder(measured: Measurements, words: int = 300, seed: int = 0) -> ImageEncoder:
-    """Learn what there is to learn from the measurements of the training pictures."""
-    return ImageEncoder(fit_visual_words(measured, words, seed))
 
 
 def split_signs(X: Matrix) -> Matrix:

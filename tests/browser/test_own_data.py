@@ -4,8 +4,11 @@ import io
 import re
 import zipfile
 
+import pytest
 from PIL import Image, ImageDraw
 from playwright.sync_api import Locator, Page, expect
+
+pytestmark = pytest.mark.slow
 
 SHAPES = {"triangle": 3, "square": 4, "circle": 60}  # sides
 COLOURS = ("red", "green", "blue", "orange")
@@ -92,7 +95,7 @@ def test_a_damaged_archive_is_refused_with_all_that_is_wrong(page: Page, app: st
         "Row 2 of items.csv: red_circle_0.png is truncated",
         "Row 3 of items.csv has no label",
         "Row 3 of items.csv has no text",
-        "Row 4 of items.csv: there is no picture 'none.png'",
+        "1 of the 3 pictures of items.csv are not among the files, or in several folders: 'none.png' (row 4)",
         "There are 3 items; at least 4 are needed",
     ):
         expect(page.get_by_text(problem)).to_be_visible()

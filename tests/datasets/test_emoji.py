@@ -16,7 +16,7 @@ from smfh.datasets.emoji import COUNTRY_FLAGS, Emoji, choose_rows
 from smfh.datasets.emoji_catalogue import FILE, EmojiItem, Sheet, read_catalogue, read_sheet, write_emoji
 from smfh.datasets.emoji_remake import PIXELS, draw, missing_packages, read_packages, remake
 from smfh.evaluation import evaluate
-from smfh.features.image import fit_image_encoder, fit_visual_words, measure
+from smfh.features.image import ImageEncoder, fit_visual_words, measure
 from smfh.features.pictures import decode_image
 from smfh.hashing import SMFHPlus
 from smfh.types import InputError, Split
@@ -81,6 +81,7 @@ def test_every_group_asks_in_proportion(loaded) -> None:
     assert len(split.train) + len(split.queries) == len(data)
 
 
+@pytest.mark.slow
 def test_queries_teach_nothing() -> None:
     few = np.arange(0, 600, 2)
     taught = [Emoji().load(Split(few, queries))[0] for queries in (np.array([1, 3]), np.arange(601, 700))]
@@ -104,6 +105,7 @@ def test_what_a_person_brings_is_encoded_as_the_items_were(loaded) -> None:
     assert data.encoders["text"].unknown_words("a cat in a xylograph") == ["xylograph"]
 
 
+@pytest.mark.slow
 def test_subgroups_come_with_their_groups() -> None:
     data, _ = Emoji(labels="subgroup", country_flags=0).load()
     assert (data.labels.sum(axis=1) == 2).all()
@@ -112,6 +114,7 @@ def test_subgroups_come_with_their_groups() -> None:
         assert subgroup.startswith(f"{group}: ")
 
 
+@pytest.mark.slow
 def test_a_linear_classifier_tells_the_groups_from_the_pictures(catalogue) -> None:
     from sklearn.linear_model import RidgeClassifier
     from sklearn.model_selection import StratifiedKFold
@@ -121,12 +124,13 @@ def test_a_linear_classifier_tells_the_groups_from_the_pictures(catalogue) -> No
     measured = read_sheet().measured.take(rows)
     right = []
     for train, held_out in StratifiedKFold(5, shuffle=True, random_state=0).split(rows, groups):
-        X = np.sqrt(fit_image_encoder(measured.take(train)).features(measured))
+        X = np.sqrt(ImageEncoder(fit_visual_words(measured.take(train))).features(measured))
         guessed = RidgeClassifier().fit(X[train], groups[train]).predict(X[held_out])
         right.append(np.mean(guessed == groups[held_out]))
     assert np.mean(right) >= 0.65
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_the_usual_split_is_what_its_training_pictures_teach(loaded) -> None:
     data, split = loaded
     catalogue, sheet = read_catalogue(), read_sheet()
@@ -139,6 +143,7 @@ def test_what_is_kept_of_the_usual_split_is_what_its_training_pictures_teach(loa
     assert not np.array_equal(other.encoders["image"].words.codebook, sheet.words.codebook)
 
 
+@pytest.mark.slow
 def test_the_usual_set_waits_for_no_other_package() -> None:
     root = Path(smfh.__file__).parents[1]
     program = (
@@ -223,6 +228,7 @@ def test_a_missing_file_is_no_data(monkeypatch, tmp_path) -> None:
         Emoji().load()
 
 
+@pytest.mark.slow
 @needs_packages
 def test_the_file_is_what_the_packages_say_and_draw() -> None:
     items, drawings = zip(*read_packages(), strict=True)
@@ -273,11 +279,12 @@ def test_options_are_checked_all_at_once() -> None:
     assert "'tlh'" in problems[2]
 
 
+@pytest.mark.slow
 def test_smfh_plus_finds_emoji_by_words_and_words_by_emoji() -> None:
     data, split = Emoji().load()
     train = data.take(split.train)
     hashers = [SMFHPlus(bits=64, seed=seed).fit(train) for seed in range(3)]
     for protocol, text_to_image, image_to_text in (("training", 0.85, 0.65), ("unseen", 0.66, 0.62)):
         for source, target, least in (("text", "image", text_to_image), ("image", "text", image_to_text)):
-            scores = [evaluate(hasher, data, split, source, target, protocol).scores for hasher in hashers]
+            scores = [evaluate(hasher, data, split, source, target, protocol) for hasher in hashers]
             assert np.mean([score.mean_average_precision for score in scores]) >= least

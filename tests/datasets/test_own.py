@@ -12,8 +12,9 @@ from PIL import Image
 from scipy import sparse
 
 from smfh.datasets import captioned
-from smfh.datasets.own import OwnData, multi_hot, set_problems, template
+from smfh.datasets.own import OwnData, classes_of, set_problems, template
 from smfh.datasets.own_rows import Columns, Parsed, grouped, guess_columns, name_modalities
+from smfh.datasets.source import multi_hot
 from smfh.files import read_table
 from smfh.types import InputError
 
@@ -426,7 +427,8 @@ class TestAnything:
 
     @given(st.lists(st.lists(st.sampled_from("abc123"), min_size=1, unique=True), min_size=1))
     def test_labels_become_columns_and_back(self, labels):
-        hot, classes = multi_hot([tuple(own) for own in labels])
+        classes = classes_of([tuple(own) for own in labels])
+        hot = multi_hot(labels, classes)
         assert [set(np.array(classes)[row]) for row in hot] == [set(own) for own in labels]
 
 

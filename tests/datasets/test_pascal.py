@@ -153,7 +153,7 @@ def test_a_picture_without_sentences_is_told(folders):
     ("text", "said"),
     [
         ('{"a.jpg": {"category": "cat", "capt', "truncated"),
-        ("[" * 100_000, "not JSON"),
+        ("[" * 100_000, "damaged"),
         ("[1, 2]", "must map"),
         ('{"a.jpg": 3, "b.jpg": {"category": "cat"}}', "'a.jpg' must be.*\n.*'b.jpg' must be"),
         ('{"../../a.jpg": {"category": "cat", "captions": ["x"]}}', "file name"),

@@ -71,6 +71,7 @@ def test_a_given_split_is_kept(name, ready):
     assert np.array_equal(kept.queries, given.queries)
 
 
+@pytest.mark.slow
 @each_source
 def test_a_random_split_follows_its_seed(name, ready):
     first, again, other = (ready.load("random", seed=seed)[1] for seed in (1, 1, 2))

@@ -56,6 +56,7 @@ def test_a_missing_file_is_named(wiki_folder, tmp_path, monkeypatch):
         Wiki().load()
 
 
+@pytest.mark.slow
 def test_pictures_and_texts_are_shown_where_the_folder_has_them(wiki_folder, tmp_path, monkeypatch):
     folder = copy_of(wiki_folder, tmp_path, monkeypatch)
     classes = read_classes(folder)

@@ -15,8 +15,6 @@ from smfh.features.image import (
     ImageEncoder,
     Measurements,
     VisualWords,
-    colour_histogram,
-    fit_image_encoder,
     fit_visual_words,
     hog_features,
     measure,
@@ -64,7 +62,7 @@ def test_a_file_and_its_pixels_measure_the_same() -> None:
 def test_each_pixel_is_counted_under_its_colour() -> None:
     half = plain((255, 0, 0), SIDE)
     half[:, SIDE // 2 :] = (0, 0, 255)
-    counts = colour_histogram(measure([half, plain((255, 255, 255))])).reshape(2, *COLOURS)
+    counts = measure([half, plain((255, 255, 255))]).colours.reshape(2, *COLOURS)
     # hue in 256ths: red 0, blue 170 → bins 0 and 10 of 16; white has no saturation and the highest value
     assert counts[0, 0, 2, 3] == counts[0, 10, 2, 3] == SIDE**2 / 2
     assert counts[1, 0, 0, 3] == SIDE**2
@@ -133,13 +131,11 @@ def test_each_part_of_a_row_sums_to_its_weight(measured: Measurements) -> None:
 
 def test_a_part_without_weight_is_left_out(measured: Measurements) -> None:
     colours_alone = ImageEncoder(VisualWords(np.zeros((3, 36), dtype=np.float32)), 0, 0, 1)
-    np.testing.assert_allclose(
-        colours_alone.features(measured), colour_histogram(measured) / SIDE**2, rtol=1e-6
-    )
+    np.testing.assert_allclose(colours_alone.features(measured), measured.colours / SIDE**2, rtol=1e-6)
 
 
 def test_a_blank_picture_is_encoded_by_its_colour_alone(measured: Measurements) -> None:
-    encoder = fit_image_encoder(measured, words=5)
+    encoder = ImageEncoder(fit_visual_words(measured, words=5))
     X = encoder.encode([plain((10, 200, 30))])
     assert np.isfinite(X).all()
     assert np.count_nonzero(X) == 1

@@ -65,6 +65,7 @@ def test_tf_idf_by_hand() -> None:
     assert np.count_nonzero(row) == 2
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=5))
 def test_any_sentence_gives_a_unit_row_or_none(sentences: list[str]) -> None:
     X = PETS.encode([*sentences, "cat"]).toarray()

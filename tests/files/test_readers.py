@@ -123,6 +123,7 @@ HOSTILE_MAT = {
 }
 
 
+@pytest.mark.slow  # a process for each file
 class TestMat:
     def test_matrices_come_back_as_they_were(self):
         x, tags = (
