@@ -37,6 +37,7 @@ class Progress(NamedTuple):
 
     terms: Mapping[str, float]
     phase: str = "descent"
+    note: str = ""
 
 
 class Learnt(NamedTuple):
@@ -90,7 +91,7 @@ class HashMethod(Configuration, ABC):
             while True:
                 resumed = perf_counter()
                 try:
-                    terms, phase = next(learning)
+                    terms, phase, note = next(learning)
                 except StopIteration as end:
                     learnt: Learnt = end.value
                     break
@@ -100,7 +101,7 @@ class HashMethod(Configuration, ABC):
                 for term, value in terms.items():
                     if not isfinite(value):
                         raise self._broken(train, len(trace) + 1, f"the term {term!r} is {value}")
-                trace.append(TrainingStep(len(trace) + 1, terms, seconds, phase))
+                trace.append(TrainingStep(len(trace) + 1, terms, seconds, phase, note))
                 if on_step is not None:
                     on_step(trace[-1])
         return FittedHasher(self, learnt.functions, learnt.codes, trace, train.fingerprint, learnt.bases)

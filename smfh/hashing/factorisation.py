@@ -10,13 +10,12 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve
 
 from smfh.features.maps import scale_rows
 from smfh.hashing.base import HashMethod, Trace
+from smfh.hashing.positive import Factor
 from smfh.hashing.products import (
     add_times_inplace,
-    blas_threads,
     cross_product,
     inner,
     squared_norm,
@@ -150,22 +149,18 @@ class RidgeSolver:
     """W = (XᵀX + η XᵀLX + γ I)⁻¹ XᵀY, factored once for as long as X and L stay."""
 
     gram: FloatArray  # XᵀX
-    scatter: FloatArray  # XᵀLX
-    smoothness: float  # η
     ridge: float  # γ
+    scatter: FloatArray | None = None  # XᵀLX; none: there is no graph
+    smoothness: float = 0.0  # η
 
     @cached_property
-    def factor(self) -> tuple[FloatArray, bool]:
-        """The Cholesky factor of XᵀX + η XᵀLX + γ I."""
-        system = self.gram + self.smoothness * self.scatter
-        system[np.diag_indices_from(system)] += self.ridge
-        with blas_threads(len(system)):
-            return cho_factor(system, overwrite_a=True, check_finite=False)
+    def factor(self) -> Factor:
+        """Of XᵀX + η XᵀLX + γ I."""
+        graph = 0.0 if self.scatter is None else self.smoothness * self.scatter
+        return Factor.of(self.gram + graph, self.ridge)
 
     def solve(self, XtY: FloatArray) -> FloatArray:
-        with blas_threads(len(XtY)):
-            W: FloatArray = cho_solve(self.factor, XtY, check_finite=False)
-        return W.astype(XtY.dtype)
+        return self.factor.solve(XtY).astype(XtY.dtype)
 
     def error(self, W: FloatArray, XtY: FloatArray, YtY: FloatArray) -> float:
         """‖Y − XW‖² = ‖Y‖² − 2⟨W, XᵀY⟩ + ⟨W, XᵀX W⟩"""
@@ -173,7 +168,7 @@ class RidgeSolver:
 
     def roughness(self, W: FloatArray) -> float:
         """Tr(WᵀXᵀLXW)"""
-        return inner(W, self.scatter @ W)
+        return 0.0 if self.scatter is None else inner(W, self.scatter @ W)
 
 
 def draw_rows(rng: np.random.Generator, items: int, sample: int) -> IntArray:

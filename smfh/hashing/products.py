@@ -116,10 +116,10 @@ def squared_norm(X: Matrix) -> float:
     return float(sum(float(np.vdot(values[i : i + ROWS], values[i : i + ROWS])) for i in blocks))
 
 
-def column_means(Y: FloatArray) -> FloatArray:
-    """1ᵀY / N"""
-    sums = over_rows(lambda rows: Y[rows].sum(axis=0), len(Y), ROWS)
-    return np.asarray(np.sum(sums, axis=0, dtype=np.float64) / len(Y))
+def column_means(X: Matrix) -> FloatArray:
+    """1ᵀX / N in double precision, which SciPy's own mean of a sparse matrix in single does not give."""
+    sums = over_rows(lambda rows: X[rows].astype(np.float64).sum(axis=0), X.shape[0], ROWS)
+    return np.asarray(np.sum(sums, axis=0) / X.shape[0])
 
 
 def inner(A: FloatArray, B: FloatArray) -> float:

@@ -90,7 +90,7 @@ class SMFH(Descent):
             XtY, YtY = correlate(X, Y), Y.T @ Y
             if graph is not whole_graph or not solvers:
                 solvers = {
-                    t: RidgeSolver(grams[t], graph.scatter(X[t][rows]), self.smoothness, self.ridge)
+                    t: RidgeSolver(grams[t], self.ridge, graph.scatter(X[t][rows]), self.smoothness)
                     for t in X
                 }
             W = {t: solvers[t].solve(XtY[t]) for t in X}
