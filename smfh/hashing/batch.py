@@ -50,14 +50,16 @@ class BATCH(KernelMethod):
     def shrinkage(self) -> float:
         return self.ridge
 
-    def search(self, regressions: Regressions, labels: FloatArray, rng: np.random.Generator) -> Search:
+    def search(
+        self, start: FloatArray, regressions: Regressions, labels: FloatArray, rng: np.random.Generator
+    ) -> Search:
         """U, then V, then B; each is the minimum of O while the others stay."""
         views, eta, omega = regressions.views, self.feature_weight, self.agreement_weight
         L = labels.astype(np.float64)  # the similarity of labels outweighs the rest beyond single precision
         G = np.sqrt(self.bits) * L / np.maximum(np.linalg.norm(L, axis=1, keepdims=True), 1)  # √r G
         squared = {t: float(np.trace(view.gram)) for t, view in views.items()} | {LABELS: squared_norm(L)}
         weights = dict.fromkeys(views, eta) | {LABELS: self.label_weight}
-        V = balance(rng.standard_normal((len(L), self.bits)), rng)
+        V = balance(start.astype(np.float64), rng)
         B = signs(V)
         ZtV = regressions.correlate(V) | {LABELS: L.T @ V}
         for _ in range(self.iterations):

@@ -42,9 +42,11 @@ class DCH(KernelMethod):
     def shrinkage(self) -> float:
         return self.ridge
 
-    def search(self, regressions: Regressions, labels: FloatArray, rng: np.random.Generator) -> Search:
+    def search(
+        self, start: FloatArray, regressions: Regressions, labels: FloatArray, rng: np.random.Generator
+    ) -> Search:
         """Classifier, then codes, in turn."""
-        B = signs(rng.standard_normal((len(labels), self.bits))).astype(labels.dtype)
+        B = signs(start)
         for _ in range(self.iterations):
             G = self.classifier(B, labels)
             B = choose_bits(B, G, labels)

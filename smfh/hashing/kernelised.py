@@ -44,14 +44,17 @@ class KernelMethod(HashMethod):
         """ξ of the ridge regressions."""
 
     @abstractmethod
-    def search(self, regressions: "Regressions", labels: FloatArray, rng: np.random.Generator) -> Search:
-        """Yield the progress of every round, and return what the codes are the signs of, (items, bits)."""
+    def search(
+        self, start: FloatArray, regressions: "Regressions", labels: FloatArray, rng: np.random.Generator
+    ) -> Search:
+        """From Gaussian noise to what the codes are the signs of, both (items, bits), a progress a round."""
 
     def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
+        start = rng.standard_normal((len(train), self.bits)).astype(train.dtype)
         scaling = SQUARE_ROOT if self.square_root else FeatureMap()
         views = view_modalities(train, self.anchors, rng, scaling)
         regressions = Regressions.of(views, self.shrinkage)
-        targets = yield from self.search(regressions, train.labels.astype(train.dtype), rng)
+        targets = yield from self.search(start, regressions, train.labels.astype(train.dtype), rng)
         W = regressions.solve(regressions.correlate(targets))
         functions = {t: view.hash_function(W[t]) for t, view in regressions.views.items()}
         return Learnt(functions, shared_codes(tuple(functions), targets > 0))

@@ -41,10 +41,12 @@ class SCRATCH(KernelMethod):
         """γ/μ"""
         return self.ridge / self.projection_weight
 
-    def search(self, regressions: Regressions, labels: FloatArray, rng: np.random.Generator) -> Search:
+    def search(
+        self, start: FloatArray, regressions: Regressions, labels: FloatArray, rng: np.random.Generator
+    ) -> Search:
         """U, G and W, then V, then R and B; each is the minimum of O while the others stay."""
         share = 1 / len(regressions.views)  # λ
-        V = rng.standard_normal((len(labels), self.bits)).astype(labels.dtype)
+        V = start
         R, _ = np.linalg.qr(rng.standard_normal((self.bits, self.bits)).astype(labels.dtype))
         B = signs(V @ R.T)
         KtV, VtV = regressions.correlate(V), gram(V)
