@@ -11,7 +11,6 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from smfh.features.maps import scale_rows
 from smfh.hashing.base import HashMethod, Trace
 from smfh.hashing.positive import Factor
 from smfh.hashing.products import (
@@ -126,6 +125,12 @@ class LabelGraph:
         """A Y = F (FᵀY)"""
         return times(self.factors, transposed_times(self.factors, Y))
 
+    def spread(self, Y: FloatArray) -> FloatArray:
+        """L Y = D Y − A Y"""
+        F = self.factors
+        spread: FloatArray = self.degrees[:, None] * Y - F @ (F.T @ Y)
+        return spread
+
     def energy(self, Y: FloatArray, FtY: FloatArray | None = None) -> float:
         """Tr(YᵀLY) = Σ_i D_ii ‖y_i‖² − ‖FᵀY‖², where FᵀY may be at hand"""
         lengths = np.einsum("ij,ij->i", Y, Y)
@@ -133,13 +138,13 @@ class LabelGraph:
         return inner(self.degrees, lengths) - squared_norm(FtY)
 
     def scatter(self, X: Matrix, gram: FloatArray | None = None) -> FloatArray:
-        """XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ; it enters with a small weight, so single precision will do.
+        """XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ in double precision, as large numbers cancel each other.
 
         Where all degrees are 1 and XᵀX is at hand, that is the first term.
         """
-        XtF = cross_product(X, self.factors, double=False)
+        XtF = cross_product(X, self.factors)
         if gram is None or np.any(self.degrees != 1):
-            gram = cross_product(X, scale_rows(X, self.degrees), double=False)
+            gram = cross_product(X, X, self.degrees)
         spread: FloatArray = gram - XtF @ XtF.T
         return spread
 

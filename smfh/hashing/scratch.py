@@ -58,7 +58,10 @@ class SCRATCH(KernelMethod):
             R = rotation(B, V)
             B = signs(V @ R.T)
             KtV, VtV = regressions.correlate(V), gram(V)
-            error = {t: reconstruction_error(float(np.trace(regressions.views[t].gram)), U[t], KtV[t], VtV) for t in U}
+            error = {
+                t: reconstruction_error(float(np.trace(regressions.views[t].gram)), U[t], KtV[t], VtV)
+                for t in U
+            }
             yield Progress(
                 {
                     **{f"reconstruction ({t})": share * error[t] for t in U},
