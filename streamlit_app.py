@@ -1,27 +1,26 @@
-"""Explore: choose, train, watch it converge, first scores, first answers."""
+"""Explore: words find pictures; choose, train, watch, and see what changes."""
 
 import streamlit as st
 
-from smfh.ui.explore.answers import draw_curves, draw_pin, draw_try
+from smfh.ui.explore.curves import draw_curves, draw_pin
 from smfh.ui.explore.scores import draw_scores
-from smfh.ui.page import begin_page, describe_training, draw_train
-from smfh.ui.running import draw_run
+from smfh.ui.explore.wall import draw_wall
+from smfh.ui.page import begin_training
+from smfh.ui.running import draw_run, wait_a_moment
 from smfh.ui.session import pinned_run
 
-settings, loaded = begin_page("Explore", "Words find pictures, and pictures find words, by counting bits.")
-shown, pinned = draw_train(settings, loaded), pinned_run()
-left, right = st.columns(2, gap="large")
-with left:
-    st.subheader("Convergence", anchor=False)
-    draw_run(shown, pinned)
-with right:
-    st.subheader(f"Scores: {describe_training(shown.method)}", anchor=False)
-    if shown.job.state == "finished":
-        draw_scores(shown.job.result, pinned)
-    else:
-        st.caption("They appear when the training is done.")
-if shown.job.state == "finished":
-    run = shown.job.result
-    draw_try(run)
+IDEA = "Words and pictures get the same short binary codes; counting bits that differ finds one by the other."
+
+shown, pinned = begin_training("Explore", IDEA), pinned_run()
+wait_a_moment(shown)
+run = shown.job.result if shown.job.state == "finished" else None
+if run is not None:
+    wall, scores = st.columns([7, 3], gap="medium")
+    with wall:
+        draw_wall(run)
+    with scores:
+        draw_scores(run, pinned)
+draw_run(shown, pinned)
+if run is not None:
     draw_curves(run, pinned)
     draw_pin(run, pinned)

@@ -11,24 +11,22 @@ from smfh.ui.bits.topic import draw_reasons, draw_topic
 from smfh.ui.page import begin_run
 from smfh.ui.topics import topics_of
 
-TABS = ("Classes and bits", "The space of codes", "Worst and best queries")
+TABS = {
+    "Classes and bits": draw_matrix,
+    "The space of codes": draw_space,
+    "Worst and best queries": draw_queries,
+}
 
 run = begin_run("Bits", "Each bit is a topic: see what switches it on, and how the codes lie.")
-known = topics_of(run)
-chosen = chosen_bit(known)
+topics = topics_of(run)
+chosen = chosen_bit(topics)
 left, right = st.columns([6, 5], gap="large")
 with left:
-    draw_tiles(known, run.data.class_names, chosen)
+    draw_tiles(topics, chosen, run.data.class_names)
 with right:
-    draw_topic(known, chosen, run.data)
-draw_reasons(known[chosen])
-classes, space, queries = st.tabs(TABS, key="bits_tab", on_change="rerun")
-with classes:
-    if classes.open:
-        draw_matrix(run)
-with space:
-    if space.open:
-        draw_space(run)
-with queries:
-    if queries.open:
-        draw_queries(run)
+    draw_topic(topics, chosen, run.data)
+draw_reasons(chosen)
+for tab, draw in zip(st.tabs(list(TABS), key="bits_tab", on_change="rerun"), TABS.values(), strict=True):
+    with tab:
+        if tab.open:
+            draw(run)

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
+from smfh.ui.paper.errata import draw_differences, draw_errata
 from smfh.ui.paper.figures import draw_figures
 from smfh.ui.paper.part import TABS, begin_paper
 from smfh.ui.paper.tables import draw_tables
-from smfh.ui.paper.words import draw_differences, draw_errata
 
 choice, loaded = begin_paper()
 tables, figures, differences, errata = st.tabs(TABS, key="paper_tab", on_change="rerun")

@@ -5,14 +5,10 @@ import streamlit as st
 from smfh.ui.data.browse import draw_browse
 from smfh.ui.data.cards import TAB, TABS, choose_wanted, draw_cards
 from smfh.ui.data.own import draw_own_data
-from smfh.ui.page import set_up_page
-from smfh.ui.sidebar import draw_sidebar
+from smfh.ui.page import begin_plainly
 
-set_up_page("Data")
 choose_wanted()
-settings = draw_sidebar()
-st.title("Data")
-st.caption("What there is to learn from: choose a set, look through its pairs, or bring your own.")
+settings = begin_plainly("Data", "Choose a set, look through its pairs, or bring your own.")
 sets, pairs, own = st.tabs(TABS, key=TAB, on_change="rerun")
 with own:
     draw_own_data(settings)

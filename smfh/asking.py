@@ -2,16 +2,18 @@
 
 Words, a picture or an item of the data become a row of features of their modality, the row becomes a code,
 and the database is ordered by Hamming distance from it. A code of few classes leaves many items at the same
-distance; `likeness` then puts the likest first, or they stay in database order, as every score has them.
+distance; `likeness` then puts the most alike first, or they stay in database order, as every score has them.
 """
 
+import hashlib
 import unicodedata
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
-from smfh.evaluation import PROTOCOLS, database_codes
+from smfh.evaluation import database_codes
 from smfh.features.image import ImageEncoder
 from smfh.features.maps import FeatureMap, row_norms
 from smfh.features.text import TextEncoder, words
@@ -53,6 +55,13 @@ class Question:
     features: Matrix  # (1, dimensions)
     classes: BoolArray | None  # (classes,); None where nobody knows what is right
     row: int | None = None  # of the data set, where an item asks
+    words: str = ""  # where a sentence asks
+    picture: str = ""  # SHA-256 of its file, where a picture asks
+
+    @property
+    def identity(self) -> tuple[Hashable, ...]:
+        """No other question of the same data has it."""
+        return self.source, self.row, self.words, self.picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +70,6 @@ class Answer:
 
     question: Question
     target: str
-    protocol: str
     code: BoolArray  # (bits,) of the question
     rows: IntArray  # (answers,) of the data set
     distances: IntArray  # (answers,)
@@ -105,7 +113,7 @@ def ask_words(data: MultimodalDataset, source: str, sentence: str) -> Question:
         raise InputError(
             "None of these words is known from training, so they tell nothing; try other or simpler words."
         )
-    return Question(source, features, named_classes(spoken, data.class_names))
+    return Question(source, features, named_classes(spoken, data.class_names), words=sentence)
 
 
 def ask_picture(data: MultimodalDataset, source: str, file: bytes, name: str = "picture") -> Question:
@@ -118,7 +126,7 @@ def ask_picture(data: MultimodalDataset, source: str, file: bytes, name: str = "
             f"{name} has {len(file) / 2**20:,.1f} MB; at most {MOST_BYTES // 2**20} MB are read. "
             "Save it smaller."
         )
-    return Question(source, encoder.encode([file]), None)
+    return Question(source, encoder.encode([file]), None, picture=hashlib.sha256(file).hexdigest())
 
 
 def ask_item(data: MultimodalDataset, source: str, row: int) -> Question:
@@ -131,11 +139,9 @@ def ask_item(data: MultimodalDataset, source: str, row: int) -> Question:
 
 
 def spell_out(sentence: str) -> str:
-    """Symbols as their Unicode names: 🐶 → dog face"""
-    said = (
-        f" {unicodedata.name(c, ' ').lower()} " if unicodedata.category(c) == "So" else c for c in sentence
-    )
-    return "".join(said)
+    """The sentence with symbols as their Unicode names: 🐶 → dog face"""
+    symbols = {c for c in sentence if unicodedata.category(c) == "So"}
+    return "".join(f" {unicodedata.name(c, ' ').lower()} " if c in symbols else c for c in sentence)
 
 
 def unknown_words(data: MultimodalDataset, source: str, sentence: str) -> list[str]:
@@ -185,15 +191,9 @@ def answer(
     most: int = MOST_ANSWERS,
 ) -> Answer:
     """Order the `target` modality by distance from the question, and keep the first `most`."""
-    for kind, name, known in (
-        ("modality", question.source, hasher.functions),
-        ("modality", target, hasher.functions),
-        ("protocol", protocol, PROTOCOLS),
-        ("order of ties", ties, TIES),
-    ):
-        if name not in known:
-            raise unknown(kind, name, known)
-    code = hasher.functions[question.source].encode(question.features)
+    if ties not in TIES:
+        raise unknown("order of ties", ties, TIES)
+    code = hasher.encode(question.source, question.features)
     database, rows = database_codes(hasher, data, split, target, protocol)
     order, distances = (found[0] for found in rank(code, database))
     relevant = None if question.classes is None else (data.labels[rows] @ question.classes)[order]
@@ -201,18 +201,19 @@ def answer(
     score = None
     if relevant is not None:
         score = float(average_precision(relevant[None, : SCORE.top], counts.total_relevant, SCORE)[0])
-    best: IntArray = np.arange(min(most, len(order)))
+    first: IntArray = np.arange(min(most, len(order)))
     if ties == "likeness":
-        best = _order_by_likeness(data, split, question, target, rows[order], distances, most)
+        tied = min(int(np.searchsorted(distances, distances[first[-1]], side="right")), MOST_TIED)
+        alike = likeness(data, split, question, target, rows[order[:tied]])
+        first = np.lexsort((-alike, distances[:tied]))[:most]
     return Answer(
         question=question,
         target=target,
-        protocol=protocol,
         code=unpack(code, hasher.bits)[0],
-        rows=rows[order[best]],
-        distances=distances[best].astype(np.int64),
-        codes=unpack(database[order[best]], hasher.bits),
-        relevance=None if relevant is None else relevant[best],
+        rows=rows[order[first]],
+        distances=distances[first].astype(np.int64),
+        codes=unpack(database[order[first]], hasher.bits),
+        relevance=None if relevant is None else relevant[first],
         counts=counts,
         average_precision=score,
     )
@@ -224,27 +225,11 @@ def _counts(distances: IntArray, relevant: BoolArray | None, bits: int) -> Dista
     return DistanceCounts(items[None, :], hits[None, :])
 
 
-def _order_by_likeness(
-    data: MultimodalDataset,
-    split: Split,
-    question: Question,
-    target: str,
-    ranked: IntArray,
-    distances: IntArray,
-    most: int,
-) -> IntArray:
-    """The first positions of a ranking of rows in a new order: the likest first among equal distances."""
-    last = distances[min(most, len(ranked)) - 1]
-    tied = min(int(np.searchsorted(distances, last, side="right")), MOST_TIED)
-    like = likeness(data, split, question, target, ranked[:tied])
-    return np.lexsort((-like, distances[:tied]))[:most]
-
-
 def likeness(
     data: MultimodalDataset, split: Split, question: Question, target: str, rows: IntArray
 ) -> FloatArray:
     """z_i · Σ_j s_j (z_j − z̄): z are unit rows of √x in the target modality, z̄ their mean in training,
-    and j the training items whose source features are the likest, by cosine s_j, to those of the question.
+    and j the training items whose source features are most like the question's, by cosine s_j.
 
     Training pairs tell what such words come with; nothing but its target features is seen of an answer.
     Measured with SMFH+ on validation parts of Emoji's training rows: the share of the first 12 that are of
@@ -253,11 +238,9 @@ def likeness(
     """
     partners, s = _partners(data, split, question)
     X = data.modalities[target]
-    some = split.train[:: -(-len(split.train) // MEAN_SAMPLE)]
-    usual = SCALING(X[some]).mean(axis=0)
-    expected = s @ (_dense(SCALING(X[partners])) - usual)
-    like: FloatArray = SCALING(X[rows]) @ expected
-    return like
+    usual = SCALING(X[split.train[:: -(-len(split.train) // MEAN_SAMPLE)]]).mean(axis=0)
+    alike: FloatArray = SCALING(X[rows]) @ (s @ (_dense(SCALING(X[partners])) - usual))
+    return alike
 
 
 def _partners(data: MultimodalDataset, split: Split, question: Question) -> tuple[IntArray, FloatArray]:

@@ -28,9 +28,9 @@ from smfh.asking import (
 from smfh.datasets import Emoji
 from smfh.datasets.emoji import choose_rows
 from smfh.datasets.emoji_catalogue import EmojiItem, read_catalogue
-from smfh.evaluation import evaluate
+from smfh.evaluation import encode_search, evaluate, find_answers
 from smfh.features.text import fit_bag_of_words
-from smfh.hamming import distances, unpack
+from smfh.hamming import distances, pack, tally, unpack
 from smfh.hashing import SMFHPlus
 from smfh.types import InputError, MultimodalDataset
 
@@ -155,15 +155,21 @@ def test_any_text_is_answered_or_refused(taught, model, text):
 def test_an_item_is_judged_as_the_scores_judge_it(taught, model):
     data, split = taught
     for protocol in ("training", "unseen"):
-        result = evaluate(model, data, split, "text", "image", protocol)
+        search = (model, data, split, "text", "image", protocol)
+        scores, answers = evaluate(*search), find_answers(*search, depth=20)
+        queries, database, rows = encode_search(*search)
+        counts = tally(
+            queries, database, pack(data.labels[split.queries]), pack(data.labels[rows]), model.bits
+        )
         for place in (0, 3):
             question = ask_item(data, "text", int(split.queries[place]))
             found = answer(model, data, split, question, "image", protocol, "database", most=20)
-            assert found.average_precision == pytest.approx(result.average_precision[place])
-            np.testing.assert_array_equal(found.rows, result.ranking.indices[place, :20])
-            np.testing.assert_array_equal(found.relevance, result.ranking.relevance[place, :20])
-            np.testing.assert_array_equal(found.counts.items[0], result.ranking.counts.items[place])
-            np.testing.assert_array_equal(found.counts.relevant[0], result.ranking.counts.relevant[place])
+            assert found.average_precision == pytest.approx(scores.average_precision["found"].by_query[place])
+            np.testing.assert_array_equal(found.rows, answers.rows[place])
+            np.testing.assert_array_equal(found.distances, answers.distances[place])
+            np.testing.assert_array_equal(found.relevance, answers.relevance[place])
+            np.testing.assert_array_equal(found.counts.items[0], counts.items_at[place])
+            np.testing.assert_array_equal(found.counts.relevant[0], counts.relevant_at[place])
 
 
 def test_the_likest_come_first_among_equal_distances_alone(taught, model):

@@ -212,6 +212,7 @@ def test_a_summary_falls_back_to_classes_and_then_to_the_number():
     assert topic(kind="dead", words={"text": (("cat", 2.0),)}).summary == "bit 17"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(DATASETS["emoji"]().missing()), reason="the packages of Emoji are not here")
 def test_on_emoji_most_bits_say_words_of_the_classes_that_they_are_on_for():
     data, split = DATASETS["emoji"]().load()

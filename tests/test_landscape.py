@@ -18,6 +18,7 @@ from smfh.landscape import (
 from smfh.types import InputError
 
 BITS = 16
+EVERY_KIND = [pytest.param(kind, marks=pytest.mark.slow if kind == "t-SNE" else ()) for kind in KINDS]
 
 
 def some_codes(rng, items, classes=5):
@@ -27,7 +28,7 @@ def some_codes(rng, items, classes=5):
     return pack(centres[which] ^ (rng.random((items, BITS)) < 0.02)), which
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", EVERY_KIND)
 def test_items_of_one_code_stand_together_and_apart_from_the_others(rng, kind):
     codes, _ = some_codes(rng, 300)
     flat = map_codes(codes, np.arange(300) + 7, BITS, kind)
@@ -41,7 +42,7 @@ def test_items_of_one_code_stand_together_and_apart_from_the_others(rng, kind):
     assert np.abs(flat.centres).max() == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", EVERY_KIND)
 def test_items_of_a_class_are_nearer_to_each_other(rng, kind):
     codes, which = some_codes(rng, 200, classes=3)
     flat = map_codes(codes, np.arange(200), BITS, kind)
@@ -50,14 +51,14 @@ def test_items_of_a_class_are_nearer_to_each_other(rng, kind):
     assert apart[same].mean() < 0.5 * apart[~same].mean()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", EVERY_KIND)
 def test_the_same_codes_give_the_same_map(rng, kind):
     codes, _ = some_codes(rng, 60)
     one, other = (map_codes(codes, np.arange(60), BITS, kind) for _ in range(2))
     np.testing.assert_array_equal(one.positions, other.positions)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", EVERY_KIND)
 @pytest.mark.parametrize("items", [1, 2, 3, 5])
 def test_few_items_have_a_map_too(rng, kind, items):
     codes = pack(rng.random((items, BITS)) < 0.5)
@@ -76,6 +77,7 @@ def test_a_large_database_is_drawn_in_part(rng):
     assert flat.items == MOST_ITEMS + 500
 
 
+@pytest.mark.slow
 def test_t_sne_lays_out_a_bounded_number_of_codes(rng, monkeypatch):
     monkeypatch.setattr("smfh.landscape.MOST_CODES", 50)
     assert MOST_CODES <= 1000

@@ -21,6 +21,7 @@ def test_arrays_methods_and_data_sets_are_shown():
     assert all(any(mark in block for block in BLOCKS) for mark in MOST_LINES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.splitlines()[0][:40])
 def test_it_runs(block, tmp_path):
     for mark, most in MOST_LINES.items():

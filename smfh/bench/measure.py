@@ -1,6 +1,8 @@
 """Seconds and bytes: the least of several repeats, taken in turns so that noise hits all sides alike."""
 
 import gc
+import os
+import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,3 +46,17 @@ def peak_bytes(work: Callable[[], object]) -> int:
 def resident_bytes(field: str = "VmRSS") -> int:
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith(field))
+
+
+def machine() -> str:
+    """What the figures are measured on, and whether what Numba compiles for it has AVX-512."""
+    from llvmlite.binding import get_host_cpu_features
+
+    model = platform.processor() or platform.machine()
+    about = Path("/proc/cpuinfo")
+    lines = about.read_text(encoding="utf-8").splitlines() if about.exists() else []
+    model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
+    # Numba compiles for what the environment asks for, or for all that the processor has
+    features = os.environ.get("NUMBA_CPU_FEATURES", get_host_cpu_features().flatten())
+    vectors = "with AVX-512" if "+avx512f" in features else "without AVX-512"
+    return f"{model}, {os.cpu_count()} cores, {vectors}, Python {platform.python_version()}"

@@ -27,7 +27,7 @@ def bench_ranking(report: Report, quick: bool, repeats: int) -> None:
         )
         report.seconds |= {f"{name}{suffix}": value for name, value in seconds.items()}
         if "faiss" in seconds:
-            what = f"faiss IndexBinaryFlat, top {TOP} of {number:,} queries, {ITEMS:,} codes of {bits} bits"
+            what = f"{faiss_name()}, top {TOP} of {number:,} queries, {ITEMS:,} codes of {bits} bits"
             report.compare(f"faiss/ranking{suffix}", seconds["faiss"], seconds["ranking"], what)
         if bits == 64:
             bench_one(report, database, queries, seconds["ranking"] / number, repeats)
@@ -84,6 +84,13 @@ def faiss_search(database: Words, queries: Words, bits: int) -> dict[str, Callab
     if not np.array_equal(index.search(octets[1], TOP)[0], rank(queries, database, TOP)[1]):
         raise InputError("faiss and this program disagree about distances.")
     return {"faiss": lambda: index.search(octets[1], TOP)}
+
+
+def faiss_name() -> str:
+    import faiss
+
+    level = f", {faiss.SIMDConfig.get_level_name()}" if hasattr(faiss, "SIMDConfig") else ""
+    return f"faiss {faiss.__version__} IndexBinaryFlat{level}"
 
 
 def codes(rng: np.random.Generator, items: int, bits: int, share: float = 0.5) -> Words:

@@ -1,14 +1,11 @@
 """bench: how fast, as ratios against named rivals, measured side by side."""
 
 import json
-import os
-import platform
 import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
-from smfh.bench.measure import Report
+from smfh.bench.measure import Report, machine
 
 EPILOG = """Ratios above 1 mean that the first of the two took longer. faiss is compared with where it is
 installed: python -m pip install --group bench
@@ -60,12 +57,3 @@ def add_page(report: Report, repeats: int) -> None:
     found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)  # noqa: S603
     for part in ("ratios", "seconds", "notes"):
         getattr(report, part).update(found[part])
-
-
-def machine() -> str:
-    """What the figures were measured on."""
-    model = platform.processor() or platform.machine()
-    about = Path("/proc/cpuinfo")
-    lines = about.read_text(encoding="utf-8").splitlines() if about.exists() else []
-    model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
-    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"

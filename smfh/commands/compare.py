@@ -4,12 +4,11 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from smfh.commands.options import add_data_arguments, add_metric_argument, chosen_split, dataset_source
+from smfh.commands import options
 from smfh.commands.spelling import compare_command, read_method
 from smfh.comparison import (
     Comparison,
@@ -36,13 +35,11 @@ examples:
   python -m smfh compare emoji --methods smfh-plus smfh cmfh --bits 16 32 64 --seeds 3
   python -m smfh compare wiki --methods smfh:wiki smfh:wiki:graph_weight=5 --csv > alpha.csv
   python -m smfh compare emoji --html emoji.html               the report that the Compare page offers"""
-
-
-USUAL_BITS = 64
+USUAL_BITS = 64  # of the figures in the report
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    add_data_arguments(parser)
+    options.add_data_arguments(parser)
     parser.add_argument(
         "--methods",
         nargs="+",
@@ -58,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--protocol", default="training", choices=list(PROTOCOLS), help="what is searched (default training)"
     )
-    add_metric_argument(parser)
+    options.add_metric_argument(parser)
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print the table as JSON")
     output.add_argument(
@@ -69,32 +66,23 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    source, rows, report, *methods = collect_problems(
-        lambda: dataset_source(arguments),
-        lambda: chosen_split(arguments),
-        lambda: None if arguments.html is None else _writable(Path(arguments.html)),
+    (source, rows), report, *methods = collect_problems(
+        lambda: options.chosen_data(arguments),
+        lambda: options.writable_path(arguments.html, "--html", ".html"),
         *(partial(read_method, text) for text in arguments.methods),
     )
     comparison = Comparison(source, tuple(methods), tuple(arguments.bits), arguments.seeds)
     grid, store = Grid(comparison, *source.load(rows, arguments.split_seed)), RunStore()
     problems = train_missing(grid, store)
-    view = usual_view(grid, arguments.ap, arguments.protocol)
+    bits = USUAL_BITS if USUAL_BITS in comparison.bits else comparison.bits[-1]
+    view = View(*grid.directions[0], arguments.ap, arguments.protocol, bits)
     if grid.found(store):
         print(printed(grid, store, view, arguments))
         if report is not None:
             command = compare_command(comparison, view)
             report.write_text(html_of(grid, store, view, command), encoding="utf-8")
     if problems:
-        raise InputError(
-            [f"{name_training(run)}: {reason}" for run, reasons in problems.items() for reason in reasons]
-        )
-
-
-def usual_view(grid: Grid, definition: str, protocol: str) -> View:
-    """Text to image at 64 bits where there is such a thing."""
-    lengths = grid.comparison.bits
-    bits = USUAL_BITS if USUAL_BITS in lengths else lengths[-1]
-    return View(*grid.directions[0], definition, protocol, bits)
+        raise InputError([f"{name_training(run)}: {why}" for run, whys in problems.items() for why in whys])
 
 
 def printed(grid: Grid, store: RunStore, view: View, arguments: Namespace) -> str:
@@ -109,26 +97,20 @@ def printed(grid: Grid, store: RunStore, view: View, arguments: Namespace) -> st
     return as_text(grid, found, view)
 
 
-def _writable(path: Path) -> Path:
-    """Refuse before training what cannot be written after it."""
-    if path.suffix != ".html" or not path.parent.is_dir() or path.is_dir():
-        raise InputError(f"--html needs a file name that ends in .html in a folder that exists; got {path}.")
-    return path
-
-
 def train_missing(grid: Grid, store: RunStore) -> Problems:
-    """Train with a progress bar on a terminal; tell in any case how much was there."""
+    """What could not be trained; tells how much was there, and shows a bar on a terminal."""
     total, missing = len(grid.keys), len(grid.missing(store))
     print(f"{total - missing} of {total} runs are there; {missing} to train", file=sys.stderr, flush=True)
-    with tqdm(total=total, initial=total - missing, unit="run", disable=not sys.stderr.isatty()) as bar:
-
-        def show(progress: GridProgress) -> None:
-            bar.set_description(name_training(progress.current) if progress.current else "done")
-            bar.update(progress.done - bar.n)
-
-        problems = train_grid(grid, store, show)
+    with options.progress_bar(total, "run", initial=total - missing) as bar:
+        problems = train_grid(grid, store, partial(show_progress, bar))
     print(f"trained {missing - len(problems)} runs", file=sys.stderr)
     return problems
+
+
+def show_progress(bar: tqdm, progress: GridProgress, before: int = 0) -> None:
+    """Move the bar to where the grid is; `before` counts the runs of other grids."""
+    bar.set_description(name_training(progress.current) if progress.current else "done")
+    bar.update(before + progress.done - bar.n)
 
 
 def row_of(point: Point, view: View) -> dict[str, Any]:

@@ -1,14 +1,11 @@
 """data: what data sets there are, what they need, and what is in them."""
 
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tqdm import tqdm
-
-from smfh.commands.options import add_data_arguments, chosen_split, dataset_source, use_data_folder
+from smfh.commands import options
 from smfh.datasets import DATASETS, DatasetSource, Emoji, OnProgress, found_files
 from smfh.features.pictures import contact_sheet
 from smfh.types import InputError, MultimodalDataset, Split, collect_problems
@@ -24,7 +21,7 @@ SHEET = 96  # items
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    add_data_arguments(parser, optional=True)
+    options.add_data_arguments(parser, optional=True)
     parser.add_argument(
         "--sheet", metavar="FILE.png", help=f"write a picture of the first {SHEET} items there"
     )
@@ -40,11 +37,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     if arguments.dataset is None:
-        use_data_folder(arguments)
+        options.use_data_folder(arguments)
         for source in (known() for known in DATASETS.values()):
             print_card(source)
         return
-    source, rows = collect_problems(lambda: dataset_source(arguments), lambda: chosen_split(arguments))
+    (source, rows), sheet = collect_problems(
+        lambda: options.chosen_data(arguments),
+        lambda: options.writable_path(arguments.sheet, "--sheet", ".png"),
+    )
     if arguments.remake:
         remake(source)
     if arguments.fetch:
@@ -55,15 +55,13 @@ def run(arguments: Namespace) -> None:
         with _progress() as show:
             data, split = source.load(rows, arguments.split_seed, show)
         print_contents(data, split)
-        if arguments.sheet:
-            write_sheet(data, source, Path(arguments.sheet))
+        if sheet is not None:
+            write_sheet(data, source, sheet)
 
 
 def write_sheet(data: MultimodalDataset, source: DatasetSource, path: Path) -> None:
-    if data.thumbnails is None or not path.parent.is_dir():
-        raise InputError(
-            f"--sheet needs a set with pictures and a folder that exists; got {data.name}, {path}."
-        )
+    if data.thumbnails is None:
+        raise InputError(f"--sheet needs a set with pictures; {data.name} has none.")
     names = data.captions or [""] * len(data)
     shown = min(SHEET, len(data))
     footer = f"The first {shown} of {len(data):,} items. {source.card.terms}"
@@ -81,8 +79,7 @@ def remake(source: DatasetSource) -> None:
 
 @contextmanager
 def _progress() -> Iterator[OnProgress]:
-    """A bar where a person watches."""
-    with tqdm(total=1.0, disable=not sys.stderr.isatty(), leave=False) as bar:
+    with options.progress_bar(1.0, "share", leave=False) as bar:
 
         def show(share: float, what: str) -> None:
             bar.set_description(what)

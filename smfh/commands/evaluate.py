@@ -1,18 +1,11 @@
 """evaluate: score a saved model on a data set."""
 
-import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from smfh.commands import options
 from smfh.commands.fit import report
-from smfh.commands.options import (
-    add_data_arguments,
-    add_metric_argument,
-    chosen_split,
-    dataset_source,
-    print_scores,
-    score_table,
-)
+from smfh.evaluation import PROTOCOLS
 from smfh.hashing import load_hasher
 from smfh.types import InputError, collect_problems
 
@@ -24,8 +17,8 @@ EPILOG = """examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL.npz", help="a model that `fit --save` wrote")
-    add_data_arguments(parser)
-    add_metric_argument(parser)
+    options.add_data_arguments(parser)
+    options.add_metric_argument(parser)
     parser.add_argument(
         "--unseen-only",
         action="store_true",
@@ -35,28 +28,17 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    hasher, source, rows = collect_problems(
-        lambda: load_hasher(Path(arguments.model)),
-        lambda: dataset_source(arguments),
-        lambda: chosen_split(arguments),
+    hasher, (source, rows) = collect_problems(
+        lambda: load_hasher(Path(arguments.model)), lambda: options.chosen_data(arguments)
     )
     data, split = source.load(rows, arguments.split_seed)
     if absent := [name for name in hasher.modalities if name not in data.modalities]:
         raise InputError(
             f"The model encodes {', '.join(absent)}; {data.name} has {', '.join(data.modalities)}."
         )
-    if arguments.unseen_only:
-        scores = score_table(hasher, data, split, arguments.ap, protocols=["unseen"])
-        if arguments.json:
-            print(
-                json.dumps({"dataset": data.name, "method": hasher.method.name, "scores": scores}, indent=2)
-            )
-        else:
-            print_scores(scores, (("map_unseen", "mAP unseen"), ("chance_unseen", "chance")))
-        return
-    if data.take(split.train).fingerprint != hasher.trained_on:
+    if not arguments.unseen_only and data.take(split.train).fingerprint != hasher.trained_on:
         raise InputError(
             f"The model was trained on other rows than the training part of {data.name} with this split: "
             "give the split and options that it was trained with, or --unseen-only."
         )
-    report(hasher, data, split, arguments.ap, as_json=arguments.json)
+    report(hasher, data, split, arguments, ["unseen"] if arguments.unseen_only else list(PROTOCOLS))

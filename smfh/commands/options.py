@@ -1,18 +1,20 @@
-"""Options that several commands share: the data, its split, and the parameters of the methods."""
+"""Options that several commands share: data, split, parameters, files to write; and the progress bar."""
 
 import os
+import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from smfh.datasets import DATASETS, DatasetSource, read_split
-from smfh.evaluation import PROTOCOLS, evaluate
-from smfh.hashing import METHODS, FittedHasher, HashMethod, make_method, preset
+from tqdm import tqdm
+
+from smfh.datasets import DATASETS, DatasetSource, make_source, read_split
+from smfh.hashing import METHODS, HashMethod, make_method, preset
 from smfh.metrics import AP_DEFINITIONS
-from smfh.types import InputError, MultimodalDataset, Split, collect_problems, parameters, read_value, unknown
+from smfh.types import InputError, Split, collect_problems, parameters, read_value
 
 ALIASES = {
     "graph_weight": "--alpha",
@@ -61,26 +63,25 @@ def use_data_folder(arguments: Namespace) -> None:
         os.environ["SMFH_DATA"] = arguments.data
 
 
-def chosen_split(arguments: Namespace) -> str | Split:
+def chosen_data(arguments: Namespace) -> tuple[DatasetSource, str | Split]:
+    """The data set with its options, and the split to load it with."""
     use_data_folder(arguments)
+    source, split = collect_problems(lambda: dataset_source(arguments), lambda: chosen_split(arguments))
+    return source, split
+
+
+def chosen_split(arguments: Namespace) -> str | Split:
+    """The name of a split, or the row numbers in a file."""
     name: str = arguments.split
     return read_split(Path(name)) if name.endswith(".npz") else name
 
 
 def dataset_source(arguments: Namespace) -> DatasetSource:
     """The data set of this name with the options given as NAME=VALUE."""
-    if arguments.dataset not in DATASETS:
-        raise unknown("data set", arguments.dataset, DATASETS)
-    source = DATASETS[arguments.dataset]
-    defaults = {f.name: f.default for f in fields(source)}
-    options: dict[str, Any] = {}
-    for text in arguments.option:
-        name, _, value = text.partition("=")
-        if name not in defaults:
-            known = ", ".join(defaults) or "none"
-            raise InputError(f"{arguments.dataset} has no option {name!r}; there are: {known}.")
-        options[name] = read_value(name, value, defaults[name])
-    return source(**options)
+    defaults = {f.name: f.default for f in fields(make_source(arguments.dataset))}
+    given = (text.partition("=") for text in arguments.option)
+    options = {name: read_value(name, text, defaults.get(name, "")) for name, _, text in given}
+    return make_source(arguments.dataset, **options)
 
 
 def add_method_arguments(parser: ArgumentParser, default: str) -> None:
@@ -111,25 +112,26 @@ def _default(method: type[HashMethod], name: str) -> Any:
 
 def chosen_method(arguments: Namespace) -> HashMethod:
     """The method with its preset and, over that, every parameter that was given."""
-    if arguments.method not in METHODS:
-        raise unknown("method", arguments.method, METHODS)
+    given = {name: getattr(arguments, name) for name in _every_parameter()}
+    texts = {name: text for name, text in given.items() if text is not None}
+    return read_parameters(arguments.method, [arguments.preset] if arguments.preset else [], texts)
+
+
+def read_parameters(name: str, presets: Sequence[str], texts: Mapping[str, str]) -> HashMethod:
+    """The method with these presets and, over them, parameters in words; one error lists all problems."""
+    defaults = {f.name: f.default for f in fields(make_method(name))}
     values: dict[str, Any] = {}
-    defaults = {f.name: f.default for f in fields(METHODS[arguments.method])}
 
-    def read_preset() -> None:
-        if arguments.preset:
-            values.update(preset(arguments.method, arguments.preset))
+    def read(field: str, text: str) -> None:
+        values[field] = read_value(field, text, defaults.get(field, ""))
 
-    def read_parameter(name: str) -> None:
-        if (text := getattr(arguments, name)) is not None:
-            values[name] = read_value(name, text, defaults[name]) if name in defaults else text
-
-    collect_problems(
-        read_preset,
-        *(partial(read_parameter, name) for name in _every_parameter()),
-        lambda: make_method(arguments.method, **values),
+    method: HashMethod
+    *_, method = collect_problems(
+        *(lambda choice=choice: values.update(preset(name, choice)) for choice in presets),
+        *(partial(read, *given) for given in texts.items()),
+        lambda: make_method(name, **values),
     )
-    return make_method(arguments.method, **values)
+    return method
 
 
 def add_metric_argument(parser: ArgumentParser) -> None:
@@ -142,36 +144,24 @@ def add_metric_argument(parser: ArgumentParser) -> None:
     )
 
 
-def score_table(
-    hasher: FittedHasher,
-    data: MultimodalDataset,
-    split: Split,
-    ap: str = "found",
-    protocols: Sequence[str] = tuple(PROTOCOLS),
-) -> dict[str, dict[str, float]]:
-    """The figures of every direction `source->target`, by either protocol, for people and programs."""
-    table: dict[str, dict[str, float]] = {}
-    for source, target in hasher.directions:
-        row = table[f"{source}->{target}"] = {}
-        for protocol in protocols:
-            scores = evaluate(hasher, data, split, source, target, protocol)
-            precision, suffix = scores.average_precision[ap], "" if protocol == "training" else "_unseen"
-            row |= {
-                f"map{suffix}": precision.mean,
-                f"map_all{suffix}": scores.average_precision["full"].mean,
-                f"p_at_100{suffix}": scores.precision_at_100,
-                f"map_tie_aware{suffix}": precision.tie_aware,
-                f"map_worst{suffix}": precision.worst,
-                f"map_best{suffix}": precision.best,
-                f"chance{suffix}": precision.chance,
-                f"queries_without_relevant{suffix}": scores.queries_without_relevant,
-            }
-    return table
+def check_count(option: str, number: int) -> None:
+    """Refuse to do something no times."""
+    if number < 1:
+        raise InputError(f"{option} must be 1 or more; got {number}.")
 
 
-def print_scores(scores: dict[str, dict[str, float]], columns: Sequence[tuple[str, str]]) -> None:
-    """A row a direction; columns are (key, heading)."""
-    print(f"{'':<22}" + "".join(f"{heading:>16}" for _, heading in columns))
-    for direction, row in scores.items():
-        cells = (f"{row[key]:>16.3f}" if key in row else f"{'–':>16}" for key, _ in columns)
-        print(f"{direction:<22}" + "".join(cells))
+def writable_path(text: str | None, option: str, suffix: str) -> Path | None:
+    """The file to write when the work is done, refused before it begins; None where none is asked for."""
+    if text is None:
+        return None
+    path = Path(text)
+    if path.suffix != suffix or not path.parent.is_dir() or path.is_dir():
+        raise InputError(
+            f"{option} needs a file name that ends in {suffix} in a folder that exists; got {path}."
+        )
+    return path
+
+
+def progress_bar(total: float, unit: str, **look: Any) -> tqdm:
+    """A bar on standard error where a person watches."""
+    return tqdm(total=total, unit=unit, disable=not sys.stderr.isatty(), **look)

@@ -4,23 +4,22 @@ Trainings are kept on disk, and those that are there already are not repeated, w
 made them: the Paper page then shows the same numbers. --fresh trains all of them again.
 """
 
-import csv
 import json
 import sys
 from argparse import ArgumentParser, Namespace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tqdm import tqdm
-
-from smfh.commands.options import add_split_arguments, chosen_split
-from smfh.comparison import GridProgress, name_training
-from smfh.datasets import DATASETS
-from smfh.hashing import METHODS
+from smfh.commands import options
+from smfh.commands.compare import show_progress
+from smfh.datasets import DATASETS, make_source
+from smfh.hashing import METHODS, make_method
 from smfh.metrics import AP_DEFINITIONS
 from smfh.paper import BENCHMARKS, SEEDS, TABLE_BITS, Cell, as_rows, as_text, measure_table, runnable
+from smfh.plots import csv_of
 from smfh.runs import RunStore
-from smfh.types import InputError, unknown
+from smfh.types import InputError, collect_problems
 
 EPILOG = """examples:
   python -m smfh paper                                  every method, five seeds
@@ -44,60 +43,45 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="train everything again and keep nothing; else trainings on disk are used and new ones kept",
     )
-    add_split_arguments(parser)
+    options.add_split_arguments(parser)
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print the cells as JSON")
     output.add_argument("--csv", action="store_true", help="print the cells as CSV")
 
 
 def run(arguments: Namespace) -> None:
+    options.use_data_folder(arguments)
     methods = list(dict.fromkeys(arguments.methods or METHODS))
-    split = chosen_split(arguments)
     wanted = list(dict.fromkeys(arguments.datasets or BENCHMARKS))
-    _check(arguments.seeds, methods, wanted)
+    split, *_ = collect_problems(
+        lambda: options.chosen_split(arguments),
+        lambda: options.check_count("--seeds", arguments.seeds),
+        *(partial(make_method, name) for name in methods),
+        *(partial(make_source, name) for name in wanted),
+    )
     missing = {dataset: runnable(dataset) for dataset in wanted}
     ready = [dataset for dataset in wanted if not missing[dataset]]
     if not ready:
         raise InputError([line for lines in missing.values() for line in lines])
-    runs = len(ready) * len(methods) * len(TABLE_BITS) * arguments.seeds
+    seeds: int = arguments.seeds
+    runs = len(methods) * len(TABLE_BITS) * seeds  # of a data set
     cells: list[Cell] = []
-    with (
-        tqdm(total=runs, unit="run", disable=not sys.stderr.isatty()) as bar,
-        TemporaryDirectory() as passing,
-    ):
+    with options.progress_bar(len(ready) * runs, "run") as bar, TemporaryDirectory() as passing:
         store = RunStore(Path(passing)) if arguments.fresh else RunStore()
-
-        for place, dataset in enumerate(ready):
-            before = runs // len(ready) * place
-
-            def show(progress: GridProgress, before: int = before) -> None:
-                bar.set_description(name_training(progress.current) if progress.current else "done")
-                bar.update(before + progress.done - bar.n)
-
-            cells += measure_table(dataset, methods, arguments.seeds, store, split, show)
+        for number, dataset in enumerate(ready):
+            show = partial(show_progress, bar, before=number * runs)
+            cells += measure_table(dataset, methods, seeds, store, split, arguments.split_seed, show)
     _print(cells, arguments)
-    for dataset in wanted:
-        if missing[dataset]:
-            print(f"not run: {' '.join(missing[dataset])}", file=sys.stderr)
-
-
-def _check(seeds: int, methods: list[str], datasets: list[str]) -> None:
-    problems = [] if seeds >= 1 else [f"--seeds must be 1 or more; got {seeds}."]
-    for kind, names, known in (("method", methods, METHODS), ("data set", datasets, DATASETS)):
-        for name in names:
-            if name not in known:
-                problems += unknown(kind, name, list(known)).problems
-    if problems:
-        raise InputError(problems)
+    for lines in missing.values():
+        if lines:
+            print(f"not run: {' '.join(lines)}", file=sys.stderr)
 
 
 def _print(cells: list[Cell], arguments: Namespace) -> None:
     if arguments.json:
         print(json.dumps(as_rows(cells), indent=2))
     elif arguments.csv:
-        writer = csv.DictWriter(sys.stdout, fieldnames=list(as_rows(cells[:1])[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(as_rows(cells))
+        print(csv_of(as_rows(cells)).rstrip())
     else:
         print(as_text(cells))
         several = "1 seed" if arguments.seeds == 1 else f"{arguments.seeds} seeds"

@@ -5,42 +5,21 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
+from smfh.commands.options import read_parameters
 from smfh.comparison import Comparison, View
 from smfh.comparison.grid import OF_A_RUN
-from smfh.hashing import METHODS, HashMethod, make_method, preset
-from smfh.types import InputError, read_value, unknown
+from smfh.hashing import HashMethod
+from smfh.types import InputError
 
 
 def read_method(text: str) -> HashMethod:
     """Such as smfh, smfh:wiki or smfh:graph_weight=2:ridge=0.1: a name, presets, and parameters over them."""
     name, *parts = text.split(":")
-    if name not in METHODS:
-        raise unknown("method", name, METHODS)
-    defaults = {f.name: f.default for f in fields(METHODS[name])}
-    values: dict[str, Any] = {}
-    problems: list[str] = []
-    for part in parts:
-        field, is_value, value = part.partition("=")
-        try:
-            if not is_value:
-                values |= preset(name, part)
-            elif field in OF_A_RUN:
-                raise InputError(
-                    f"{text}: {field} is given for all methods together, with --{_option(field)}."
-                )
-            elif field not in defaults:
-                raise InputError(f"{name} has no parameter {field}; there are {', '.join(defaults)}.")
-            else:
-                values[field] = read_value(field, value, defaults[field])
-        except InputError as error:
-            problems += error.problems
-    if problems:
-        raise InputError(problems)
-    return make_method(name, **values)
-
-
-def _option(field: str) -> str:
-    return {"bits": "bits", "seed": "seeds"}[field]
+    texts = dict(part.split("=", 1) for part in parts if "=" in part)
+    for field, option in (("bits", "--bits"), ("seed", "--seeds")):
+        if field in texts:
+            raise InputError(f"{text}: {field} is given for all methods together, with {option}.")
+    return read_parameters(name, [part for part in parts if "=" not in part], texts)
 
 
 def method_text(method: HashMethod) -> str:

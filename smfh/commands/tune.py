@@ -1,16 +1,14 @@
 """tune: choose a method's weights on validation parts of training data, over several sets at once."""
 
 import json
-import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
+from functools import partial
 
-from tqdm import tqdm
-
-from smfh.commands.options import add_method_arguments, chosen_method, use_data_folder
-from smfh.datasets import DATASETS
+from smfh.commands import options
+from smfh.datasets import make_source
 from smfh.tuning import TUNED, VALIDATION_SHARE, Trial, tune, validation_sets
-from smfh.types import InputError, unknown
+from smfh.types import collect_problems
 
 EPILOG = """Queries are never looked at: a part of each set's training rows asks the rest of them, by
 both protocols.
@@ -32,21 +30,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--data", metavar="FOLDER", help="folder with the benchmark files")
     parser.add_argument("--json", action="store_true", help="print all trials as JSON")
-    add_method_arguments(parser, default="smfh-plus")
+    options.add_method_arguments(parser, default="smfh-plus")
 
 
 def run(arguments: Namespace) -> None:
-    use_data_folder(arguments)
-    method = chosen_method(arguments)
-    if arguments.trials < 1 or arguments.folds < 1:
-        raise InputError("--trials and --folds must be 1 or more.")
-    for name in arguments.datasets:
-        if name not in DATASETS:
-            raise unknown("data set", name, DATASETS)
-    sets = list(
-        validation_sets([DATASETS[name]() for name in arguments.datasets], arguments.folds, method.seed)
+    options.use_data_folder(arguments)
+    method, _, _, *sources = collect_problems(
+        lambda: options.chosen_method(arguments),
+        lambda: options.check_count("--trials", arguments.trials),
+        lambda: options.check_count("--folds", arguments.folds),
+        *(partial(make_source, name) for name in arguments.datasets),
     )
-    with tqdm(total=arguments.trials, unit="trial", disable=not sys.stderr.isatty()) as bar:
+    sets = list(validation_sets(sources, arguments.folds, method.seed))
+    with options.progress_bar(arguments.trials, "trial") as bar:
 
         def show(trial: Trial) -> None:
             bar.set_postfix(score=f"{trial.score:.4f}")

@@ -152,7 +152,8 @@ def query_precisions(grid: Grid, store: RunStore, view: View) -> dict[str, Float
 def measured(grid: Grid, store: RunStore, view: View, method: HashMethod, bits: int) -> Iterator[Measured]:
     """The finished seeds of a method at a length; one that turns out to be damaged is as if missing."""
     for seed in range(grid.comparison.seeds):
-        record = store.find(grid.keys[replace(method, bits=bits, seed=seed)])
+        key = grid.keys.get(replace(method, bits=bits, seed=seed))
+        record = None if key is None else store.find(key)
         if record is None:
             continue
         try:

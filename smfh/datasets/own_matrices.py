@@ -1,6 +1,5 @@
 """One's own features: matrices and labels from .npz, .mat or .csv."""
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,7 @@ def parse_matrices(content: Content, name: str) -> Parsed:
             matrices[key], wrong = to_float32(value, f"{key} in {name}")
             problems += wrong
     labels, wrong = _read_labels(variables, name)
-    captions = {"captions": to_words(variables["captions"], name)} if "captions" in variables else {}
+    captions = {"captions": to_words(variables["captions"])} if "captions" in variables else {}
     offered = [key for key in variables if key not in RESERVED]
     return Parsed(labels, captions, (), matrices, offered, problems + wrong)
 
@@ -65,14 +64,17 @@ def dense(X: NDArray[Any] | sparse.csr_array) -> NDArray[Any]:
     return X.toarray()
 
 
-def to_words(values: NDArray[Any] | sparse.csr_array, name: str) -> list[str]:
-    """Each value as a word, read row by row; refused before conversion where a character cannot be one."""
-    flat = np.ascontiguousarray(dense(values)).ravel()
-    if flat.dtype.kind == "U" and flat.dtype.itemsize:
-        points = flat.view(np.dtype(np.uint32).newbyteorder(flat.dtype.byteorder))
-        if bad := points[(points > sys.maxunicode) | ((points >= 0xD800) & (points <= 0xDFFF))][:1].tolist():
-            raise InputError(f"A word in {name} has the character number {bad[0]:#x}, which Unicode has not.")
-    return [_as_word(value) for value in flat]
+def to_words(values: NDArray[Any] | sparse.csr_array) -> list[str]:
+    """Each value as a word, read row by row: 3.0, as MATLAB stores whole numbers, is 3, and NaN is none."""
+    return [_to_word(value) for value in dense(values).ravel()]
+
+
+def _to_word(value: Any) -> str:
+    if not isinstance(value, np.floating):
+        return str(value)
+    if value.is_integer():
+        return f"{value + 0.0:.0f}"  # −0 is 0
+    return str(value) if np.isfinite(value) else ""
 
 
 def _parse_feature_table(table: Table) -> Parsed:
@@ -113,20 +115,11 @@ def _read_labels(variables: Variables, name: str) -> tuple[list[tuple[str, ...]]
     if given.ndim == 2 and min(given.shape) > 1:
         if given.dtype.kind not in "fiub" or not np.isin(given, (0, 1)).all():
             return [], [f"labels in {name} is a matrix, so it may hold only 0 and 1."]
-        names = to_words(variables.get("class_names", np.arange(1, given.shape[1] + 1)), name)
+        names = to_words(variables.get("class_names", np.arange(1, given.shape[1] + 1)))
         if len(names) != given.shape[1]:
             return [], [f"{len(names)} class_names for {given.shape[1]} columns of labels in {name}."]
         labels = [tuple(names[k] for k in np.flatnonzero(row)) for row in given]
     else:
-        labels = [split_labels(word) for word in to_words(given, name)]
+        labels = [split_labels(word) for word in to_words(given)]
     bare = [row + 1 for row, own in enumerate(labels) if not own]
     return labels, [f"Row {row} of {name} has no label." for row in bare]
-
-
-def _as_word(value: Any) -> str:
-    """A class by its name: 3.0, as MATLAB stores whole numbers, is class 3, and NaN is none."""
-    if not isinstance(value, np.floating):
-        return str(value)
-    if not np.isfinite(value):
-        return ""
-    return str(int(value)) if float(value).is_integer() else str(value)

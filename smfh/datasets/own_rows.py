@@ -11,7 +11,7 @@ from smfh.types import Matrix
 PICTURE = ("file", "picture", "image", "filename", "file name", "image file", "image name", "path", "photo")
 CAPTION = ("caption", "text", "description", "sentence", "title")
 LABELS = ("labels", "label", "tags", "tag", "categories", "category", "classes", "class", "keywords")
-SEPARATORS = "|;,"
+SEPARATORS = ("|", ";", ",")
 ROW = re.compile(r"Row (\d[\d,]*)(.*)", re.DOTALL)
 
 

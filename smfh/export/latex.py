@@ -4,34 +4,9 @@ from collections.abc import Sequence
 
 from smfh.comparison import Grid, View, points
 from smfh.export.findings import told_directions
+from smfh.files.latex import escape, latex_table
 from smfh.runs import RunStore
 from smfh.types import Point
-
-SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "→": r"$\rightarrow$",
-    "±": r"$\pm$",
-    "≤": r"$\leq$",
-    "Σ": r"$\Sigma$",
-    "·": r"$\cdot$",
-    "α": r"$\alpha$",
-    "β": r"$\beta$",
-    "γ": r"$\gamma$",
-    "η": r"$\eta$",
-    "λ": r"$\lambda$",
-    "μ": r"$\mu$",
-}
 
 
 def latex_of(grid: Grid, store: RunStore, view: View) -> str:
@@ -46,11 +21,6 @@ def latex_of(grid: Grid, store: RunStore, view: View) -> str:
         caption = f"Training seconds on {grid.comparison.source.card.title}{_over_seeds(times)}."
         scores.append(_table(times, caption, lowest=True, decimals=2))
     return "\n\n".join(["% \\usepackage{booktabs}", *scores]) + "\n"
-
-
-def escape(text: str) -> str:
-    """Text that LaTeX sets as it is."""
-    return "".join(SPECIAL.get(letter, letter) for letter in " ".join(text.split()))
 
 
 def _caption(grid: Grid, found: Sequence[Point], view: View) -> str:
@@ -71,28 +41,19 @@ def _table(found: Sequence[Point], caption: str, lowest: bool, decimals: int) ->
     lengths = sorted({point.at for point in found})
     cells = {(point.title, point.at): point for point in found}
     better = min if lowest else max
-    best = {bits: better((p for p in found if p.at == bits), key=lambda p: p.mean) for bits in lengths}
-    lines = [
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{escape(caption)}}}",
-        rf"\begin{{tabular}}{{l{'r' * len(lengths)}}}",
-        r"\toprule",
-        " & ".join(["Method", *(f"{bits:g} bits" for bits in lengths)]) + r" \\",
-        r"\midrule",
+    best = [better((p for p in found if p.at == bits), key=lambda p: p.mean) for bits in lengths]
+    rows = [
+        [escape(title), *(_cell(cells.get((title, bits)), best, decimals) for bits in lengths)]
+        for title in dict.fromkeys(point.title for point in found)
     ]
-    for title in dict.fromkeys(point.title for point in found):
-        row = [cells.get((title, bits)) for bits in lengths]
-        written = [_cell(p, p is best[bits], decimals) for p, bits in zip(row, lengths, strict=True)]
-        lines.append(" & ".join([escape(title), *written]) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"])
+    return latex_table(caption, ["Method", *(f"{bits:g} bits" for bits in lengths)], [rows])
 
 
-def _cell(point: Point | None, is_best: bool, decimals: int) -> str:
+def _cell(point: Point | None, best: Sequence[Point], decimals: int) -> str:
     if point is None:
         return "--"
     mean = f"{point.mean:.{decimals}f}"
-    if is_best:
+    if point in best:
         mean = rf"\mathbf{{{mean}}}"
     spread = rf" \pm {point.deviation:.{decimals}f}" if len(point.values) > 1 else ""
     return f"${mean}{spread}$"

@@ -1,34 +1,21 @@
 """.zip archives, limited before anything is unpacked. Member names are keys, never paths."""
 
 import io
-import struct
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, BinaryIO
 
-from smfh.files.content import Content, megabytes, name_of, opened
+from smfh.files.content import Content, guarded, megabytes, name_of, opened
 from smfh.types import InputError
 
 END_OF_DIRECTORY = b"PK\x05\x06"
 ZIP64_LOCATOR = b"PK\x06\x07"
 LONGEST_END = 22 + 0xFFFF  # the end record and its comment
 DIRECTORY_BYTES_A_MEMBER = 1024  # a header of 46 bytes, names and extra fields
-# what the parser of a changed archive has been seen to raise
-DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
-    NotImplementedError,
-    OSError,
-    ValueError,
-    RuntimeError,
-)
-SMALL = 1 << 26  # what expands to less cannot hurt, however well it was compressed
+HARMLESS_BYTES = 1 << 26  # what expands to less cannot hurt, however well it was compressed
 
 
 @dataclass(frozen=True)
@@ -52,15 +39,8 @@ class Archive:
     @contextmanager
     def open(self, member: str) -> Iterator[IO[bytes]]:
         """The member as a stream that ends after the size which the directory declares."""
-        try:
-            with self._zip.open(self.members[member]) as stream:
-                yield stream
-        except InputError:
-            raise
-        except DAMAGE as error:
-            raise InputError(
-                f"{member} in {self.name} is damaged or truncated ({error}). Make the archive again."
-            ) from error
+        with guarded(f"{member} in {self.name}"), self._zip.open(self.members[member]) as stream:
+            yield stream
 
     def read(self, member: str) -> bytes:
         with self.open(member) as stream:
@@ -71,14 +51,12 @@ class Archive:
 def open_archive(
     content: Content, name: str = "", limits: ArchiveLimits = DEFAULT_LIMITS
 ) -> Iterator[Archive]:
-    """The archive, or all the reasons why it is refused."""
+    """An archive, or all the reasons why it is refused."""
     name = name_of(content, name)
     with opened(content, name) as file:
         _check_directory_size(file, name, limits)
-        try:
+        with guarded(f"The directory of {name}"):
             archive = zipfile.ZipFile(file)
-        except DAMAGE as error:
-            raise InputError(f"{name} is damaged: its directory cannot be read ({error}).") from error
         with archive:
             members = [info for info in archive.infolist() if not info.filename.endswith("/")]
             if problems := _problems(members, name, limits):
@@ -94,8 +72,7 @@ def _check_directory_size(file: BinaryIO, name: str, limits: ArchiveLimits) -> N
     file.seek(0)
     start = tail.find(END_OF_DIRECTORY)
     if start < 0:
-        begins = file.read(4)
-        if begins == b"PK\x03\x04":
+        if file.read(4) == b"PK\x03\x04":
             raise InputError(f"{name} is truncated: the directory at its end is missing. Fetch it again.")
         raise InputError(f"{name} is not a .zip archive.")
     while start >= 0:  # every record that a reader could take for the real one
@@ -116,7 +93,7 @@ def _problems(members: list[zipfile.ZipInfo], name: str, limits: ArchiveLimits) 
             f"{name} expands to {megabytes(expanded)}; at most {megabytes(limits.expanded)} are read."
         )
     for info in members:
-        if info.file_size > max(SMALL, limits.ratio * info.compress_size):
+        if info.file_size > max(HARMLESS_BYTES, limits.ratio * info.compress_size):
             problems.append(
                 f"{info.filename} in {name} expands {info.file_size // max(1, info.compress_size):,}-fold, "
                 f"as a zip bomb does; at most {limits.ratio}-fold is read."

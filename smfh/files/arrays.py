@@ -3,6 +3,7 @@
 import io
 import math
 import os
+import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -13,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smfh.files.archive import ArchiveLimits, open_archive
-from smfh.files.content import Content, megabytes, name_of, opened
+from smfh.files.content import Content, guarded, megabytes, name_of, opened
 from smfh.types import InputError
 
 MAX_ARRAY_BYTES = 1 << 30
 MAX_HEADER = 10_000
 KINDS = "fiubU"  # numbers and words
+SURROGATES = 0xD800 >> 11  # halves of characters, which mean nothing alone
 # a matrix of few distinct counts compresses as a bomb does, so only its size is limited
 NPZ_LIMITS = ArchiveLimits(members=1000, expanded=MAX_ARRAY_BYTES, ratio=1100)
 
@@ -28,7 +30,7 @@ Array = NDArray[Any]
 def read_npy(content: Content, name: str = "", max_bytes: int = MAX_ARRAY_BYTES) -> Array:
     """One array of at most two dimensions, read-only."""
     name = name_of(content, name)
-    with opened(content, name) as file:
+    with guarded(name), opened(content, name) as file:
         size = file.seek(0, io.SEEK_END)
         file.seek(0)
         return _read_array(file, size, name, max_bytes)
@@ -52,7 +54,7 @@ def read_npz(
                 with archive.open(there[key]) as member:
                     size = archive.members[there[key]].file_size
                     arrays[key] = _read_array(member, size, f"{key} in {name}", left)
-                    left -= arrays[key].nbytes
+                left -= arrays[key].nbytes
             except InputError as error:
                 problems += error.problems
     if problems:
@@ -111,14 +113,23 @@ def _read_array(file: IO[bytes], size: int, name: str, max_bytes: int) -> Array:
     if len(shape) > 2 or min(shape, default=0) < 0:
         raise InputError(f"{name} must be a vector or a matrix; got shape {shape}.")
     items = math.prod(shape)
-    if max(items, items * dtype.itemsize) > max_bytes:
+    if max(items * dtype.itemsize, items, *shape) > max_bytes:  # also of nothing there can be too many
         asked = megabytes(items * dtype.itemsize)
         raise InputError(f"{name} asks for {asked} (shape {shape}); at most {megabytes(max_bytes)} are read.")
     if start + items * dtype.itemsize > size:
         raise InputError(f"{name} is truncated: its header promises shape {shape}, the file is too short.")
     file.seek(start)
-    data = np.frombuffer(file.read(items * dtype.itemsize), dtype, count=items)
-    return data.reshape(shape, order="F" if fortran else "C")
+    array = np.frombuffer(file.read(items * dtype.itemsize), dtype, count=items)
+    if dtype.kind == "U":
+        _check_characters(array, name)
+    return array.reshape(shape, order="F" if fortran else "C")
+
+
+def _check_characters(words: Array, name: str) -> None:
+    """Refuse what is no character before it becomes one: Python would end in a SystemError, or later."""
+    points = words.view(np.dtype(np.uint32).newbyteorder(words.dtype.byteorder))
+    if (strange := points[(points > sys.maxunicode) | (points >> 11 == SURROGATES)]).size:
+        raise InputError(f"{name} has the character number {strange[0]:#x}, which Unicode has not.")
 
 
 def _read_header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:

@@ -1,4 +1,4 @@
-"""What is handed in: a file on disk or the bytes of an upload, opened within a size limit."""
+"""What is handed in: a file on disk or the bytes of an upload, opened within a size limit, and the guard."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -12,6 +12,7 @@ Content = Path | bytes
 
 MAX_FILE_BYTES = 1 << 30
 MAX_PROBLEMS = 20
+MAX_REASON = 200  # characters
 
 
 def name_of(content: Content, name: str) -> str:
@@ -33,6 +34,30 @@ def opened(content: Content, name: str, max_bytes: int = MAX_FILE_BYTES) -> Iter
         if size > max_bytes:
             raise InputError(f"{name} has {megabytes(size)}; at most {megabytes(max_bytes)} are read.")
         yield file
+
+
+@contextmanager
+def guarded(name: str) -> Iterator[None]:
+    """At the mouth of a reader: whatever its parser raises on bad bytes is told as a fault of the file."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:  # on crafted bytes parsers raise nearly anything
+        why = f"{type(error).__name__}: {error}"[:MAX_REASON]
+        raise InputError(f"{name} is damaged or truncated ({why}). Make or fetch it again.") from error
+
+
+def read_text(content: Content, name: str = "", max_bytes: int = MAX_FILE_BYTES) -> str:
+    """The content as UTF-8 text, without the mark that some programs put before it."""
+    name = name_of(content, name)
+    with opened(content, name, max_bytes) as file:
+        try:
+            return file.read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{name} is not UTF-8 text (byte {error.start:,}); in a spreadsheet choose “CSV UTF-8”."
+            ) from error
 
 
 def megabytes(size: int) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from smfh.files.arrays import read_npz
-from smfh.files.content import Content, megabytes, name_of, opened
+from smfh.files.content import Content, guarded, megabytes, name_of, opened
 from smfh.types import InputError
 
 CHILD = Path(__file__).with_name("mat_child.py")
@@ -34,8 +34,9 @@ def read_mat(
 ) -> dict[str, NDArray[Any] | sparse.csr_array]:
     """The numeric matrices of these names, or all of them; sparse ones stay sparse."""
     name = name_of(content, name)
-    with opened(content, name, max_bytes) as file, tempfile.TemporaryDirectory(prefix="smfh-mat-") as folder:
+    with guarded(name), opened(content, name, max_bytes) as file:
         _check_container(file, name)
+    with guarded(name), tempfile.TemporaryDirectory(prefix="smfh-mat-") as folder:
         source, target = Path(folder, "in.mat"), Path(folder, "out.npz")
         if isinstance(content, bytes):
             source.write_bytes(content)

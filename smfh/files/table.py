@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from smfh.files.content import MAX_PROBLEMS, Content, name_of, opened, shortened
+from smfh.files.content import MAX_PROBLEMS, Content, guarded, name_of, read_text, shortened
 from smfh.types import InputError
 
 MAX_TABLE_BYTES = 1 << 28
@@ -79,20 +79,11 @@ class Table:
 
 def read_table(content: Content, name: str = "") -> Table:
     """The table of a CSV file, separated by commas, semicolons or tabs, with a heading for each column."""
-    name = name_of(content, name)
-    with opened(content, name, MAX_TABLE_BYTES) as file:
-        try:
-            text = file.read().decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{name} is not UTF-8 text (byte {error.start:,}); in a spreadsheet choose “CSV UTF-8”."
-            ) from error
+    name, text = name_of(content, name), read_text(content, name, MAX_TABLE_BYTES)
     first = io.StringIO(text, newline=None).readline()  # any of the three kinds of line ends
     delimiter = max(",;\t", key=first.count)
-    try:
+    with guarded(f"The header of {name}"):
         header = tuple(cell.strip() for cell in next(csv.reader(io.StringIO(first), delimiter=delimiter), []))
-    except csv.Error as error:
-        raise InputError(f"The header of {name} cannot be read: {error}.") from error
     problems = []
     if not any(header):
         problems.append(f"{name} must begin with a row of headings.")

@@ -211,8 +211,7 @@ def _flag_inplace(query: Octets, block: Octets, flag: int, common: Octets, cells
         for i in range(common.shape[0]):
             common[i] |= block[o, i] & query[o]
     for i in range(common.shape[0]):
-        if common[i]:
-            cells[i] += flag
+        cells[i] += flag * (common[i] != 0)  # no branch, or it would not be done in vectors
 
 
 @compiled_sum
@@ -221,7 +220,7 @@ def _sum_precisions(before: IntArray, at: IntArray, starts: IntArray) -> float:
     total = 0.0
     for k in range(before.shape[0]):
         both = before[k] + starts[at[k]]
-        total += ((both >> HALF) + 1.0) / ((both & LOW) + 1.0)
+        total += (np.int32(both >> HALF) + 1.0) / (np.int32(both & LOW) + 1.0)  # vectors convert 32 bits
     return total
 
 
@@ -269,13 +268,13 @@ def _tally_row_inplace(
     counts = np.zeros(1 << shift, dtype=np.int64)
     number = 0
     for i in range(cells.shape[0]):
-        cell = np.int64(cells[i])
+        cell = int(cells[i])
         distance, relevant = cell & ((1 << shift) - 1), cell >> shift
         here = counts[distance]
         before[number], at[number] = here, distance
         counts[distance] = here + 1 + (relevant << HALF)
         number += relevant
-    for distance in range(items_at.shape[0]):
-        items_at[distance], relevant_at[distance] = counts[distance] & LOW, counts[distance] >> HALF
+    for d in range(items_at.shape[0]):
+        items_at[d], relevant_at[d] = counts[d] & LOW, counts[d] >> HALF
     _starts_inplace(counts)
     return _sum_precisions(before[:number], at[:number], counts)

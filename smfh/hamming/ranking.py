@@ -77,6 +77,11 @@ def tally(queries: Words, database: Words, query_labels: Words, database_labels:
     check_pair(query_labels, database_labels)
     check_padding(queries, bits)
     check_padding(database, bits)
+    if (len(query_labels), len(database_labels)) != (len(queries), len(database)):
+        raise InputError(
+            f"{len(queries)} queries and {len(database)} items need a row of labels each; "
+            f"got {len(query_labels)} and {len(database_labels)}."
+        )
     result = Tally(
         items_at=np.empty((len(queries), bits + 1), dtype=np.int64),
         relevant_at=np.empty((len(queries), bits + 1), dtype=np.int64),

@@ -4,7 +4,7 @@ import logging
 import traceback
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any, Generic, Literal, TypeVar
 
 from smfh.jobs.line import Line
@@ -47,7 +47,7 @@ class Job(Generic[T]):
         self._begun = False
         self._unwanted = False
         self._allowed: int | None = None  # steps until the next pause; None: no pause
-        self._watchers: set[str] = set()
+        self._watchers: dict[str, float] = {}  # by name, when last seen
         self._reports: list[Any] = []
         self._result: T | None = None
         self._error: BaseException | None = None
@@ -78,9 +78,10 @@ class Job(Generic[T]):
 
     @property
     def watchers(self) -> frozenset[str]:
-        """Who waits for it; nobody once it is over."""
+        """Who waits for it; nobody once it is over, and nobody who has not been seen for a while."""
         with self._changed:
-            return frozenset(self._watchers)
+            gone = monotonic() - self._line.away
+            return frozenset(name for name, seen in self._watchers.items() if seen >= gone or not name)
 
     @property
     def result(self) -> T:
@@ -126,14 +127,21 @@ class Job(Generic[T]):
         with self._changed:
             if self.over:
                 return
-            self._watchers.add(visitor)
-            if len(self._watchers) > 1:
+            is_new = visitor not in self._watchers
+            self._watchers[visitor] = monotonic()
+            if is_new and len(self.watchers) > 1:
                 self.resume()
+
+    def see(self, visitor: str) -> None:
+        """This visitor, if they watch it, is still there."""
+        with self._changed:
+            if visitor in self._watchers:
+                self._watchers[visitor] = monotonic()
 
     def leave(self, visitor: str) -> None:
         """This visitor waits for it no more; the job goes on."""
         with self._changed:
-            self._watchers.discard(visitor)
+            self._watchers.pop(visitor, None)
 
     def pause(self, visitor: str = "") -> bool:
         """Halt after the step under way; False where it is over or others watch, and it goes on."""
@@ -157,8 +165,8 @@ class Job(Generic[T]):
         False where others watch, and it goes on. A job that is over stays as it is.
         """
         with self._changed:
-            self._watchers.discard(visitor)
-            if self._watchers:
+            self._watchers.pop(visitor, None)
+            if self.watchers:
                 return False
             self.end()
             return True
@@ -184,7 +192,7 @@ class Job(Generic[T]):
     # What follows expects the lock to be held, save what is said to run in the thread at work.
 
     def _hold(self, visitor: str, allowed: int) -> bool:
-        if self.over or self._watchers - {visitor}:
+        if self.over or self.watchers - {visitor}:
             return False
         self._allowed = allowed
         if allowed:
@@ -249,6 +257,8 @@ class Job(Generic[T]):
                 self._allowed -= 1
             if self._allowed == 0 and not self._unwanted:
                 self._park()
+            if not self.watchers:  # nobody waits for it any more: whoever waits for another goes first
+                self._give_way()
             self._check()
 
     def _check(self, *_: Any) -> None:

@@ -15,8 +15,8 @@ class Waiting(Protocol):
 class Line:
     """A number of workers and one line before them; every method expects the lock to be held."""
 
-    def __init__(self, workers: int, pause_limit: float) -> None:
-        self.workers, self.pause_limit = workers, pause_limit
+    def __init__(self, workers: int, pause_limit: float, away: float) -> None:
+        self.workers, self.pause_limit, self.away = workers, pause_limit, away
         self.changed = Condition()  # one lock for all: what changes, changes for everybody at once
         self.waiting: deque[Waiting] = deque()
         self.at_work = 0

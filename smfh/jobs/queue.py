@@ -13,22 +13,29 @@ class JobQueue:
     """At most `workers` jobs at work, `waiting` more in line or paused, `remembered` results."""
 
     def __init__(
-        self, workers: int = 1, waiting: int = 16, remembered: int = 32, pause_limit: float = 600.0
+        self,
+        workers: int = 1,
+        waiting: int = 16,
+        remembered: int = 32,
+        pause_limit: float = 600.0,
+        away: float = 30.0,  # seconds after which a watcher that is not seen counts no more
     ) -> None:
         self.waiting, self.remembered = waiting, remembered
-        self._line = Line(workers, pause_limit)
+        self._line = Line(workers, pause_limit, away)
         self._changed = self._line.changed
         self._unfinished: dict[Hashable, Job[Any]] = {}
         self._finished: OrderedDict[Hashable, Job[Any]] = OrderedDict()  # the least recently used first
         self._open = True
 
-    def submit(self, key: Hashable, work: Work[T], visitor: str = "") -> Job[T]:
+    def submit(self, key: Hashable, work: Work[T], visitor: str = "", again: bool = False) -> Job[T]:
         """The job of this key: one that there is, finished or not, or a new one at the end of the line.
 
         `work` is called with its Course; it must depend on nothing that the key does not tell. What failed or
-        was cancelled is tried anew.
+        was cancelled is tried anew, and with `again` also what is finished.
         """
         with self._changed:
+            if again:
+                self._finished.pop(key, None)
             job = self.find(key)
             if job is None:
                 self._check_room()

@@ -8,7 +8,6 @@ from smfh.paper.published import (
     COLUMNS,
     REASONS,
     TABLE_1,
-    TABLE_2,
     TASKS,
     TIMES,
     TOLERANCE,

@@ -6,41 +6,25 @@ from dataclasses import replace
 from smfh.comparison import Grid, View, curves, points
 from smfh.hashing import METHODS, SMFH
 from smfh.metrics import AP_DEFINITIONS
-from smfh.paper.plan import FIGURE_BITS, paper_method
-from smfh.paper.published import COLUMNS, ENDS, TASKS, published_score
-from smfh.plots import (
-    Axis,
-    Chart,
-    Published,
-    convergence,
-    precision_at_k,
-    recall_at_k,
-    score_curves,
-    with_crosses,
-)
-from smfh.plots.lines import LineChart
+from smfh.paper.plan import FIGURE_BITS, TABLE_BITS, paper_method
+from smfh.paper.published import ENDS, TASKS, published_score
+from smfh.plots import Axis, Chart, LineChart, convergence, precision_at_k, recall_at_k, score_curves
+from smfh.plots.published import NOTE, Published, with_crosses
 from smfh.runs import RunStore
 from smfh.types import Point
 
-NOTE = "Nothing is measured yet. Press Measure, and it appears here."
 DEFINITION = AP_DEFINITIONS["found"]
 SAMPLE_AXIS = Axis("graph sample m (items)")
-MAP_LENGTHS = tuple(bits for measure, bits in COLUMNS if measure == "map")
 
 
 def figure_2(dataset: str, grid: Grid, store: RunStore) -> dict[str, Chart]:
     """mAP over code length, by direction."""
-    return {direction: _over_bits(dataset, direction, grid, store) for direction in TASKS}
-
-
-def _over_bits(dataset: str, direction: str, grid: Grid, store: RunStore) -> Chart:
-    found = [replace(point, ties=None) for point in points(grid, store, View(*ENDS[direction]))]
-    crosses = [
-        _cross(dataset, direction, method.name, bits, at=bits)
-        for method in grid.comparison.methods
-        for bits in MAP_LENGTHS
-    ]
-    return _crossed(score_curves(found, DEFINITION.label, formula=DEFINITION.formula), crosses)
+    charts: dict[str, Chart] = {}
+    for direction, ends in ENDS.items():
+        found = [replace(point, ties=None) for point in points(grid, store, View(*ends))]
+        chart = score_curves(found, DEFINITION.label, formula=DEFINITION.formula)
+        charts[direction] = _crossed(chart, _crosses(dataset, direction, grid, TABLE_BITS))
+    return charts
 
 
 def figure_3(dataset: str, grid: Grid, store: RunStore) -> dict[tuple[str, str], Chart]:
@@ -48,10 +32,7 @@ def figure_3(dataset: str, grid: Grid, store: RunStore) -> dict[tuple[str, str],
     charts: dict[tuple[str, str], Chart] = {}
     for direction, ends in ENDS.items():
         found = curves(grid, store, View(*ends, bits=FIGURE_BITS))
-        crosses = [
-            _cross(dataset, direction, method.name, FIGURE_BITS, at=100, measure="p_at_100")
-            for method in grid.comparison.methods
-        ]
+        crosses = _crosses(dataset, direction, grid, [FIGURE_BITS], "p_at_100", at=100)
         charts[direction, "precision"] = _crossed(precision_at_k(found), crosses)
         charts[direction, "recall"] = _crossed(recall_at_k(found), [])
     return charts
@@ -59,11 +40,8 @@ def figure_3(dataset: str, grid: Grid, store: RunStore) -> dict[tuple[str, str],
 
 def figure_4a(dataset: str, grid: Grid, store: RunStore) -> Chart:
     """mAP of SMFH over the number of items in the graph, both directions."""
-    samples = {
-        title: method.graph_sample
-        for method, title in grid.comparison.titles.items()
-        if isinstance(method, SMFH)
-    }
+    titles = grid.comparison.titles.items()
+    samples = {title: method.graph_sample for method, title in titles if isinstance(method, SMFH)}
     measured = [
         replace(point, title=SMFH.title, at=samples[point.title], ties=None)
         for ends in ENDS.values()
@@ -71,17 +49,22 @@ def figure_4a(dataset: str, grid: Grid, store: RunStore) -> Chart:
     ]
     usual = paper_method("smfh", dataset)
     at = usual.graph_sample if isinstance(usual, SMFH) else 0
-    crosses = [_cross(dataset, direction, "smfh", FIGURE_BITS, at=at) for direction in TASKS]
+    crosses = [cross for way in TASKS for cross in _crosses(dataset, way, grid, [FIGURE_BITS], at=at)]
     chart = score_curves(measured, DEFINITION.label, SAMPLE_AXIS, formula=DEFINITION.formula)
     return _crossed(replace(chart, title=best_samples(measured)) if measured else chart, crosses)
 
 
 def best_samples(measured: Sequence[Point]) -> str:
-    """Which m is best in each direction."""
-    by_direction = {point.direction: point for point in sorted(measured, key=lambda point: point.mean)}
-    return "SMFH is best " + ", ".join(
-        f"{direction} at m = {best.at:,} ({best.mean:.3f})" for direction, best in by_direction.items()
-    )
+    """Which m is best in each direction; of a single one only what it scores."""
+    best: dict[str, Point] = {}
+    for point in measured:
+        best[point.direction] = max(best.get(point.direction, point), point, key=lambda one: one.mean)
+    samples = {point.at for point in measured}
+    if len(samples) == 1:
+        told = ", ".join(f"{point.mean:.3f} {way}" for way, point in best.items())
+        return f"SMFH at m = {samples.pop():,}, the only one measured: {told}"
+    told = ", ".join(f"{way} at m = {point.at:,} ({point.mean:.3f})" for way, point in best.items())
+    return f"Of {len(samples)} samples measured, SMFH is best {told}"
 
 
 def figure_4b(dataset: str, grid: Grid, store: RunStore) -> Chart:
@@ -90,15 +73,17 @@ def figure_4b(dataset: str, grid: Grid, store: RunStore) -> Chart:
     return replace(convergence(store.hasher(record).trace if record else ()), note=NOTE)
 
 
-def _cross(
-    dataset: str, direction: str, method: str, bits: int, at: float, measure: str = "map"
-) -> Published | None:
-    """What Table 1 has for this point; None where it has nothing."""
-    value = published_score(dataset, direction, method, measure, bits)
-    if value is None:
-        return None
-    return Published(method, METHODS[method].title, direction.replace("->", " → "), at, value)
+def _crosses(
+    dataset: str, direction: str, grid: Grid, lengths: Sequence[int], measure: str = "map", at: float = 0
+) -> list[Published]:
+    """What Table 1 has for the methods of a grid at these lengths, each at its length or where it is said."""
+    return [
+        Published(name, METHODS[name].title, direction.replace("->", " → "), at or bits, value)
+        for name in dict.fromkeys(method.name for method in grid.comparison.methods)
+        for bits in lengths
+        if (value := published_score(dataset, direction, name, measure, bits)) is not None
+    ]
 
 
-def _crossed(chart: LineChart, crosses: Sequence[Published | None]) -> Chart:
-    return with_crosses(replace(chart, note=NOTE), [cross for cross in crosses if cross is not None])
+def _crossed(chart: LineChart, crosses: Sequence[Published]) -> Chart:
+    return with_crosses(replace(chart, note=NOTE), crosses)

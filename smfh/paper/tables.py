@@ -1,7 +1,7 @@
 """Tables 1 and 2, cell by cell: what the paper prints and what was measured."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from smfh.paper.published import (
 from smfh.runs import RunStore
 from smfh.types import InputError, Point, Split
 
-Measured = Mapping[tuple[str, str, str, float], Point]  # by measure, direction, method and bits
+Measured = Mapping[tuple[str, str, str, float], Point]  # by direction, measure, method and bits
 
 
 @dataclass(frozen=True)
@@ -65,19 +65,31 @@ def measure_table(
     seeds: int,
     store: RunStore,
     split: str | Split = "default",
+    split_seed: int = 0,
     on_progress: Callable[[GridProgress], None] = lambda progress: None,
 ) -> list[Cell]:
     """Train what the store has not of every method, length and seed; all cells beside the paper's."""
     comparison = PARTS["table-1"].plan(dataset, methods, seeds)
-    grid = Grid(comparison, *DATASETS[dataset]().load(split))
+    grid = Grid(comparison, *DATASETS[dataset]().load(split, split_seed))
     if problems := train_grid(grid, store, on_progress):
         raise InputError([f"{name_training(run)}: {why}" for run, whys in problems.items() for why in whys])
     return table_cells(dataset, grid, store)
 
 
 def table_cells(dataset: str, grid: Grid, store: RunStore) -> list[Cell]:
-    """Every cell of both tables for the methods of this grid, from those of its runs that there are."""
-    return _cells(dataset, [method.name for method in grid.comparison.methods], _measured(grid, store))
+    """Every cell of both tables for the methods of this grid, from those of its runs that there are.
+
+    The database is the training set and ties stand in its order, as in the paper.
+    """
+    measured = {
+        (direction, measure, point.method, point.at): point
+        for direction, ends in ENDS.items()
+        for measure in dict.fromkeys(measure for measure, _ in COLUMNS)
+        for point in points(grid, store, View(*ends), measure)
+    }
+    times = points(grid, store, View(*next(iter(ENDS.values()))), "training")
+    measured |= {("", "seconds", point.method, point.at): point for point in times}
+    return _cells(dataset, [method.name for method in grid.comparison.methods], measured)
 
 
 def published_cells(dataset: str, methods: Sequence[str]) -> list[Cell]:
@@ -86,53 +98,26 @@ def published_cells(dataset: str, methods: Sequence[str]) -> list[Cell]:
 
 
 def _cells(dataset: str, methods: Sequence[str], measured: Measured) -> list[Cell]:
+    columns = [(direction, *column) for direction in TASKS for column in COLUMNS]
+    columns += [("", "seconds", bits) for bits in TIMES]
     return [
-        cell
+        _cell(dataset, direction, method, measure, bits, measured.get((direction, measure, method, bits)))
         for method in methods
-        for cell in (*_scores(dataset, method, measured), *_times(dataset, method, measured))
+        for direction, measure, bits in columns
     ]
 
 
-def _measured(grid: Grid, store: RunStore) -> Measured:
-    """The database is the training set and ties stand in its order, as in the paper."""
-    return {
-        (name, direction, point.method, point.at): point
-        for direction, ends in ENDS.items()
-        for name, measure in (*((measure, measure) for measure, _ in COLUMNS), ("seconds", "training"))
-        for point in points(grid, store, View(*ends), measure)
-    }
-
-
-def _scores(dataset: str, method: str, measured: Measured) -> Iterator[Cell]:
-    for direction in TASKS:
-        for measure, bits in COLUMNS:
-            printed = published_score(dataset, direction, method, measure, bits)
-            point = measured.get((measure, direction, method, bits))
-            yield _cell(dataset, direction, method, measure, bits, printed, point)
-
-
-def _times(dataset: str, method: str, measured: Measured) -> Iterator[Cell]:
-    for bits in TIMES:
-        printed = published_seconds(dataset, method, bits)
-        point = measured.get(("seconds", next(iter(TASKS)), method, bits))
-        cell = _cell(dataset, "", method, "seconds", bits, printed, point)
-        # the first training of a program also loads its kernels, which would weigh on a mean
-        yield cell if point is None else replace(cell, mean=float(np.median(point.values)))
-
-
-def _cell(
-    dataset: str,
-    direction: str,
-    method: str,
-    measure: str,
-    bits: int,
-    published: float | None,
-    point: Point | None,
-) -> Cell:
+def _cell(dataset: str, direction: str, method: str, measure: str, bits: int, point: Point | None) -> Cell:
+    if measure == "seconds":
+        published = published_seconds(dataset, method, bits)
+    else:
+        published = published_score(dataset, direction, method, measure, bits)
     if point is None:
         return Cell(dataset, direction, method, measure, bits, published, None, None, 0)
-    mean, std, seeds = point.mean, point.deviation, len(point.values)
-    return Cell(dataset, direction, method, measure, bits, published, mean, std, seeds)
+    # the first training of a program also loads its kernels, which would weigh on a mean
+    mean = float(np.median(point.values)) if measure == "seconds" else point.mean
+    seeds = len(point.values)
+    return Cell(dataset, direction, method, measure, bits, published, mean, point.deviation, seeds)
 
 
 def as_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:

@@ -8,6 +8,8 @@ from smfh.plots.chart import Axis, Chart, Mark, Row, draw_marks
 from smfh.plots.theme import GREY, HEIGHT, plain
 from smfh.types import FloatArray, IntArray
 
+BAR = 20  # pixels that a bar takes where bars lie
+
 
 @dataclass(frozen=True, eq=False)
 class Bars:
@@ -30,20 +32,17 @@ class BarChart(Chart):
     marks: tuple[Mark, ...] = ()
     level: float | None = None  # a line across
     horizontal: bool = False
-    pixels: int = HEIGHT
 
     @property
     def height(self) -> int:
-        return self.pixels
+        bars = sum(len(bars.at) for bars in self.series)
+        return HEIGHT if not self.horizontal else 150 + BAR * max(bars, 6)
 
     def _draw(self, figure: go.Figure) -> None:
-        along, value = self.along.layout(), self.value.layout()
+        x, y = self.along.layout(), self.value.layout()
         if self.horizontal:
-            along["autorange"] = "reversed"  # the first on top
-            figure.update_layout(xaxis=value, yaxis=along)
-        else:
-            figure.update_layout(xaxis=along, yaxis=value)
-        figure.update_layout(barmode="stack", bargap=0.15, showlegend=len(self.series) > 1)
+            x, y = y, x | {"autorange": "reversed"}  # the first on top
+        figure.update_layout(xaxis=x, yaxis=y, barmode="stack", bargap=0.15, showlegend=len(self.series) > 1)
         figure.add_traces([self._trace(bars) for bars in self.series if len(bars.at)])
         draw_marks(figure, self.marks, self.along)
         if self.level is not None:
@@ -66,9 +65,9 @@ class BarChart(Chart):
 
     def rows(self) -> list[Row]:
         """A row for every bar, along the axis."""
-        rows: list[tuple[int, Row]] = []
-        for bars in self.series:
-            for place, value in zip(bars.at.tolist(), bars.values.tolist(), strict=True):
-                name = place if self.along.names is None else self._name(place)
-                rows.append((place, {self.along.label: name, "kind": bars.name, self.value.label: value}))
-        return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
+        names, along, value = self.along.names, self.along.label, self.value.label
+        drawn = [(place, bars, k) for bars in self.series for k, place in enumerate(bars.at.tolist())]
+        return [
+            {along: place if names is None else names[place], "kind": bars.name, value: bars.values[k].item()}
+            for place, bars, k in sorted(drawn, key=lambda bar: bar[0])
+        ]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smfh.plots.bars import BarChart, Bars
 from smfh.plots.chart import Axis, chart, short
-from smfh.plots.heat import CELL, HeatMap, highest
+from smfh.plots.heat import HeatMap, highest
 from smfh.plots.theme import BLUE, GREY, number
 from smfh.types import FloatArray
 
@@ -51,8 +51,10 @@ def _balance_finding(on: FloatArray, kinds: NDArray[np.str_]) -> str:
     if not dead + twins:
         low, high = number(on.min()), number(on.max())
         return f"All {len(on)} bits are of use, each on for {low} to {high} of the items"
-    parts = [f"{dead} dead" if dead else "", f"{twins} twins of others" if twins else ""]
-    return f"{dead + twins} of {len(on)} bits are of no use: {' and '.join(filter(None, parts))}"
+    told = " and ".join(
+        f"{many} {what}" for many, what in ((dead, "dead"), (twins, "twins of others")) if many
+    )
+    return f"{dead + twins} of {len(on)} bits are of no use: {told}"
 
 
 @chart
@@ -117,7 +119,6 @@ def bit_words(bit: int, modality: str, words: Named) -> BarChart:
         value=Axis("pull of the word"),
         series=(Bars("words", np.arange(len(names)), values, BLUE),),
         horizontal=True,
-        pixels=110 + CELL * 2 * max(len(words), 4),
         note="No word of the vocabulary switches this bit on.",
     )
 
@@ -143,7 +144,6 @@ def bit_classes(bit: int, classes: Named) -> BarChart:
             Bars("less often on", np.flatnonzero(~on), values[~on], GREY, pattern="/"),
         ),
         horizontal=True,
-        pixels=150 + CELL * 2 * max(len(shown), 4),
         note="There are no classes to compare.",
     )
 

@@ -1,6 +1,7 @@
-"""What all charts share: a title that tells the finding, axes, marks, and rows for a table."""
+"""What all charts share: a title that tells the finding, axes, marks, rows for a table, and HTML."""
 
 import csv
+import html
 import io
 import math
 import re
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import plotly.graph_objects as go
+from plotly.offline import get_plotlyjs
 
 from smfh.plots.theme import GREY, HEIGHT, blank, plain, write_note
 
@@ -74,18 +76,13 @@ class Axis:
 
     def layout(self) -> dict[str, Any]:
         """As Plotly wants it."""
-        layout: dict[str, Any] = {
-            "title": {"text": plain(self.label)},
-            "type": "log" if self.log else "linear",
-        }
-        if not self.log:
-            layout["rangemode"] = "tozero"
+        kind = {"type": "log"} if self.log else {"type": "linear", "rangemode": "tozero"}
+        layout: dict[str, Any] = {"title": {"text": plain(self.label)}, **kind}
         if self.limits is not None:
             layout["range"] = [self.place(limit) for limit in self.limits]
         if self.names is not None:
             shown = range(0, len(self.names), max(1, -(-len(self.names) // MOST_TICKS)))
-            names = [plain(short(self.names[k])) for k in shown]
-            layout |= {"tickvals": list(shown), "ticktext": names}
+            layout |= {"tickvals": list(shown), "ticktext": [plain(short(self.names[k])) for k in shown]}
         elif self.ticks is not None:
             layout |= {"tickvals": list(self.ticks), "ticktext": [f"{tick:g}" for tick in self.ticks]}
         return layout
@@ -142,3 +139,19 @@ def _harmless(cell: Cell) -> Cell:
     if isinstance(cell, str):
         return f"'{cell}" if cell.startswith(DANGEROUS) and not NUMBER.fullmatch(cell) else cell
     return "" if cell is None or not math.isfinite(cell) else cell
+
+
+def plotly_script() -> str:
+    """The drawing program itself, to be written once before the first chart; nothing is fetched."""
+    return f"<script>{get_plotlyjs()}</script>"
+
+
+def chart_html(chart: Chart, name: str) -> str:
+    """The chart with its finding above it, in words for who cannot see it; `name` is its id in the page."""
+    figure = chart.figure(titled=False)
+    size, config = figure.layout.height, {"displaylogo": False, "responsive": True}
+    drawn = figure.to_html(config, include_plotlyjs=False, full_html=False, div_id=name, default_height=size)
+    return (
+        f'<figure role="img" aria-label="{html.escape(chart.description)}">'
+        f"<figcaption>{html.escape(chart.title)}</figcaption>{drawn}</figure>"
+    )

@@ -27,35 +27,29 @@ class PhaseChart(Chart):
 
     panels: tuple[LineChart, ...]  # the titles of which stand above them
 
-    def _draw(self, figure: go.Figure) -> None:
-        figure.update_layout(hovermode="x unified", showlegend=not all(p.ends_named for p in self.panels))
-        for k, (panel, (left, right)) in enumerate(zip(self.panels, self._domains(), strict=True)):
-            name = str(k + 1) if k else ""
-            panel.draw_panel(figure, name, domain=[left, right])
-            figure.update_layout({f"yaxis{name}_anchor": f"x{name}"})
-            if k:
-                figure.update_layout({f"yaxis{name}_title_text": ""})  # as of the first
-            if len(self.panels) > 1:
-                above = {"x": left, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "left"}
-                text = plain(panel.title).replace(": ", "<br>").replace(" in ", "<br>in ")  # fits a phone
-                figure.add_annotation(
-                    text=text, yanchor="bottom", showarrow=False, align="left", font={"size": 13}, **above
-                )
-        if len(self.panels) > 1:
-            margin, title = figure.layout.margin.t, figure.layout.title.pad.b
-            figure.update_layout(margin_t=margin + HEADING, title_pad_b=title + HEADING)
-
     @property
     def height(self) -> int:
         return max(panel.height for panel in self.panels)
 
-    def _domains(self) -> list[tuple[float, float]]:
-        """Where the panels lie: the first is the widest, as it is the longest."""
+    def _draw(self, figure: go.Figure) -> None:
+        figure.update_layout(hovermode="x unified", showlegend=not all(p.ends_named for p in self.panels))
         others = len(self.panels) - 1
-        if not others:
-            return [(0, 1)]
-        width = (1 - SPLIT) / others
-        return [(0, SPLIT), *((SPLIT + k * width + GAP, SPLIT + (k + 1) * width) for k in range(others))]
+        ends = np.linspace(SPLIT if others else 1, 1, others + 1).tolist()
+        starts = [0, *(end + GAP for end in ends)]  # the first is the widest, as it is the longest
+        for k, panel in enumerate(self.panels):
+            name = str(k + 1) if k else ""
+            panel.draw_panel(figure, name, domain=[starts[k], ends[k]])
+            figure.update_layout({f"yaxis{name}_anchor": f"x{name}"})
+            if k:
+                figure.update_layout({f"yaxis{name}_title_text": ""})  # as of the first
+            if others:
+                above = {"x": starts[k], "y": 1, "xref": "paper", "yref": "paper", "xanchor": "left"}
+                text = plain(panel.title).replace(": ", "<br>").replace(" in ", "<br>in ")  # fits a phone
+                look = {"yanchor": "bottom", "showarrow": False, "align": "left", "font": {"size": 13}}
+                figure.add_annotation(text=text, **above, **look)
+        if others:
+            margin, title = figure.layout.margin.t, figure.layout.title.pad.b
+            figure.update_layout(margin_t=margin + HEADING, title_pad_b=title + HEADING)
 
     def rows(self) -> list[Row]:
         """A row for every value of every phase."""
@@ -64,11 +58,7 @@ class PhaseChart(Chart):
 
 @chart
 def convergence(
-    trace: Trace,
-    pinned: Trace | None = None,
-    log: bool = False,
-    relative: bool = False,
-    total: int | None = None,
+    trace: Trace, pinned: Trace | None = None, log: bool = False, relative: bool = False, total: int = 0
 ) -> PhaseChart:
     """The objective and its terms over iterations, those of a pinned run dotted beside them.
 
@@ -81,7 +71,7 @@ def convergence(
     for name in names:
         now, then = phases.get(name, []), before.get(name, [])
         iterations = [step.iteration for step in (*now, *then)] or [1]
-        last = max(*iterations, total or 2) if name == names[-1] else max(*iterations, 2)
+        last = max(*iterations, 2, total if name == names[-1] else 0)
         x = Axis("iteration", limits=(min(iterations), last))
         panels.append(
             LineChart(
@@ -148,9 +138,8 @@ def _words(phase: str, steps: Trace) -> str:
     first, last = steps[0].objective, steps[-1].objective
     if len(steps) == 1 or first == 0:
         return f"{phase}: starts at {number(first)}"
-    change = (
-        f"{100 * (last / first - 1):+.1f} %".replace("-", "−").replace("+0.0", "±0").replace("−0.0", "±0")
-    )
+    change = f"{100 * (last / first - 1):+.1f} %".replace("-", "−")
+    change = change.replace("+0.0", "±0").replace("−0.0", "±0")
     return f"{phase}: {change} in {len(steps)} {'iterations' if phase == FIRST_PHASE else 'rounds'}"
 
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from smfh.metrics import Scores
 from smfh.plots.chart import Axis, Mark, chart
-from smfh.plots.lines import Band, Line, LineChart, chance_lines, findings, line_dash, line_name
-from smfh.plots.theme import method_look
+from smfh.plots.lines import Band, Line, LineChart, chance_lines, findings, method_line
 from smfh.types import FloatArray, InputError
 
 NOTE = "Nothing measured yet. Train a method, and its curves appear here."
@@ -91,10 +90,8 @@ def _over_k(
 @chart
 def hit_rate_by_radius(curves: Sequence[Curve], marked: int = 2) -> LineChart:
     """The share of queries that find something relevant within radius 0, 1, … bits."""
-    lines, y = (
-        _lines(curves, lambda scores: scores.within.hits),
-        Axis("queries with a hit (share)", limits=(0, 1)),
-    )
+    lines = _lines(curves, lambda scores: scores.within.hits)
+    y = Axis("queries with a hit (share)", limits=(0, 1))
     return _over_radius("share of queries with a hit", lines, y, marked, formula=HITS)
 
 
@@ -149,26 +146,14 @@ def precision_by_recall(curves: Sequence[Curve]) -> LineChart:
 
 
 def _lines(curves: Sequence[Curve], values: Values, first: int = 0) -> Lines:
-    """The mean, and from the lowest seed to the highest where there are several; what is pinned is faint.
-
-    Colour and symbol tell the method, the dash the direction, or the method too where there is one direction.
-    """
+    """The mean, and from the lowest seed to the highest where there are several; what is pinned is faint."""
     directions = list(dict.fromkeys(curve.direction for curve in curves))
     lines = []
     for curve in curves:
-        y, look = curve.seeds(values), method_look(curve.method)
-        name = line_name(curve.title, curve.direction, directions)
-        lines.append(
-            Line(
-                name=f"{name} (pinned)" if curve.pinned else name,
-                x=np.arange(first, first + y.shape[1]),
-                y=y.mean(axis=0),
-                colour=look.colour,
-                dash=line_dash(look, curve.direction, directions),
-                symbol=look.symbol,
-                width=2 if curve.pinned else 3,
-                faint=curve.pinned,
-                bands=(Band("seeds", y.min(axis=0), y.max(axis=0)),) if len(y) > 1 else (),
-            )
-        )
+        y = curve.seeds(values)
+        bands = (Band("seeds", y.min(axis=0), y.max(axis=0)),) if len(y) > 1 else ()
+        x, mean = np.arange(first, first + y.shape[1]), y.mean(axis=0)
+        line = method_line(curve.method, curve.title, curve.direction, directions, x, mean, bands=bands)
+        pinned = replace(line, name=f"{line.name} (pinned)", width=2, faint=True)
+        lines.append(pinned if curve.pinned else line)
     return tuple(lines)

@@ -6,7 +6,7 @@ import numpy as np
 
 from smfh.plots.bars import BarChart, Bars
 from smfh.plots.chart import Axis, chart, short
-from smfh.plots.heat import CELL, HeatMap, highest
+from smfh.plots.heat import HeatMap, highest
 from smfh.plots.theme import BLUE, number
 from smfh.types import FloatArray, IntArray
 
@@ -36,7 +36,6 @@ def label_counts(sizes: IntArray, class_names: Sequence[str]) -> BarChart:
         value=Axis("items"),
         series=(Bars("items", at, sizes[shown], BLUE),),
         horizontal=True,
-        pixels=160 + CELL * max(len(shown), 10),
         note="No labelled items here. Choose another filter or data set.",
     )
 

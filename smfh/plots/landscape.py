@@ -101,10 +101,10 @@ def code_map(
     answers: IntArray | None = None,
 ) -> MapChart:
     """The drawn items of the database on a plane, with a query and its answers where there is one."""
-    drawn = f"{len(items):,}" if len(items) == of_items else f"{len(items):,} of {of_items:,}"
-    title = (
-        f"{drawn} items of the database by {method} of their codes" if len(items) else "Map: nothing to draw"
-    )
+    title = "Map: nothing to draw"
+    if len(items):
+        drawn = f"{len(items):,}" if len(items) == of_items else f"{len(items):,} of {of_items:,}"
+        title = f"{drawn} items of the database by {method} of their codes"
     marked = "" if query is None else " A star marks the query, rings mark its first answers."
     return MapChart(
         kind=f"map of codes, {method}",

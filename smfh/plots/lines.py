@@ -2,14 +2,14 @@
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from smfh.plots.chart import Axis, Chart, Mark, Row, draw_marks
-from smfh.plots.theme import DIRECTION_DASHES, GREY, HEIGHT, Look, number, plain, turn
+from smfh.plots.theme import DIRECTION_DASHES, GREY, HEIGHT, method_look, number, plain, turn
 from smfh.types import FloatArray, IntArray
 
 FORMULA_SIZE = 12  # pixels, so that a formula fits a phone
@@ -107,9 +107,7 @@ class LineChart(Chart):
             text=None if line.points is None else [plain(point) for point in line.points],
             mode="lines" if line.symbol is None else "lines+markers" if line.width else "markers",
             line={"color": line.colour, "dash": line.dash, "width": line.width},
-            marker=None
-            if line.symbol is None
-            else {"symbol": line.symbol, "size": 9, "maxdisplayed": 12, "color": line.colour},
+            marker={"symbol": line.symbol, "size": 9, "maxdisplayed": 12, "color": line.colour},
             opacity=0.5 if line.faint else 1,
             legendgroup=plain(line.name),
             showlegend=line.listed,
@@ -156,11 +154,20 @@ class LineChart(Chart):
 
     def rows(self) -> list[Row]:
         """A row for every point of every line."""
-        return [_row(self, line, k) for line in self.lines if line.is_data for k in range(len(line.x))]
+        return [self._row(line, k) for line in self.lines if line.is_data for k in range(len(line.x))]
+
+    def _row(self, line: Line, k: int) -> Row:
+        row: Row = {"line": line.name, self.x.label: line.x[k].item(), self.y.label: line.y[k].item()}
+        if line.points is not None:
+            row["point"] = line.points[k]
+        for band in line.bands:
+            row |= {f"{band.name}, low": band.low[k].item(), f"{band.name}, high": band.high[k].item()}
+        return row
 
 
 def _band(line: Line, band: Band, refs: dict[str, str]) -> go.Scatter:
     """There along the upper edge and back along the lower one."""
+    red, green, blue = (int(line.colour[k : k + 2], 16) for k in (1, 3, 5))
     return go.Scatter(
         x=np.concatenate([line.x, line.x[::-1]]),
         y=np.concatenate([band.high, band.low[::-1]]),
@@ -168,17 +175,12 @@ def _band(line: Line, band: Band, refs: dict[str, str]) -> go.Scatter:
         mode="lines",
         line={"width": 0, "color": line.colour},
         fill="toself",
-        fillcolor=_transparent(line.colour, band.opacity),
+        fillcolor=f"rgba({red}, {green}, {blue}, {band.opacity})",
         hoverinfo="skip",
         legendgroup=plain(line.name),
         showlegend=False,
         **refs,
     )
-
-
-def _transparent(colour: str, opacity: float) -> str:
-    red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
-    return f"rgba({red}, {green}, {blue}, {opacity})"
 
 
 def _wrapped(name: str) -> list[str]:
@@ -202,23 +204,25 @@ def apart(wanted: FloatArray, gap: float, top: float) -> FloatArray:
     return heights
 
 
-def _row(chart: LineChart, line: Line, k: int) -> Row:
-    row: Row = {"line": line.name, chart.x.label: line.x[k].item(), chart.y.label: line.y[k].item()}
-    if line.points is not None:
-        row["point"] = line.points[k]
-    for band in line.bands:
-        row |= {f"{band.name}, low": band.low[k].item(), f"{band.name}, high": band.high[k].item()}
-    return row
-
-
 def line_name(title: str, direction: str, directions: Sequence[str]) -> str:
     """With its direction where there are several."""
     return f"{title} {direction}" if len(directions) > 1 else title
 
 
-def line_dash(look: Look, direction: str, directions: Sequence[str]) -> str:
-    """It tells the direction where there are several, and the method where there is one."""
-    return turn(DIRECTION_DASHES, directions.index(direction)) if len(directions) > 1 else look.dash
+def method_line(
+    method: str,
+    title: str,
+    direction: str,
+    directions: Sequence[str],
+    x: FloatArray | IntArray,
+    y: FloatArray,
+    **changed: Any,
+) -> Line:
+    """A line in its method's look; the dash tells the direction where there are several, else the method."""
+    look = method_look(method)
+    dash = turn(DIRECTION_DASHES, directions.index(direction)) if len(directions) > 1 else look.dash
+    line = Line(line_name(title, direction, directions), x, y, look.colour, dash, look.symbol)
+    return replace(line, **changed)
 
 
 def chance_lines(chances: Iterable[tuple[str, FloatArray | IntArray, FloatArray]]) -> tuple[Line, ...]:

@@ -1,13 +1,13 @@
 """Measured beside published: crosses on curves, and all cells against the diagonal."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from smfh.plots.chart import Axis, chart
-from smfh.plots.lines import Band, Line, LineChart, line_name
-from smfh.plots.theme import method_look, turn
+from smfh.plots.lines import Band, Line, LineChart, method_line
+from smfh.plots.theme import turn
 
 NOTE = "Nothing is measured yet. Press Measure, and it appears here."
 CROSSES = ("x", "cross", "x-open", "cross-open")  # a direction each, in turn
@@ -29,29 +29,27 @@ class Published:
 
 def with_crosses(curves: LineChart, published: Sequence[Published]) -> LineChart:
     """The curves with what the paper prints as crosses in the colours of the methods."""
-    directions = list(dict.fromkeys(cross.direction for cross in published))
     crosses = tuple(
-        Line(
-            name=f"{line_name(points[0].title, points[0].direction, directions)}, published",
-            x=np.array([cross.at for cross in points]),
-            y=np.array([cross.value for cross in points]),
-            colour=method_look(points[0].method).colour,
-            symbol=turn(CROSSES, directions.index(points[0].direction)),
-            width=0,  # nothing is known between them
-        )
-        for points in _by_line(published)
+        replace(line, name=f"{line.name}, published", symbol=turn(CROSSES, direction))
+        for line, direction, _ in _scatter(published, lambda cross: (cross.at, cross.value))
     )
     places = tuple(sorted({*(curves.x.ticks or ()), *(cross.at for cross in published)}))
     x = replace(curves.x, ticks=places) if curves.x.ticks or not curves.lines else curves.x
     return replace(curves, lines=curves.lines + crosses, x=x, part_at_end=False)
 
 
-def _by_line(cells: Sequence[Published]) -> list[list[Published]]:
-    """Those of each method and direction, along the axis."""
+def _scatter(
+    cells: Sequence[Published], place: Callable[[Published], tuple[float, float]]
+) -> Iterator[tuple[Line, int, list[Published]]]:
+    """The points of each method and direction along the axis, with which direction it is and its cells."""
+    directions = list(dict.fromkeys(cell.direction for cell in cells))
     lines: dict[tuple[str, str, str], list[Published]] = {}
     for cell in sorted(cells, key=lambda cell: (cell.method, cell.title, cell.direction, cell.at)):
         lines.setdefault((cell.method, cell.title, cell.direction), []).append(cell)
-    return list(lines.values())
+    for look, own in lines.items():
+        x, y = np.array([place(cell) for cell in own]).T
+        line = method_line(*look, directions, x, y, dash="solid", width=0)  # nothing is known between them
+        yield line, directions.index(own[0].direction), own
 
 
 @chart
@@ -83,21 +81,7 @@ def _diagonal(cells: Sequence[Published], tolerance: float) -> tuple[Line, ...]:
     return (Line("equal", ends, ends, dash="dot", width=2, bands=(band,), is_data=False),)
 
 
-def _clouds(cells: Sequence[Published]) -> list[Line]:
-    directions = list(dict.fromkeys(cell.direction for cell in cells))
-    clouds = []
-    for points in _by_line(cells):
-        first = points[0]
-        look, fill = method_look(first.method), turn(FILLS, directions.index(first.direction))
-        clouds.append(
-            Line(
-                name=line_name(first.title, first.direction, directions),
-                x=np.array([cell.value for cell in points]),
-                y=np.array([cell.measured for cell in points], dtype=np.float64),
-                colour=look.colour,
-                symbol=f"{look.symbol}{fill}",
-                width=0,
-                points=tuple(cell.where for cell in points),
-            )
-        )
-    return clouds
+def _clouds(cells: Sequence[Published]) -> Iterator[Line]:
+    for line, direction, own in _scatter(cells, lambda cell: (cell.value, cell.measured or 0.0)):
+        points = tuple(cell.where for cell in own)
+        yield replace(line, symbol=f"{line.symbol}{turn(FILLS, direction)}", points=points)

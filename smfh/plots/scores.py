@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from smfh.plots.chart import Axis, chart
-from smfh.plots.lines import Band, Line, LineChart, chance_lines, findings, line_dash, line_name
-from smfh.plots.theme import method_look
+from smfh.plots.lines import Band, Line, LineChart, chance_lines, findings, method_line
 from smfh.types import FloatArray, Point
 
 BITS = Axis("code length (bits)", log=True)
@@ -65,33 +64,19 @@ def _unit(axis: Axis) -> str:
 def _by_line(points: Sequence[Point]) -> list[list[Point]]:
     """The points of each method and direction, along the axis; lines in the order in which they came."""
     by_line: dict[tuple[str, str, str], list[Point]] = {}
-    for point in sorted(points, key=lambda point: point.at):
+    for point in points:
         by_line.setdefault((point.method, point.title, point.direction), []).append(point)
-    order = list(dict.fromkeys((point.method, point.title, point.direction) for point in points))
-    return [by_line[line] for line in order]
+    return [sorted(line, key=lambda point: point.at) for line in by_line.values()]
 
 
 def _line(points: Sequence[Point], directions: Sequence[str]) -> Line:
-    first, mean = points[0], np.array([point.mean for point in points])
-    look = method_look(first.method)
-    ties = [point.ties or (point.mean, point.mean) for point in points]
-    seeds = [(min(point.values), max(point.values)) for point in points]
-    bands = _band("ties", ties, opacity=0.12), _band("seeds", seeds, opacity=0.3)
-    return Line(
-        name=line_name(first.title, first.direction, directions),
-        x=np.array([point.at for point in points]),
-        y=mean,
-        colour=look.colour,
-        dash=line_dash(look, first.direction, directions),
-        symbol=look.symbol,
-        bands=tuple(band for band in bands if np.any(band.low < band.high)),
-        carried=first.title,
-    )
-
-
-def _band(name: str, ends: Sequence[tuple[float, float]], opacity: float) -> Band:
-    low, high = np.array(ends).T
-    return Band(name, low, high, opacity)
+    first, means = points[0], np.array([point.mean for point in points])
+    worst, best = np.array([point.ties or (point.mean, point.mean) for point in points]).T
+    low, high = np.array([(min(point.values), max(point.values)) for point in points]).T
+    bands = Band("ties", worst, best, opacity=0.12), Band("seeds", low, high, opacity=0.3)
+    drawn = tuple(band for band in bands if np.any(band.low < band.high))
+    look, places = (first.method, first.title, first.direction, directions), np.array([p.at for p in points])
+    return method_line(*look, places, means, bands=drawn, carried=first.title)
 
 
 def _chances(points: Sequence[Point]) -> Iterator[tuple[str, FloatArray, FloatArray]]:

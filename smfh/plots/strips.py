@@ -36,7 +36,18 @@ class Strips(Chart):
         return REST_PIXELS + LINE_PIXELS * self.lines
 
     def _draw(self, figure: go.Figure) -> None:
-        figure.update_layout(xaxis=_along(), yaxis=_down(self.lines, len(self.query)))
+        bare = {"zeroline": False, "showgrid": False, "rangemode": "normal"}
+        along = Axis("bit, counted from the number on the left", limits=(-0.7, BITS_A_LINE - 0.3)).layout()
+        places = [(line, row) for line in range(self.lines) for row in (QUERY, RESULT)]
+        words = ["query" if row == QUERY else "result" for _, row in places]
+        if self.lines > 1:
+            words = [f"{word} {line * BITS_A_LINE}" for word, (line, _) in zip(words, places, strict=True)]
+        heights = [line * ROWS + row for line, row in places]
+        down = {"tickvals": heights, "ticktext": words, "range": [self.lines * ROWS - 1, -1]}
+        figure.update_layout(
+            xaxis=along | bare | {"tickvals": list(range(0, BITS_A_LINE, 8))},
+            yaxis=Axis("code").layout() | bare | down,
+        )
         codes = np.stack([self.query, self.result])
         for (agree, on), (name, symbol, colour) in SHAPES.items():
             rows, bits = np.nonzero(((self.query == self.result) == agree) & (codes == on))
@@ -87,22 +98,6 @@ def _markers(name: str, symbol: str, colour: str, bits: IntArray, rows: IntArray
         customdata=np.column_stack([bits.astype(str), who]),
         hovertemplate=f"bit %{{customdata[0]}} of the %{{customdata[1]}}: {name}<extra></extra>",
     )
-
-
-def _along() -> dict[str, object]:
-    layout = Axis("bit, counted from the number on the left", limits=(-0.7, BITS_A_LINE - 0.3)).layout()
-    return layout | {"tickvals": list(range(0, BITS_A_LINE, 8)), "zeroline": False, "showgrid": False}
-
-
-def _down(lines: int, bits: int) -> dict[str, object]:
-    names = {
-        line * ROWS + row: f"{word} {line * BITS_A_LINE}" if bits > BITS_A_LINE else word
-        for line in range(lines)
-        for row, word in ((QUERY, "query"), (RESULT, "result"))
-    }
-    layout = Axis("code", ticks=tuple(names), names=tuple(names.values())).layout()
-    bottom, top = lines * ROWS - 1, -1
-    return layout | {"range": [bottom, top], "zeroline": False, "showgrid": False, "rangemode": "normal"}
 
 
 def _list(bits: IntArray, most: int = 8) -> str:

@@ -7,7 +7,6 @@ import textwrap
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import plotly.graph_objects as go
 
@@ -32,30 +31,26 @@ class Look:
     dash: str  # where dashes do not tell directions
 
 
-METHOD_LOOKS: Mapping[str, Look] = MappingProxyType(
-    {
-        "smfh-plus": Look(BLUE, "circle", "solid"),
-        "smfh": Look(ORANGE, "square", "dash"),
-        "cmfh": Look(GREEN, "diamond", "longdash"),
-        "smh": Look(PINK, "triangle-up", "dashdot"),
-        "pdh": Look(RED, "triangle-down", "longdashdot"),
-        "cvh": Look(SKY, "star", "4px,4px"),
-        "dch": Look(PURPLE, "hexagon", "12px,3px,3px,3px,3px,3px"),
-        "scratch": Look(TAN, "bowtie", "6px,2px"),
-        "batch": Look(VIOLET, "hourglass", "20px,4px,8px,4px"),
-    }
-)
-TERM_COLOURS: Mapping[str, str] = MappingProxyType(
-    {
-        "objective": GREY,
-        "reconstruction": BLUE,
-        "graph": GREEN,
-        "projection": ORANGE,
-        "orthogonality": RED,
-        "smoothness": SKY,
-        "ridge": PINK,
-    }
-)
+METHOD_LOOKS: Mapping[str, Look] = {
+    "smfh-plus": Look(BLUE, "circle", "solid"),
+    "smfh": Look(ORANGE, "square", "dash"),
+    "cmfh": Look(GREEN, "diamond", "longdash"),
+    "smh": Look(PINK, "triangle-up", "dashdot"),
+    "pdh": Look(RED, "triangle-down", "longdashdot"),
+    "cvh": Look(SKY, "star", "4px,4px"),
+    "dch": Look(PURPLE, "hexagon", "12px,3px,3px,3px,3px,3px"),
+    "scratch": Look(TAN, "bowtie", "6px,2px"),
+    "batch": Look(VIOLET, "hourglass", "20px,4px,8px,4px"),
+}
+TERM_COLOURS: Mapping[str, str] = {
+    "objective": GREY,
+    "reconstruction": BLUE,
+    "graph": GREEN,
+    "projection": ORANGE,
+    "orthogonality": RED,
+    "smoothness": SKY,
+    "ridge": PINK,
+}
 DIRECTION_DASHES = ("solid", "dash", "longdash", "dashdot", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")  # a modality or a class each, in turn
 

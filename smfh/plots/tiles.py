@@ -54,13 +54,18 @@ class TileChart(Chart):
     def _draw(self, figure: go.Figure) -> None:
         bare = {"showgrid": False, "zeroline": False, "showticklabels": False, "fixedrange": True}
         # a little more than the tiles, for the frame round the chosen one
-        across, down = [-0.55, self.columns - 0.45], [-self.lines - 0.05, 0.05]
-        figure.update_layout(xaxis=bare | {"range": across}, yaxis=bare | {"range": down})
+        x, y = {"range": [-0.55, self.columns - 0.45]}, {"range": [-self.lines - 0.05, 0.05]}
+        figure.update_layout(xaxis=bare | x, yaxis=bare | y)
         figure.update_layout(barmode="overlay", dragmode=False, showlegend=True, clickmode="event+select")
         if self.tiles:
             figure.add_traces([self._trace(name, at) for name, at in self._groups().items()])
-            figure.add_traces([self._bars(FAINT, full=True), self._bars(FULL, full=False)])
-            self._frame(figure)
+            all_items, balances = [1.0] * len(self.tiles), [tile.balance for tile in self.tiles]
+            figure.add_traces([self._bars(FAINT, all_items), self._bars(FULL, balances)])
+        for k, tile in enumerate(self.tiles):
+            if tile.number == self.chosen:
+                down, across = divmod(k, self.columns)
+                corners = {"x0": across - 0.5, "x1": across + 0.5, "y0": -1.0 - down, "y1": -float(down)}
+                figure.add_shape(type="rect", line={"color": GREY, "width": 4}, **corners)
 
     def _groups(self) -> dict[str, list[int]]:
         """Which tiles, counted from 0, by what the legend calls them: a class, or of no use."""
@@ -73,7 +78,6 @@ class TileChart(Chart):
     def _trace(self, name: str, at: Sequence[int]) -> go.Bar:
         tiles = [self.tiles[k] for k in at]
         first = tiles[0]
-        is_live = first.kind == "live"
         return self._boxes(
             at,
             name=plain(name),
@@ -86,7 +90,7 @@ class TileChart(Chart):
             textangle=0,
             textfont={"color": "white", "size": 13},
             marker={
-                "color": class_colour(first.position) if is_live else GREY,
+                "color": class_colour(first.position) if first.kind == "live" else GREY,
                 "pattern": {"shape": KIND_LOOKS[first.kind][2]},
                 "line": {"width": 0},
                 "cornerradius": 6,
@@ -95,14 +99,13 @@ class TileChart(Chart):
             unselected={"marker": {"opacity": 1}, "textfont": {"color": "white"}},
         )
 
-    def _bars(self, colour: str, full: bool) -> go.Bar:
-        """The balance at the foot of each tile: the whole width is all items."""
-        widths = [BAR * (1 if full else tile.balance) for tile in self.tiles]
+    def _bars(self, colour: str, shares: Sequence[float]) -> go.Bar:
+        """A bar at the foot of each tile: the whole width is all items."""
         return self._boxes(
             range(len(self.tiles)),
             height=0.12,
             foot=0.14,
-            width=widths,
+            width=[BAR * share for share in shares],
             offset=-BAR / 2,
             marker={"color": colour, "line": {"width": 0}},
             hoverinfo="skip",
@@ -110,18 +113,9 @@ class TileChart(Chart):
             unselected={"marker": {"opacity": 1}},
         )
 
-    def _frame(self, figure: go.Figure) -> None:
-        """Round the chosen tile."""
-        for k, tile in enumerate(self.tiles):
-            if tile.number == self.chosen:
-                down, across = divmod(k, self.columns)
-                corners = {"x0": across - 0.5, "x1": across + 0.5, "y0": -1.0 - down, "y1": -float(down)}
-                figure.add_shape(type="rect", line={"color": GREY, "width": 4}, **corners)
-
     def _boxes(self, at: Sequence[int], height: float = SIDE, foot: float = 0.04, **look: Any) -> go.Bar:
         down, across = np.divmod(np.asarray(at), self.columns)
-        look = {"width": SIDE} | look
-        return go.Bar(x=across, y=np.full(len(at), height), base=-1.0 - down + foot, **look)
+        return go.Bar(x=across, y=np.full(len(at), height), base=-1 - down + foot, **{"width": SIDE} | look)
 
     def rows(self) -> list[Row]:
         """A row for every tile, as they stand."""
@@ -141,8 +135,8 @@ class TileChart(Chart):
 def bit_tiles(tiles: Sequence[Tile], chosen: int | None = None) -> TileChart:
     """A tile for each bit, in the order given."""
     useless = sum(tile.kind != "live" for tile in tiles)
-    title = f"{len(tiles)} bits: {'all of use' if not useless else f'{useless} of no use (dead or twins)'}"
-    title = title if tiles else "Bits: none to show"
+    use = f"{useless} of no use (dead or twins)" if useless else "all of use"
+    title = f"{len(tiles)} bits: {use}" if tiles else "Bits: none to show"
     return TileChart(
         kind="bits as tiles",
         title=title,

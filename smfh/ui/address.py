@@ -212,6 +212,14 @@ def forget(controls: str) -> None:
         del st.session_state[key]
 
 
+def hold(key: str, value: Any) -> str:
+    """The key of a control that holds this value; what it holds already is not set: a quick hand would be
+    set back by it."""
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+    return key
+
+
 def told_by(*prefixes: str) -> dict[str, str]:
     """What a link to the page with these parts says, as they were left: for `st.page_link`."""
     kept = [_kept()[prefix].texts for prefix in prefixes if prefix in _kept()]

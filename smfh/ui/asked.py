@@ -1,7 +1,7 @@
 """What a visitor asks: a value that the link carries, the question it makes, and its answer, found once."""
 
 import hashlib
-from collections.abc import Hashable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +27,8 @@ from smfh.ui.server import derive
 
 NUMBERS = (12, 24, 48, 100)
 RADIUS = 8
-CONTROLS, WORDS, UPLOAD = "search_", "search_words", "search_upload"  # keys of controls
+CONTROLS = "search_"  # how the keys of controls begin that take their values anew after Back
+UPLOAD = "upload_to_search"  # that of the one which keeps its file
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,9 @@ class Asked:
     radius: int = RADIUS
 
 
-def asked_part(data: MultimodalDataset, bits: int) -> Part[Asked]:
+def asked_part(run: Run) -> Part[Asked]:
     """How the address tells it, for this data."""
+    data, bits = run.data, run.hasher.bits
     modality, item = one_of(data.modalities), whole(0, len(data) - 1)
     return part_of(
         usual_asked(data),
@@ -73,22 +75,27 @@ def _another(names: list[str], name: str) -> str:
     return "image" if "image" in others else others[0]
 
 
-def current_asked(run: Run) -> tuple[Asked, list[str]]:
+def current_asked(run: Run) -> tuple[Asked, Sequence[str]]:
     """What the link asks for, or what was asked before the visitor left the page; with notes."""
-    asked, notes = current(asked_part(run.data, run.hasher.bits), CONTROLS)
-    return fitting(asked, run.data), list(notes)
+    asked, notes = current(asked_part(run), CONTROLS)
+    return fitting(asked, run.data), notes
 
 
 def ask(asked: Asked, run: Run, **changes: Any) -> None:
     """Ask something else: for callbacks, before the page is drawn again."""
-    about_query = {"words", "row", "source", "target", "database"} & changes.keys()
-    fresh: dict[str, Any] = {"page": 1, "why": None} if about_query else {}
+    is_another_query = {"words", "row", "source", "target", "database"} & changes.keys()
+    fresh: dict[str, Any] = {"page": 1, "why": None} if is_another_query else {}
     keep_asked(fitting(replace(asked, **(fresh | changes)), run.data), run)
+
+
+def draw_ask(label: str, key: str, asked: Asked, run: Run, changes: Mapping[str, Any], **look: Any) -> None:
+    """A button that asks something else."""
+    st.button(label, key, on_click=ask, args=(asked, run), kwargs=dict(changes), **look)
 
 
 def keep_asked(asked: Asked, run: Run) -> None:
     """Let the address say it."""
-    keep(asked_part(run.data, run.hasher.bits), asked)
+    keep(asked_part(run), asked)
 
 
 def fitting(asked: Asked, data: MultimodalDataset) -> Asked:
@@ -101,39 +108,25 @@ def fitting(asked: Asked, data: MultimodalDataset) -> Asked:
     return replace(asked, row=None) if asked.words is not None else asked
 
 
-@dataclass(frozen=True, eq=False)
-class Posed:
-    """The question, and a name for it that no other question of the same data has."""
-
-    question: Question
-    identity: tuple[Hashable, ...]
-    picture: bytes | None = None  # that was uploaded
-
-
-def pose(asked: Asked, run: Run) -> Posed:
+def pose(asked: Asked, run: Run) -> Question:
     """Words, or an item, or the uploaded picture, or the query in the middle of all scores."""
-    data = run.data
+    data, source, row, upload = run.data, asked.source, asked.row, st.session_state.get(UPLOAD)
     if asked.words is not None:
-        return Posed(ask_words(data, asked.source, asked.words), ("words", asked.source, asked.words))
-    upload = st.session_state.get(UPLOAD)
-    if asked.row is None and upload is not None and asked.source in takes_pictures(data):
+        return ask_words(data, source, asked.words)
+    if row is None and upload is not None and source in takes_pictures(data):
         file: bytes = upload.getvalue()
-        identity = ("picture", asked.source, hashlib.sha256(file).hexdigest())
-        question = derive(run, identity, lambda: ask_picture(data, asked.source, file, "The picture"))
-        return Posed(question, identity, file)
-    row = asked.row
+        what = ("picture", source, hashlib.sha256(file).hexdigest())
+        return derive(run, what, lambda: ask_picture(data, source, file, "The picture"))
     if row is None:
-        row = int(run.split.queries[run.typical_query(asked.source, asked.target, asked.database)])
-    return Posed(ask_item(data, asked.source, row), ("item", asked.source, row))
+        row = int(run.split.queries[run.typical_query(source, asked.target, asked.database)])
+    return ask_item(data, source, row)
 
 
-def answer_of(run: Run, posed: Posed, asked: Asked) -> Answer:
+def answer_of(run: Run, question: Question, asked: Asked) -> Answer:
     """The answer of a run; found once for all who ask it the same."""
-    what = ("answer", posed.identity, asked.target, asked.database, asked.ties)
+    how = (asked.target, asked.database, asked.ties)
     return derive(
         run,
-        what,
-        lambda: answer(
-            run.hasher, run.data, run.split, posed.question, asked.target, asked.database, asked.ties
-        ),
+        ("answer", question.identity, how),
+        lambda: answer(run.hasher, run.data, run.split, question, *how),
     )

@@ -1,16 +1,15 @@
 """A chart with its finding as title, its data as CSV, and words for who cannot see it."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Literal
 
 import streamlit as st
 
 from smfh.plots import Chart, csv_of
 
-LOOK = {"displaylogo": False, "toImageButtonOptions": {"format": "png", "scale": 2}}
-CONFIG = LOOK | {"modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
-PICKABLE = LOOK | {"modeBarButtonsToRemove": ["autoScale2d"], "scrollZoom": False}
+MODE_BAR = {"displaylogo": False, "toImageButtonOptions": {"format": "png", "scale": 2}}
+CONFIG = MODE_BAR | {"modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
+PICKABLE = MODE_BAR | {"modeBarButtonsToRemove": ["autoScale2d"]}
 Mode = Literal["points", "box", "lasso"]
 
 
@@ -27,7 +26,7 @@ def show_pickable(
 ) -> Mapping[str, Any]:
     """A figure whose points can be clicked or brushed; the picked ones as Streamlit tells them."""
     st.text(chart.title)
-    event: Any = st.plotly_chart(
+    picked: Any = st.plotly_chart(
         chart.figure(titled=False),
         key=key,
         config=PICKABLE,
@@ -36,8 +35,8 @@ def show_pickable(
         selection_mode=modes,
     )
     offer_data(chart, key)
-    picked: Mapping[str, Any] = event
-    return picked
+    event: Mapping[str, Any] = picked
+    return event
 
 
 def picked_numbers(event: Mapping[str, Any] | None) -> list[int]:
@@ -51,7 +50,7 @@ def picked_numbers(event: Mapping[str, Any] | None) -> list[int]:
 def offer_data(chart: Chart, key: str) -> None:
     st.download_button(
         "Data (CSV)",
-        partial(_csv, chart),  # written when it is asked for
+        lambda: csv_of(chart.rows()),  # written when it is asked for
         f"{key}.csv",
         "text/csv",
         key=f"csv_{key}",
@@ -59,7 +58,3 @@ def offer_data(chart: Chart, key: str) -> None:
         type="tertiary",
         on_click="ignore",
     )
-
-
-def _csv(chart: Chart) -> str:
-    return csv_of(chart.rows())

@@ -5,29 +5,31 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import streamlit as st
 
+from smfh.datasets import DATASETS
 from smfh.types import MultimodalDataset
+from smfh.ui.items import cut
 
 CARD = 124  # pixels
-SHOWN_CHARACTERS = 60
-
-
-def draw_card(data: MultimodalDataset, row: int, notes: Sequence[str] = ()) -> None:
-    """Picture, caption or labels, and notes such as the distance."""
-    caption = caption_of(data, row)
-    with st.container(width=CARD, gap=None):
-        if data.thumbnails is not None:
-            st.image(data.thumbnails[row], width=CARD - 28, alt=caption)
-        st.text(shortened(caption))
-        for note in notes:
-            st.text(note)
 
 
 def draw_gallery(
     data: MultimodalDataset, rows: Iterable[int], notes: Iterable[Sequence[str]], key: str
 ) -> None:
+    """A card for each row: picture, caption or labels, and notes such as the distance."""
     with st.container(horizontal=True, key=f"gallery_{key}"):
         for row, words in zip(rows, notes, strict=True):
-            draw_card(data, int(row), words)
+            caption = caption_of(data, row)
+            with st.container(width=CARD, gap=None):
+                if data.thumbnails is not None:
+                    st.image(data.thumbnails[row], width=CARD - 28, alt=caption)
+                for text in (cut(caption), *words):
+                    st.text(text)
+
+
+def draw_terms(data: MultimodalDataset) -> None:
+    """Under which terms its pictures are shown, below them."""
+    if data.thumbnails is not None and data.name in DATASETS:
+        st.caption(DATASETS[data.name].card.terms)
 
 
 def caption_of(data: MultimodalDataset, row: int) -> str:
@@ -41,8 +43,10 @@ def labels_of(data: MultimodalDataset, row: int) -> list[str]:
     return [data.class_names[column] for column in np.flatnonzero(data.labels[row])]
 
 
-def shortened(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
+def about_item(data: MultimodalDataset, row: int) -> list[str]:
+    """Its labels, or its number where the caption says no more than they do."""
+    labels = ", ".join(labels_of(data, row))
+    return [labels] if labels != caption_of(data, row) else [f"item {row}"]
 
 
 def in_bits(distance: int) -> str:

@@ -11,7 +11,7 @@ from smfh.types import FloatArray, Matrix, MultimodalDataset
 PICTURE = 96  # pixels
 MOST_CELLS = 32 * 32
 INK = np.array([0x44, 0x5C, 0xB0])  # the theme's blue, on white as the pictures are
-SHOWN_TEXT, SHOWN_LABELS = 300, 80  # characters
+SHORT, SHOWN_TEXT, SHOWN_LABELS = 60, 300, 80  # characters
 TOP_WORDS = 5
 
 
@@ -38,6 +38,11 @@ def pictures_of(data: MultimodalDataset, rows: Sequence[int], modality: str | No
     return [feature_tile(features) for features in _dense(X, rows)]
 
 
+def looks_of(data: MultimodalDataset, rows: Sequence[int], modality: str) -> list[bytes]:
+    """Their pictures; of a set without any, the features of this modality as tiles."""
+    return pictures_of(data, rows, None if data.thumbnails is not None else modality)
+
+
 def top_words(data: MultimodalDataset, row: int, modality: str) -> list[str]:
     """The words that weigh most in the item's features; none where no column is a word."""
     vocabulary = getattr(data.encoders.get(modality), "vocabulary", None)
@@ -61,15 +66,15 @@ def feature_tile(features: FloatArray) -> bytes:
 
 def cells(features: FloatArray) -> FloatArray:
     """√(x / max x) in a square, blank behind the last dimension; the root lets small values be seen."""
-    together = -(-len(features) // MOST_CELLS)
-    side = int(np.ceil(np.sqrt(-(-len(features) // together))))
-    padded = np.zeros(side * side * together)
-    padded[: len(features)] = features
-    square: FloatArray = padded.reshape(side, side, together).mean(axis=2)
+    a_cell = -(-len(features) // MOST_CELLS)  # dimensions that are averaged
+    side = int(np.ceil(np.sqrt(-(-len(features) // a_cell))))
+    padded = np.pad(features, (0, side * side * a_cell - len(features)))
+    square: FloatArray = padded.reshape(side, side, a_cell).mean(axis=2, dtype=np.float64)
     return np.sqrt(square / (square.max() or 1.0))
 
 
-def cut(text: str, most: int) -> str:
+def cut(text: str, most: int = SHORT) -> str:
+    """At most so many characters of it."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

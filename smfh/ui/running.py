@@ -8,8 +8,10 @@ from smfh.hashing import HashMethod
 from smfh.jobs import Job
 from smfh.plots import convergence
 from smfh.runs import Run
+from smfh.types import parameters
 from smfh.ui.charts import show_chart
 from smfh.ui.session import Shown, visitor
+from smfh.ui.sidebar import MAIN
 
 TICK = 0.5  # seconds between two looks at a run; a page that is always being drawn misses clicks
 PATIENCE = 1.5  # seconds that a page waits for a run before it draws the rest: most are over by then
@@ -18,26 +20,34 @@ MOVING = ("queued", "running")
 
 
 def draw_run(shown: Shown, pinned: Run | None) -> None:
-    """Controls, progress and convergence; drawn again by itself as long as the run moves."""
+    """Controls and progress while it trains, and how it converges; drawn anew as long as it moves."""
     job = shown.job
-    scale, size = st.columns(2)
-    log = scale.toggle("Log scale", key="convergence_log")
-    relative = size.toggle("Relative to the start", key="convergence_relative")
-    before = None if pinned is None or _is(job, pinned) else pinned.hasher.trace
-    _wait_a_moment(job, shown.method)
     _draw_controls(job)
     moving = job.state in MOVING
 
     @st.fragment(run_every=TICK if moving else None)
     def live() -> None:
+        job.see(visitor())
         draw_progress(job, shown.method)
-        trace = job.result.hasher.trace if job.state == "finished" else job.reports
-        chart = convergence(trace, before, log, relative, shown.method.steps)
-        show_chart(chart, "convergence", download=job.over)
+        draw_convergence(shown, pinned)
         if (job.state in MOVING) != moving:
             st.rerun()
 
     live()
+
+
+def draw_convergence(shown: Shown, pinned: Run | None) -> None:
+    """A strip that says what happened, and opens."""
+    job = shown.job
+    trace = job.result.hasher.trace if job.state == "finished" else job.reports
+    before = None if pinned is None or _is(job, pinned) else pinned.hasher.trace
+    log, relative = (bool(st.session_state.get(f"convergence_{how}")) for how in ("log", "relative"))
+    chart = convergence(trace, before, log, relative, shown.method.steps)
+    with st.expander(f"Convergence. {chart.title}", expanded=not job.over, icon=":material/trending_down:"):
+        with st.container(horizontal=True):
+            st.toggle("Log scale", key="convergence_log")
+            st.toggle("Relative to the start", key="convergence_relative")
+        show_chart(chart, "convergence", download=job.over)
 
 
 def _is(job: Job[Run], run: Run) -> bool:
@@ -47,12 +57,13 @@ def _is(job: Job[Run], run: Run) -> bool:
 def draw_waiting(shown: Shown) -> None:
     """Nothing for a finished run; else its progress, and the page ends here until it is over."""
     job = shown.job
-    _wait_a_moment(job, shown.method)
+    wait_a_moment(shown)
     if job.state == "finished":
         return
 
     @st.fragment(run_every=None if job.over else TICK)
     def live() -> None:
+        job.see(visitor())
         draw_progress(job, shown.method)
         if job.state == "finished":
             st.rerun()
@@ -74,12 +85,12 @@ def _draw_controls(job: Job[Run]) -> None:
         st.button("Cancel", icon=":material/close:", on_click=steer, args=(job.cancel,))
 
 
-def _wait_a_moment(job: Job[Run], method: HashMethod) -> None:
+def wait_a_moment(shown: Shown) -> None:
     """A run that has just begun is often over before the page is drawn twice."""
-    place = st.empty()
+    place, job = st.empty(), shown.job
     while job.state == "running" and job.seconds < PATIENCE:
         with place.container():
-            draw_progress(job, method)
+            draw_progress(job, shown.method)
         job.wait("paused", timeout=GLANCE)
     place.empty()
 
@@ -105,3 +116,12 @@ def draw_progress(job: Job[Run], method: HashMethod) -> None:
     elif job.state == "failed":
         problems = "\n\n".join(job.problems)
         st.error(f"Training stopped:\n\n{problems}\n\nChange the settings and train again.")
+
+
+def describe_run(run: Run) -> str:
+    """Which run it is, with the parameters that matter."""
+    method, about = run.method, parameters(run.method)
+    told = [f"{about[name].symbol} {getattr(method, name):g}" for name in MAIN[1:] if name in about]
+    return " · ".join(
+        [run.source.card.title, method.title, f"{method.bits} bits", *told, f"seed {method.seed}"]
+    )

@@ -1,5 +1,6 @@
 """What one visitor has: a name, data of their own, the run they look at and the one they pinned."""
 
+import re
 import secrets
 from dataclasses import dataclass
 
@@ -12,6 +13,9 @@ from smfh.ui.server import Loaded, job_queue, load_source, run_store
 from smfh.ui.settings import Settings
 
 SHOWN, PINNED, OWN_DATA = "shown", "pinned", "own_loaded"
+VISITOR, COOKIE, NAME = "visitor", "smfh_visitor", re.compile("[0-9a-f]{32}")
+WANTED_RUN, AS_I_MOVE = "wanted_run", "train_as_i_move"
+SHORT = 3.0  # seconds of a training that may start whenever a slider is let go
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +34,34 @@ class Shown:
     def key(self) -> RunKey:
         return key_of(self.settings, self.loaded)
 
+    def is_of(self, settings: Settings) -> bool:
+        """Whether it is the run of these settings, or will be."""
+        same = (self.settings.source, self.settings.method) == (settings.source, settings.method)
+        return same and self.job.state not in ("cancelled", "failed")
+
 
 def visitor() -> str:
-    """A name for this browser session that nobody can guess."""
-    name: str = st.session_state.setdefault("visitor", secrets.token_hex(8))
+    """A name for this browser that nobody can guess; a cookie, so that it outlives a reload."""
+    if VISITOR not in st.session_state:
+        told = str(st.context.cookies.get(COOKIE, ""))
+        st.session_state[VISITOR] = told if NAME.fullmatch(told) else secrets.token_hex(16)
+    name: str = st.session_state[VISITOR]
     return name
+
+
+_REMEMBER = st.components.v2.component(
+    "smfh_visitor",
+    js="""
+    export default function ({ data }) {
+      document.cookie = `${data.cookie}=${data.name}; path=/; max-age=86400; SameSite=Strict`
+    }
+    """,
+)
+
+
+def remember_visitor() -> None:
+    """Nothing to see: the browser keeps the visitor's name for a day."""
+    _REMEMBER(data={"cookie": COOKIE, "name": visitor()}, key="smfh_visitor")
 
 
 def load(settings: Settings) -> Loaded:
@@ -53,6 +80,37 @@ def key_of(settings: Settings, loaded: Loaded) -> RunKey:
 def start(settings: Settings, loaded: Loaded) -> None:
     """Train with these settings, or join whoever does, or find it done, now or long ago; and show it."""
     show(settings, loaded, submit(settings, loaded))
+
+
+def will_start(settings: Settings) -> bool:
+    """Whether a run begins: by Train, by a first visit, or by moving a slider where that takes a moment."""
+    before = shown()
+    if before is None or st.session_state.get(WANTED_RUN) == settings:
+        return True
+    return bool(
+        st.session_state.get(AS_I_MOVE) and not before.is_of(settings) and _is_short(before, settings)
+    )
+
+
+def start_wanted(settings: Settings, loaded: Loaded) -> None:
+    """Start what is to begin. What a moved slider has made old news is pinned, or cancelled where it still
+    trains, so that never more than the newest waits."""
+    if will_start(settings):
+        before = shown()
+        if before is not None and st.session_state.get(AS_I_MOVE):
+            if before.job.state == "finished":
+                pin(before.job.result)
+            else:
+                before.job.cancel(visitor())
+        start(settings, loaded)
+    st.session_state.pop(WANTED_RUN, None)
+
+
+def _is_short(before: Shown, settings: Settings) -> bool:
+    """Whether a training of this kind takes a moment, as far as is known."""
+    last = before.job.result if before.job.state == "finished" else pinned_run()
+    alike = last is not None and (last.source, last.method.name) == (settings.source, settings.method.name)
+    return last is not None and alike and last.hasher.seconds < SHORT
 
 
 def submit(settings: Settings, loaded: Loaded) -> Job[Run]:

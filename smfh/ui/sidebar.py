@@ -1,7 +1,7 @@
-"""The same on every page: the way to the others, what to train on and how, and a link to it."""
+"""The same on every page: what to train on and how, and a link to it."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -9,7 +9,8 @@ import streamlit as st
 from smfh.datasets import DATASETS, DatasetSource
 from smfh.hashing import METHODS, HashMethod, make_method
 from smfh.types import Choice, InputError, Parameter, choices, parameters
-from smfh.ui.address import current, draw_history, draw_notes, keep, told_by
+from smfh.ui.address import current, draw_notes, keep
+from smfh.ui.session import AS_I_MOVE, WANTED_RUN, shown, will_start
 from smfh.ui.settings import DATA, METHOD, OPTION, SETTINGS, Settings, hideable, to_link
 
 MAIN = ("bits", "graph_weight", "projection_weight", "graph_sample")
@@ -19,51 +20,27 @@ CONTROL = "control_"
 OWN_SOURCE = "own_source"
 
 
-@dataclass(frozen=True)
-class PageEntry:
-    """A page: its script, its sign, and where it keeps its part of the address."""
-
-    script: str
-    icon: str
-    prefix: str = ""
-    place: str = ""  # what of its part makes another place, a step for Back
-
-
-PAGES = {  # Streamlit's own list would call the first page by its file
-    "Explore": PageEntry("streamlit_app.py", ":material/image_search:"),
-    "Search": PageEntry("pages/2_Search.py", ":material/search:", "search.", "words row source target"),
-    "Bits": PageEntry("pages/3_Bits.py", ":material/grid_view:", "bits.", "bit"),
-    "Compare": PageEntry("pages/4_Compare.py", ":material/stacked_line_chart:", "compare."),
-    "Runs": PageEntry("pages/5_Runs.py", ":material/history:"),
-    "Paper": PageEntry("pages/6_Paper.py", ":material/article:", "paper."),
-    "Data": PageEntry("pages/7_Data.py", ":material/folder_open:"),
-}
-
-
-def draw_sidebar() -> Settings:
-    """Draw all controls and return what they say; the address bar follows."""
-    for key in map(str, st.session_state):
-        if key.startswith(CONTROL):  # a widget forgets its value when its page is left, unless it is set anew
-            st.session_state[key] = st.session_state[key]
+def draw_sidebar(trains: bool = False) -> Settings:
+    """Draw all controls, with Train where the page is about a run, and return what they say."""
     before, notes = current(SETTINGS, CONTROL)
     if before.source.name == "own" and OWN_SOURCE not in st.session_state:
         before = replace(before, source=next(iter(DATASETS.values()))())
     with st.sidebar:
-        st.markdown("### SMFH Explorer")
-        links = st.container(gap="xxsmall")
         settings = _choose_method(_choose_data(before))
         names = parameters(settings.method)
-        settings = _set_parameters(settings, [name for name in names if name in MAIN])
+        settings = _set_parameters(settings, [name for name in MAIN if name in names])
+        train = st.container(gap="xsmall")
+        settings = _choose_preset(settings)
         others = [name for name in names if name not in MAIN and name not in settings.hidden]
         if others:
-            with st.expander("More"):
+            with st.expander("More parameters"):
                 settings = _set_parameters(settings, others)
+        settings = _choose_options(settings)
         keep(SETTINGS, settings)
-        with links:
-            for title, page in PAGES.items():
-                st.page_link(page.script, label=title, icon=page.icon, query_params=told_by("", page.prefix))
         _share(settings)
-        draw_history([f"{page.prefix}{key}" for page in PAGES.values() for key in page.place.split()])
+    if trains:
+        with train:
+            _draw_train(settings)
     if settings == before:
         draw_notes(notes)
     return settings
@@ -76,14 +53,21 @@ def _choose_data(settings: Settings) -> Settings:
     name = _select("Data", names, settings.source.name, _data_title, f"{CONTROL}data")
     if name != settings.source.name:
         settings = replace(settings, source=_source_of(name))
-    owner = f"{OPTION}{settings.source.name}"
-    if settings.source.name == "own":
-        return settings
+    return settings
+
+
+def _choose_options(settings: Settings) -> Settings:
+    """What can be chosen of the data set alone."""
     source = settings.source
-    for option, about in parameters(source).items():
-        source = replace(source, **{option: _slide(option, about, getattr(source, option), owner)})
-    for option, words in choices(source).items():
-        source = replace(source, **{option: _pick(option, words, getattr(source, option), owner)})
+    numbers, words = parameters(source), choices(source)
+    if DATA in settings.hidden or source.name == "own" or not (numbers or words):
+        return settings
+    owner = f"{OPTION}{source.name}"
+    with st.expander(f"{source.card.title}: options"):
+        for option, about in numbers.items():
+            source = replace(source, **{option: _slide(option, about, getattr(source, option), owner)})
+        for option, about_words in words.items():
+            source = replace(source, **{option: _pick(option, about_words, getattr(source, option), owner)})
     return replace(settings, source=source)
 
 
@@ -106,12 +90,14 @@ def _choose_method(settings: Settings) -> Settings:
         if name != settings.method.name:
             common = {"bits": settings.method.bits, "seed": settings.method.seed}
             settings = replace(settings, method=make_method(name, **common))
-    offered = settings.method.preset_names(settings.source.name)
-    return _choose_preset(settings, offered) if offered and "preset" not in settings.hidden else settings
+    return settings
 
 
-def _choose_preset(settings: Settings, offered: Sequence[str]) -> Settings:
+def _choose_preset(settings: Settings) -> Settings:
     method = settings.method
+    offered = method.preset_names(settings.source.name)
+    if not offered or "preset" in settings.hidden:
+        return settings
 
     def apply() -> None:
         if (chosen := st.session_state[key]) is not None:
@@ -209,6 +195,27 @@ def _words(name: str) -> str:
 
 def _key(name: str, owner: str) -> str:
     return f"{CONTROL}{owner}_{name}"
+
+
+def _draw_train(settings: Settings) -> None:
+    """The button, early in the order of tabs, and whether what is shown is what is set."""
+    looked_at = shown()
+    is_current = will_start(settings) or (looked_at is not None and looked_at.is_of(settings))
+    st.button(
+        "Train",
+        type="primary",
+        icon=":material/play_arrow:",
+        disabled=is_current,
+        key="train",
+        width="stretch",
+        on_click=st.session_state.__setitem__,
+        args=(WANTED_RUN, settings),
+    )
+    st.toggle(
+        "Train as I move", key=AS_I_MOVE, help="Trains when a slider is let go, where that takes under 3 s."
+    )
+    if not is_current:
+        st.badge("Settings changed", icon=":material/sync_problem:", color="orange")
 
 
 def _share(settings: Settings) -> None:

@@ -2,7 +2,10 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
+
+pytestmark = pytest.mark.slow
 
 TRAINED = 60_000  # milliseconds
 
@@ -46,7 +49,7 @@ def test_a_clicked_bit_shows_its_words_and_pictures_and_a_link_opens_it(page: Pa
     words = page.locator(".st-key-chart_bit_words")
     before = (names(page, "bit"), words.inner_text())
     click_tile(page, 9)
-    expect(page).to_have_url(re.compile(r"show\.bit=9"))
+    expect(page).to_have_url(re.compile(r"bits\.bit=9"))
     expect(page.get_by_text("switches bit 9 on most")).to_be_visible()
     after = (names(page, "bit"), words.inner_text())
     assert before[0] != after[0]
@@ -100,7 +103,7 @@ def test_the_worst_query_opens_in_search(page: Page, app: str):
     box = table.bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 52)  # the first row, under the names
     expect(page.get_by_role("heading", name="Search", exact=True)).to_be_visible()
-    expect(page).to_have_url(re.compile(r"show\.row=\d+"))
+    expect(page).to_have_url(re.compile(r"search\.row=\d+"))
 
 
 def test_it_fits_a_phone(app: str, browser):

@@ -4,13 +4,15 @@ import re
 import time
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from smfh.metrics import AP_DEFINITIONS
 
+pytestmark = pytest.mark.slow
 # data of its own, so that nothing of it is in the store
 DATA = f"data=planted&data.items=150&data.data_seed={time.time_ns() % 2**31}"
-TINY = "show.compare.methods=smfh,cvh&show.compare.bits=8,16&show.compare.seeds=2"
+TINY = "compare.methods=smfh,cvh&compare.bits=8,16&compare.seeds=2"
 FIGURES = 7
 
 
@@ -34,13 +36,13 @@ def test_a_comparison_from_the_first_click_to_the_report(page: Page, app: str, b
     expect(page.get_by_test_id("stProgress").get_by_text(re.compile(r"\d of 8"))).to_be_visible()
     until_there(page)
     expect(
-        page.get_by_text(re.compile(r"at 16 bits, text→image: .* over \d+ queries, 2 seeds"))
+        page.get_by_text(re.compile(r"at 16 bits, text → image: .* over \d+ queries, 2 seeds"))
     ).to_be_visible()
 
     page.get_by_role("combobox", name="Metric").click()
     page.get_by_role("option", name="mAP@100 / all relevant").click()
     expect(page.get_by_text(AP_DEFINITIONS["all"].formula).first).to_be_visible()
-    expect(page).to_have_url(re.compile("show.compare.definition=all"))
+    expect(page).to_have_url(re.compile("compare.definition=all"))
     expect(page.get_by_role("button", name="All 8 trainings are there")).to_be_visible()
     until_still(page)
 

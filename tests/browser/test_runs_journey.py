@@ -4,12 +4,13 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
-from smfh.store import RunStore
 
-from smfh.comparison import Comparison, grid_of, run_comparison
+from smfh.comparison import Comparison, Grid, train_grid
 from smfh.datasets.planted import Planted
 from smfh.hashing import CVH
+from smfh.runs import RunStore
 
+pytestmark = pytest.mark.slow
 SOURCE = Planted(items=70, noise=0.0371)  # nobody else has it
 
 
@@ -21,11 +22,11 @@ def until_still(page: Page) -> None:
 @pytest.fixture
 def runs(app: str):
     """Two runs in the folder that the server reads."""
-    store, grid = RunStore(), grid_of(Comparison(SOURCE, (CVH(),), (8, 12), 1), *SOURCE.load())
-    run_comparison(grid, store)
+    store, grid = RunStore(), Grid(Comparison(SOURCE, (CVH(),), (8, 12), 1), *SOURCE.load())
+    train_grid(grid, store)
     yield store, grid
-    for run in grid.found(store).values():
-        store.delete(run.record.id)
+    for record in grid.found(store).values():
+        store.delete(record.id)
 
 
 def choose(page: Page, app: str, what: str) -> None:
@@ -81,4 +82,4 @@ def test_a_run_is_deleted_after_a_second_word(page: Page, app: str, runs):
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("button", name="Yes, delete it").click()
     expect(page.get_by_text("1 of ")).to_be_visible()
-    assert [cell.bits for cell in grid.missing(store)] == [8]
+    assert [method.bits for method in grid.missing(store)] == [8]

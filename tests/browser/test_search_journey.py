@@ -2,7 +2,10 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
+
+pytestmark = pytest.mark.slow
 
 TRAINED = 60_000  # milliseconds
 WORDS = "Type any words"
@@ -36,20 +39,38 @@ def results(page: Page) -> Locator:
     return page.locator(".st-key-search_results")
 
 
+def ask(page: Page, words: str) -> None:
+    page.get_by_placeholder(WORDS).fill(words)
+    page.get_by_placeholder(WORDS).press("Enter")
+    expect_asked(page, words)
+
+
+def expect_asked(page: Page, words: str) -> None:
+    """The question, the field and the address say so."""
+    expect(page.get_by_text(f"“{words}”", exact=True)).to_be_visible()
+    expect(page.get_by_placeholder(WORDS)).to_have_value(words)
+    expect(page).to_have_url(re.compile(rf"/Search\?.*search\.words={words}(&|$)"))
+    until_still(page)
+
+
+def slide(page: Page, slider: Locator, key: str) -> None:
+    """One press of a key, and what comes of it."""
+    before = slider.get_attribute("aria-valuetext")
+    slider.press(key)
+    expect(slider).not_to_have_attribute("aria-valuetext", before)
+    until_still(page)
+
+
 def test_words_find_pictures_a_picture_finds_words_and_the_way_back(page: Page, app: str):
     open_search(page, f"{app}/Search")
-    page.get_by_placeholder(WORDS).fill("vehicle")
-    page.get_by_placeholder(WORDS).press("Enter")
-    expect(page.get_by_text("“vehicle”", exact=True)).to_be_visible()
-    expect(page).to_have_url(re.compile(r"show\.words=vehicle"))
-    until_still(page)
+    ask(page, "vehicle")
     expect(results(page).locator("img")).to_have_count(12)
     vehicles = page.url
     clicked = results(page).locator("img").first.get_attribute("alt")
 
     item = page.get_by_text(re.compile("a training item"))
     click(page, results(page).get_by_role("button", name="Ask").first, item)
-    expect(page).to_have_url(re.compile(r"show\.source=image"))
+    expect(page).to_have_url(re.compile(r"search\.source=image"))
     expect(page.get_by_text(f"“{clicked}”", exact=False).first).to_be_visible()
     expect(results(page).get_by_text(clicked, exact=True).first).to_be_visible()  # its own words come first
 
@@ -68,6 +89,59 @@ def test_words_find_pictures_a_picture_finds_words_and_the_way_back(page: Page, 
     assert page.url == vehicles
 
 
+def test_after_two_queries_and_bits_each_back_goes_to_where_the_person_was(page: Page, app: str):
+    open_search(page, f"{app}/Search")
+    ask(page, "flag")
+    ask(page, "heart")
+    steps = page.evaluate("history.length")
+    page.get_by_role("link", name="Bits").click()
+    expect(page.get_by_role("heading", name="Bits", exact=True)).to_be_visible()
+    expect(page.get_by_role("tab", name="The space of codes")).to_be_visible(timeout=TRAINED)
+    until_still(page)
+    assert page.evaluate("history.length") == steps + 1
+    page.go_back()
+    expect_asked(page, "heart")
+    page.go_back()
+    expect_asked(page, "flag")
+    page.go_forward()
+    expect_asked(page, "heart")
+    page.go_forward()
+    expect(page.get_by_role("heading", name="Bits", exact=True)).to_be_visible()
+
+
+def test_a_slider_moved_three_times_takes_no_back_of_its_own(page: Page, app: str):
+    open_search(page, f"{app}/Search")
+    ask(page, "flag")
+    ask(page, "heart")
+    steps = page.evaluate("history.length")
+    radius = page.get_by_role("slider", name="Radius")
+    for _ in range(3):
+        slide(page, radius, "ArrowLeft")
+    expect(page).to_have_url(re.compile(r"search\.radius=5"))
+    length = page.get_by_role("slider", name="Bits")
+    for _ in range(3):
+        slide(page, length, "ArrowLeft")
+    expect(page).to_have_url(re.compile(r"bits=24&"))
+    assert page.evaluate("history.length") == steps
+    page.go_back()
+    expect_asked(page, "flag")
+    expect(radius).to_have_attribute("aria-valuetext", "8")
+    expect(length).to_have_attribute("aria-valuetext", "64")
+    page.go_forward()
+    expect_asked(page, "heart")
+    expect(radius).to_have_attribute("aria-valuetext", "5")
+
+
+def test_a_quick_hand_is_not_set_back(page: Page, app: str):
+    open_search(page, f"{app}/Search")
+    radius = page.get_by_role("slider", name="Radius")
+    for _ in range(6):
+        radius.press("ArrowRight")
+    expect(page).to_have_url(re.compile(r"search\.radius=14"))
+    until_still(page)
+    expect(radius).to_have_attribute("aria-valuetext", "14")
+
+
 def test_markup_is_shown_as_it_was_typed(page: Page, app: str):
     open_search(page, f"{app}/Search")
     typed = "<img src=x onerror=\"document.title='broken'\"> **dog** [x](javascript:alert(1))"
@@ -82,7 +156,7 @@ def test_markup_is_shown_as_it_was_typed(page: Page, app: str):
 
 def test_a_link_opens_the_same_answers_and_fits_a_phone(app: str, browser):
     phone = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
-    open_search(phone, f"{app}/Search?show.words=heart&show.number=24")
+    open_search(phone, f"{app}/Search?search.words=heart&search.number=24")
     expect(results(phone).locator("img")).to_have_count(24)
     expect(phone.get_by_placeholder(WORDS)).to_have_value("heart")
     assert phone.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390

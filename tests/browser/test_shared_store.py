@@ -5,13 +5,15 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
-from smfh.store import RunStore
 
-from smfh.comparison import Comparison, grid_of
+from smfh.comparison import Comparison, Grid
 from smfh.datasets import DATASETS
 from smfh.hashing import make_method
+from smfh.runs import RunStore
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 # data of its own, so that nothing of it is in the store
 SEED = time.time_ns() % 2**31
@@ -21,7 +23,7 @@ OPTIONS = ["--option", "items=150", "--option", f"data_seed={SEED}"]
 
 def run_all(page: Page, app: str, bits: str) -> None:
     """What the others have trained meanwhile is not run again."""
-    tiny = f"show.compare.methods=smfh,cvh&show.compare.bits={bits}&show.compare.seeds=2"
+    tiny = f"compare.methods=smfh,cvh&compare.bits={bits}&compare.seeds=2"
     page.goto(f"{app}/Compare?{DATA}&{tiny}")
     button = page.get_by_test_id("stBaseButton-primary").filter(has_text="training")
     there = page.get_by_role("button", name="All 8 trainings are there")
@@ -46,5 +48,5 @@ def test_two_visitors_and_a_command_share_the_store(page: Page, app: str, browse
     source = DATASETS["planted"](items=150, data_seed=SEED)
     methods = (make_method("smfh"), make_method("cvh"))
     store = RunStore()
-    assert grid_of(Comparison(source, methods, (8, 16, 32), 2), *source.load()).missing(store) == []
+    assert Grid(Comparison(source, methods, (8, 16, 32), 2), *source.load()).missing(store) == []
     assert store.listing().damaged == ()

@@ -29,8 +29,22 @@ def test_fit_prints_one_json_object(capsys):
     assert report["seconds"] > 0
     assert report["scores"].keys() == {"text->image", "image->text"}
     for row in report["scores"].values():
-        assert {"map", "p_at_100", "map_tie_aware", "map_unseen"} <= row.keys()
+        assert {"map", "map_all", "p_at_100", "map_tie_aware", "map_unseen", "map_all_unseen"} <= row.keys()
         assert 0 <= row["map"] <= 1
+
+
+def test_map_all_is_that_of_the_whole_ranking_whichever_definition_is_asked_for(capsys):
+    rows = {}
+    for definition in ("found", "full"):
+        assert main(["fit", "planted", *FAST, "--ap", definition, "--json"]) == 0
+        rows[definition] = json.loads(capsys.readouterr().out)["scores"]["text->image"]
+    for suffix in ("", "_unseen"):
+        assert (
+            rows["found"][f"map_all{suffix}"]
+            == rows["full"][f"map_all{suffix}"]
+            == rows["full"][f"map{suffix}"]
+        )
+    assert rows["found"]["map_all"] != rows["found"]["map"]
 
 
 def test_every_parameter_can_be_given_by_name_and_by_letter(capsys):
@@ -109,7 +123,10 @@ def test_the_table_for_people_says_what_it_shows(capsys):
         (["fit", "planted", "--lambda", "0.5,0.6"], ["must sum to 1"]),
         (["fit", "planted", "--lambda", "a,b"], ["modality_weights (λ) must be a number"]),
         (["fit", "planted", "--preset", "gold"], ["Unknown preset of smfh-plus 'gold'"]),
-        (["fit", "planted", "--option", "colour=1"], ["no option 'colour'; there are: items"]),
+        (
+            ["fit", "planted", "--option", "colour=1"],
+            ["Unknown option of planted 'colour'; there are classes,"],
+        ),
         (
             ["fit", "planted", "--option", "items=many"],
             ["items must be a whole number, such as 400; got 'many'"],
@@ -118,9 +135,14 @@ def test_the_table_for_people_says_what_it_shows(capsys):
         (["fit", "planted", "--save", "model.txt"], ["ends in .npz"]),
         (["fit", "planted", "--data", "no/such/folder"], ["There is no folder no/such/folder"]),
         (["evaluate", "no.npz", "planted"], ["no.npz cannot be opened: No such file"]),
-        (["paper", "--methods", "md5"], ["Unknown method 'md5'"]),
-        (["paper", "--seeds", "0"], ["--seeds must be 1 or more"]),
-        (["tune", "--datasets", "atlantis"], ["Unknown data set 'atlantis'"]),
+        (
+            ["paper", "--methods", "md5", "--seeds", "0"],
+            ["Unknown method 'md5'", "--seeds must be 1 or more"],
+        ),
+        (
+            ["tune", "--datasets", "atlantis", "--folds", "0"],
+            ["Unknown data set 'atlantis'", "--folds must be 1"],
+        ),
     ],
 )
 def test_bad_input_is_told_in_full_and_without_a_traceback(capsys, arguments, messages):
@@ -133,6 +155,7 @@ def test_bad_input_is_told_in_full_and_without_a_traceback(capsys, arguments, me
     assert all(line.startswith("error: ") for line in told.err.splitlines())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("wiki_folder")
 def test_paper_as_json_and_csv(capsys):
     assert main(["paper", "--methods", "smfh", "--seeds", "1", "--csv"]) == 0
@@ -143,6 +166,17 @@ def test_paper_as_json_and_csv(capsys):
     for cell, row in zip(cells, rows, strict=True):
         if cell["measure"] != "seconds":
             assert cell["mean"] == float(row["mean"])
+
+
+def test_paper_takes_the_seed_of_the_split(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("SMFH_CACHE", str(tmp_path))
+    few = ["paper", "--datasets", "planted", "--methods", "cvh", "--seeds", "1", "--json"]
+    scores = []
+    for seed in ("0", "1"):
+        assert main([*few, "--split-seed", seed]) == 0
+        cells = json.loads(capsys.readouterr().out)
+        scores.append([cell["mean"] for cell in cells if cell["measure"] == "map"])
+    assert scores[0] != scores[1]
 
 
 def test_without_the_benchmarks_paper_says_where_they_belong(capsys, monkeypatch):
@@ -203,6 +237,7 @@ def test_data_lists_every_set_and_looks_into_one(capsys, tmp_path):
     assert "cannot be fetched by program" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(DATASETS["emoji"]().missing()), reason="the packages of Emoji are missing")
 def test_a_contact_sheet_of_emoji(capsys, tmp_path):
     assert main(["data", "emoji", "--sheet", str(tmp_path / "sheet.png")]) == 0

@@ -10,9 +10,10 @@ import sys
 import time
 
 import pytest
-from smfh.store import RunStore
 
 from smfh.__main__ import main
+from smfh.datasets.planted import Planted
+from smfh.runs import RunStore
 
 FAST = ["--option", "items=60", "--bits", "4", "8", "--seeds", "1"]
 METHODS = ["--methods", "smfh-plus:iterations=2:anchors=20", "cvh"]
@@ -25,11 +26,12 @@ def own_cache(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_for_people_with_what_the_figures_mean(capsys):
     assert main(["compare", "planted", *FAST, *METHODS]) == 0
     told = capsys.readouterr()
     for words in (
-        "planted, text→image, mAP@100",
+        "planted, text → image, mAP@100",
         "4 bits",
         "SMFH+",
         "CVH",
@@ -38,8 +40,8 @@ def test_for_people_with_what_the_figures_mean(capsys):
         "in database order",
     ):
         assert words in told.out
-    assert "0 of 4 cells are there; 4 to train" in told.err
-    assert "trained 4 cells" in told.err
+    assert "0 of 4 runs are there; 4 to train" in told.err
+    assert "trained 4 runs" in told.err
 
 
 def test_for_programs_as_json_and_csv_and_nothing_is_trained_twice(capsys):
@@ -51,18 +53,19 @@ def test_for_programs_as_json_and_csv_and_nothing_is_trained_twice(capsys):
         assert 0 <= cell["ties_at_worst"] <= cell["mean"] <= cell["ties_at_best"] <= 1
     assert main(["compare", "planted", *FAST, *METHODS, "--csv"]) == 0
     told = capsys.readouterr()
-    assert "trained 0 cells" in told.err
+    assert "trained 0 runs" in told.err
     rows = [row for row in csv.DictReader(io.StringIO(told.out)) if row["database"] == "training"]
     in_csv = {(r["method"], int(r["bits"]), f"{r['from']}->{r['to']}"): float(r["mAP@100"]) for r in rows}
     assert in_csv == {(c["method"], c["bits"], c["direction"]): c["mean"] for c in cells}
 
 
+@pytest.mark.slow
 def test_latex_is_printed_and_the_report_written(capsys, tmp_path):
     report = tmp_path / "report.html"
     assert main(["compare", "planted", *FAST, *METHODS, "--latex", "--html", str(report)]) == 0
     assert r"\begin{tabular}" in capsys.readouterr().out
     written = report.read_text(encoding="utf-8")
-    assert "Comparison on Planted, text→image" in written
+    assert "Comparison on Planted, text → image" in written
     assert "python -m smfh compare planted --option items=60" in written
 
 
@@ -71,7 +74,7 @@ def test_another_definition_and_protocol_train_nothing(capsys):
     first = json.loads(capsys.readouterr().out)
     main(["compare", "planted", *FAST, *METHODS, "--json", "--ap", "full", "--protocol", "unseen"])
     told = capsys.readouterr()
-    assert "trained 0 cells" in told.err
+    assert "trained 0 runs" in told.err
     other = json.loads(told.out)
     assert {cell["score"] for cell in other} == {"mAP"}
     assert [cell["mean"] for cell in other] != [cell["mean"] for cell in first]
@@ -97,7 +100,7 @@ def test_bad_input_is_told_in_full(capsys, arguments, messages):
         assert message in told.err
 
 
-def test_a_cell_that_cannot_be_trained_is_told_beside_what_could(capsys):
+def test_a_run_that_cannot_be_trained_is_told_beside_what_could(capsys):
     bad = "smfh:modality_weights=0.5,0.25,0.25"
     assert main(["compare", "planted", *FAST, "--methods", bad, "cvh"]) == 2
     told = capsys.readouterr()
@@ -118,6 +121,7 @@ def compare(*arguments: str) -> "subprocess.Popen[str]":
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_killed_in_the_middle_it_loses_nothing_and_goes_on_with_what_is_missing(own_cache):
     many = ["--option", "items=200", "--methods", "smfh-plus:iterations=20:anchors=50", "--bits", "8", "16"]
@@ -133,17 +137,19 @@ def test_killed_in_the_middle_it_loses_nothing_and_goes_on_with_what_is_missing(
     listing = store.listing()
     assert 5 <= len(listing.runs) < 40
     assert listing.damaged == ()
+    data, split = Planted(items=200).load()
     for record in listing.runs:  # every visible file is whole, to its last array
-        assert store.model(record.id).bits == record.method.bits
-        for direction, score in record.scores.items():
-            assert store.get(record.id).judged(*direction).scores.mean_average_precision == score
+        assert store.hasher(record).bits == record.method.bits
+        for search in record.searches:
+            scores = store.scores(record, data, split, *search)
+            assert scores.mean_average_precision == record.mean_average_precision(*search)
     stamps = {record.id: (store.folder / f"{record.id}.npz").stat().st_mtime_ns for record in listing.runs}
 
     second = compare(*many, "--json")
     out, err = second.communicate(timeout=SOON)
     assert second.returncode == 0
-    assert f"{len(stamps)} of 40 cells are there; {40 - len(stamps)} to train" in err
-    assert f"trained {40 - len(stamps)} cells" in err
+    assert f"{len(stamps)} of 40 runs are there; {40 - len(stamps)} to train" in err
+    assert f"trained {40 - len(stamps)} runs" in err
     assert {cell["seeds"] for cell in json.loads(out)} == {20}
     for name, stamp in stamps.items():
         assert (store.folder / f"{name}.npz").stat().st_mtime_ns == stamp

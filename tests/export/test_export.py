@@ -20,7 +20,6 @@ from smfh.export import (
     told_directions,
 )
 from smfh.export.document import Section, document
-from smfh.export.latex import escape
 from smfh.hashing import CVH, SMFH
 from smfh.metrics import AP_DEFINITIONS
 from smfh.plots import csv_of
@@ -118,13 +117,6 @@ def test_latex_has_a_table_for_each_direction_and_one_of_times(finished):
     assert all(re.fullmatch(r"\w+( & \$[^$&]+ \\pm [\d.]+\$){2} \\\\", row) for row in rows)
     assert r"text $\rightarrow$ image" in text
     assert text.isascii()
-
-
-def test_latex_sets_what_it_would_run_as_text():
-    assert escape(HOSTILE) == (
-        r"\textless{}script\textgreater{}alert(1)\textless{}/script\textgreater{} \& 50\% of \$x\_1\$ "
-        r"\{a\}\textbackslash{}b"
-    )
 
 
 def test_the_report_is_one_file_that_needs_no_other(finished):

@@ -151,6 +151,12 @@ def test_codes_with_something_behind_the_last_bit_are_refused():
             tally(queries, database, good, good, 3)
 
 
+def test_a_row_of_labels_is_needed_for_every_code():
+    one, two = np.array([[3]], dtype=np.uint64), np.array([[3], [1]], dtype=np.uint64)
+    with pytest.raises(InputError, match="1 queries and 2 items need a row of labels each; got 1 and 1"):
+        tally(one, two, one, one, 2)
+
+
 def test_the_room_is_entered_without_a_compiler():
     code = "import sys, smfh.hamming; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from smfh.datasets.wiki import Wiki
-from smfh.evaluation import evaluate
 from smfh.hamming import unpack
 from smfh.hashing.cvh import CVH
 from smfh.types import InputError, MultimodalDataset
@@ -131,28 +129,3 @@ def test_sparse_features_give_the_same_directions(planted, mixed):
 def test_a_switch_is_on_or_off(value):
     with pytest.raises(InputError, match=r"mixed \(G\)"):
         CVH(mixed=value)
-
-
-def test_three_modalities_are_refused(three_modalities):
-    with pytest.raises(InputError, match=r"exactly two modalities; 'planted' has 3 \(image, text, sound\)"):
-        CVH().fit(three_modalities[0])
-
-
-@pytest.mark.usefixtures("wiki_folder")
-@pytest.mark.parametrize(
-    ("preset", "bits", "text_to_image", "image_to_text"),
-    [
-        ("paper", 32, (0.2053, 0.1504), (0.1660, 0.1280)),
-        ("paper", 64, (0.1872, 0.1324), (0.1479, 0.1170)),
-        ("paper", 128, (0.2039, 0.0), (0.1572, 0.0)),
-        ("strong", 64, (0.365, 0.30), (0.265, 0.24)),
-    ],
-)
-def test_wiki_scores_are_at_most_3_points_below(preset, bits, text_to_image, image_to_text):
-    data, split = Wiki().load()
-    train = data.take(split.train)
-    hashers = [CVH(bits=bits, seed=seed, **CVH.preset_values(preset)).fit(train) for seed in range(5)]
-    for source, target, goals in (("text", "image", text_to_image), ("image", "text", image_to_text)):
-        scores = [evaluate(hasher, data, split, source, target) for hasher in hashers]
-        assert np.mean([score.mean_average_precision for score in scores]) >= goals[0] - 0.03
-        assert np.mean([score.precision_at_100 for score in scores]) >= goals[1] - 0.03

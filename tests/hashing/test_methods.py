@@ -76,8 +76,8 @@ def test_it_finds_what_was_planted(name, planted):
     hasher = make_method(name, bits=32).fit(data.take(split.train))
     for source, target in hasher.directions:
         for protocol in ("training", "unseen"):
-            scores = evaluate(hasher, data, split, source, target, protocol)
-            assert scores.mean_average_precision > scores.chance + 0.2
+            found = evaluate(hasher, data, split, source, target, protocol).average_precision["found"]
+            assert found.mean > found.chance + 0.2
 
 
 @each_method
@@ -138,6 +138,7 @@ def test_an_exception_in_on_step_stops_it_at_once(name, planted):
     assert len(seen) == 1
 
 
+@pytest.mark.slow
 def test_time_in_on_step_is_not_training_time(planted):
     train = planted[0].take(planted[1].train)
     method = make_method("smfh", bits=4, iterations=3)
@@ -220,12 +221,12 @@ def test_three_modalities_work_in_all_six_directions_or_are_refused(name, three_
     try:
         hasher = make_method(name, bits=32).fit(data.take(split.train))
     except InputError as error:
-        assert "two modalities" in str(error)  # noqa: PT017
+        assert "exactly two modalities; 'planted' has 3 (image, text, sound)" in str(error)  # noqa: PT017
         return
     assert len(hasher.directions) == 6
     for source, target in hasher.directions:
-        scores = evaluate(hasher, data, split, source, target)
-        assert scores.mean_average_precision > scores.chance + 0.1
+        found = evaluate(hasher, data, split, source, target).average_precision["found"]
+        assert found.mean > found.chance + 0.1
 
 
 @each_method
@@ -240,8 +241,7 @@ def test_sparse_features_do_as_well_as_dense_ones(name, planted, three_modalitie
     maps = []
     for data in (pair, dense):
         hasher = make_method(name, bits=32).fit(data.take(split.train))
-        result = evaluate(hasher, data, split, "text", "image")
-        maps.append(result.mean_average_precision)
+        maps.append(evaluate(hasher, data, split, "text", "image").mean_average_precision)
     assert maps[0] == pytest.approx(maps[1], abs=0.05)
 
 

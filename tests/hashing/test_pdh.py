@@ -7,12 +7,10 @@ import pytest
 from scipy import sparse
 from scipy.linalg import hadamard
 
-from smfh.datasets.wiki import Wiki
-from smfh.evaluation import evaluate
 from smfh.hamming import unpack
 from smfh.hashing.pdh import PDH, MaxMargin, decorrelate
 from smfh.hashing.views import view_modalities
-from smfh.types import InputError, MultimodalDataset
+from smfh.types import MultimodalDataset
 
 
 def noisy_pairs(seed: int, items: int = 600, thin: bool = False) -> MultimodalDataset:
@@ -110,28 +108,3 @@ def test_a_bit_that_never_changes_does_no_harm():
     bits = hadamard(16)[:, :4] > 0
     assert bits[:, 0].all()
     np.testing.assert_array_equal(decorrelate(bits)[:, 1:], bits[:, 1:])
-
-
-def test_three_modalities_are_refused(three_modalities):
-    with pytest.raises(InputError, match=r"exactly two modalities; 'planted' has 3 \(image, text, sound\)"):
-        PDH().fit(three_modalities[0])
-
-
-@pytest.mark.usefixtures("wiki_folder")
-@pytest.mark.parametrize(
-    ("preset", "bits", "text_to_image", "image_to_text"),
-    [
-        ("paper", 32, (0.19, 0.15), (0.205, 0.175)),
-        ("paper", 64, (0.21, 0.17), (0.21, 0.175)),
-        ("paper", 128, (0.24, 0.0), (0.225, 0.0)),
-        ("strong", 64, (0.46, 0.37), (0.245, 0.215)),
-    ],
-)
-def test_wiki_scores_stay_what_they_were_measured_to_be(preset, bits, text_to_image, image_to_text):
-    data, split = Wiki().load()
-    train = data.take(split.train)
-    hashers = [PDH(bits=bits, seed=seed, **PDH.preset_values(preset)).fit(train) for seed in range(5)]
-    for source, target, goals in (("text", "image", text_to_image), ("image", "text", image_to_text)):
-        scores = [evaluate(hasher, data, split, source, target) for hasher in hashers]
-        assert np.mean([score.mean_average_precision for score in scores]) >= goals[0]
-        assert np.mean([score.precision_at_100 for score in scores]) >= goals[1]

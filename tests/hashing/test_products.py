@@ -71,6 +71,7 @@ def plain_cubic_step(Y, terms):
     return np.minimum(Y * z, 1)
 
 
+@pytest.mark.slow
 def test_the_compiled_steps_are_their_equations(rng):
     Y, P, Q, C = (rng.random((ITEMS, 6)) for _ in range(4))
     Y[5, 2] = 0

@@ -10,8 +10,6 @@ from scipy import sparse
 
 from smfh.bench.equations import affinity, algorithm_1
 from smfh.datasets.planted import Planted
-from smfh.datasets.wiki import Wiki
-from smfh.evaluation import evaluate
 from smfh.hashing import SMFH
 from smfh.hashing.factorisation import LabelGraph, draw_rows, update_basis
 from smfh.types import InputError, MultimodalDataset
@@ -105,16 +103,3 @@ def test_weights_of_modalities_must_sum_to_one(weights):
 def test_one_weight_for_each_modality(planted):
     with pytest.raises(InputError, match=r"3 modality weights .* for 2 modalities"):
         SMFH(modality_weights=(0.5, 0.25, 0.25)).fit(planted[0])
-
-
-@pytest.mark.usefixtures("wiki_folder")
-@pytest.mark.parametrize(
-    ("bits", "text_to_image", "image_to_text"), [(32, 0.58, 0.235), (64, 0.63, 0.25), (128, 0.65, 0.26)]
-)
-def test_wiki_reproduces_the_paper(bits, text_to_image, image_to_text):
-    data, split = Wiki().load()
-    train = data.take(split.train)
-    hashers = [SMFH(bits=bits, seed=seed).fit(train) for seed in range(5)]
-    for source, target, least in (("text", "image", text_to_image), ("image", "text", image_to_text)):
-        scores = [evaluate(hasher, data, split, source, target) for hasher in hashers]
-        assert np.mean([score.mean_average_precision for score in scores]) >= least

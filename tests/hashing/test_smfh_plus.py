@@ -9,8 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from smfh.datasets.wiki import Wiki
-from smfh.evaluation import evaluate
 from smfh.hashing import SMFHPlus
 from smfh.hashing.kernels import cubic_root
 from smfh.hashing.smfh_plus import Problem, class_codes, label_codes
@@ -62,6 +60,7 @@ def objective(problem: Problem, state) -> float:
 weights = st.floats(-3, 4).map(lambda power: 10**power)
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(
     seed=st.integers(0, 2**16),
@@ -86,6 +85,7 @@ def test_the_objective_never_rises_in_200_iterations(seed, beta, alpha, mu, moda
     assert 0 <= state.Y.min() <= state.Y.max() <= 1
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**16), beta=weights, alpha=weights, modalities=st.sampled_from([2, 3]))
 def test_each_discrete_sweep_lowers_the_objective_by_what_it_says(seed, beta, alpha, modalities):
@@ -140,6 +140,7 @@ def test_the_fused_step_of_the_codes_equals_its_equations(rng, modalities, spars
     np.testing.assert_allclose(problem.update_codes(state, U), expected, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(q=st.floats(0, 1e6), h=st.floats(1e-6, 1e6), b=st.floats(1e-6, 1e6))
 def test_newton_finds_the_root_of_the_cubic(q, h, b):
@@ -199,17 +200,3 @@ def test_items_start_at_the_mean_code_of_their_classes(rng):
     codes = label_codes(labels, 8, rng)
     assert set(codes[0]) == {0.0, 1.0}
     assert codes[1].tolist() == codes[2].tolist() == [0.5] * 8
-
-
-@pytest.mark.usefixtures("wiki_folder")
-@pytest.mark.parametrize(
-    ("bits", "protocol", "text_to_image", "image_to_text"),
-    [(8, "training", 0.66, 0.258), (64, "training", 0.69, 0.295), (64, "unseen", 0.33, 0.28)],
-)
-def test_wiki_does_what_the_method_promises(bits, protocol, text_to_image, image_to_text):
-    data, split = Wiki().load()
-    train = data.take(split.train)
-    hashers = [SMFHPlus(bits=bits, seed=seed).fit(train) for seed in range(3)]
-    for source, target, least in (("text", "image", text_to_image), ("image", "text", image_to_text)):
-        scores = [evaluate(hasher, data, split, source, target, protocol) for hasher in hashers]
-        assert np.mean([score.mean_average_precision for score in scores]) >= least

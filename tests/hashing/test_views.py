@@ -67,6 +67,7 @@ def test_features_that_never_vary_do_not_stop_it():
     assert len(np.unique(codes)) == 1
 
 
+@pytest.mark.slow
 def test_copies_of_items_cannot_make_it_indefinite(rng):
     few = rng.random((10, 6))
     data = MultimodalDataset(

@@ -292,3 +292,45 @@ def test_what_is_unwanted_is_forgotten_whether_finished_or_not(queue):
     assert at_work.state == "cancelled"
     assert other.wait(timeout=SOON)
     assert queue.find(("bob", 1)) is other
+
+
+def test_a_watcher_who_has_gone_counts_no_more(train):
+    with closing(JobQueue(away=0.0)) as queue:
+        gate = Gate()
+        job = queue.submit("a", gate, "ann")
+        queue.submit("a", gate, "bob")
+        assert job.watchers == frozenset()
+        assert job.cancel("bob")
+        gate.opened.set()
+        assert job.wait(timeout=SOON)
+        assert job.state == "cancelled"
+
+
+def test_who_is_seen_again_counts_and_who_never_watched_does_not(queue):
+    gate = Gate()
+    job = queue.submit("a", gate, "ann")
+    job.see("ann")
+    job.see("eve")
+    assert job.watchers == {"ann"}
+    gate.opened.set()
+
+
+def test_what_nobody_watches_any_more_gives_way(train):
+    with closing(JobQueue(away=0.0)) as queue:
+        begun, gate = threading.Event(), threading.Event()
+
+        def unwatched(course):
+            for step in range(3):
+                begun.set()
+                assert gate.wait(SOON)
+                course.report(step)
+            return "done"
+
+        job = queue.submit("unwatched", unwatched, "ann")
+        assert begun.wait(SOON)
+        other = queue.submit("other", lambda course: len(job.reports), "bob")
+        gate.set()
+        assert other.wait(timeout=SOON)
+        assert other.result == 1  # after the first report, before the second
+        assert job.wait(timeout=SOON)
+        assert job.result == "done"

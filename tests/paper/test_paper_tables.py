@@ -4,18 +4,17 @@ import json
 
 import numpy as np
 import pytest
-from smfh.store import RunStore
 
 from smfh.__main__ import main
-from smfh.comparison import grid_of
+from smfh.comparison import Grid, View
 from smfh.datasets import DATASETS
+from smfh.export import score_rows
 from smfh.hashing import METHODS
 from smfh.paper import (
     BENCHMARKS,
     COLUMNS,
     PARTS,
     TABLE_1,
-    TABLE_2,
     TASKS,
     TIMES,
     as_rows,
@@ -28,6 +27,7 @@ from smfh.paper import (
     runnable,
     table_cells,
 )
+from smfh.runs import RunStore
 from smfh.types import InputError, Split
 
 RIVALS = ["cvh", "pdh", "cmfh", "smh", "smfh"]
@@ -44,10 +44,10 @@ def wiki_store(wiki_folder, tmp_path_factory):
 
 
 def measure(dataset, methods, seeds, store):
-    """The cells, and which trainings were made for them."""
-    made = []
-    cells = measure_table(dataset, methods, seeds, store, on_run=lambda run, new: made.append((run, new)))
-    return cells, made
+    """The cells, and how many trainings were made for them."""
+    progress = []
+    cells = measure_table(dataset, methods, seeds, store, on_progress=progress.append)
+    return cells, progress[-1].trained
 
 
 def test_the_published_tables_are_complete():
@@ -56,9 +56,8 @@ def test_the_published_tables_are_complete():
         for rows in dataset.values():
             assert list(rows) == RIVALS
             assert {len(row) for row in rows.values()} == {len(COLUMNS)}
-    for rows in TABLE_2.values():
-        assert list(rows) == RIVALS
-        assert {len(row) for row in rows.values()} == {len(TIMES)}
+    for dataset in BENCHMARKS:
+        assert all(published_seconds(dataset, method, bits) for method in RIVALS for bits in TIMES)
 
 
 def test_a_published_number_is_found_by_what_it_is_of():
@@ -90,22 +89,39 @@ def test_before_anything_is_measured_the_published_cells_stand_alone():
 
 
 def test_what_was_measured_once_is_not_trained_again(store):
-    cells, made = measure("planted", ["cvh"], 2, store)
-    assert len(made) == 6
-    assert all(new for _, new in made)
-    again, found = measure("planted", ["cvh"], 2, store)
-    assert not any(new for _, new in found)
-    assert again == cells
+    cells, trained = measure("planted", ["cvh"], 2, store)
+    assert trained == 6
+    assert measure("planted", ["cvh"], 2, store) == (cells, 0)
     assert {cell.seeds for cell in cells} == {2}
     assert all(0 <= cell.mean <= 1 for cell in cells if cell.measure != "seconds")
 
 
 def test_cells_with_some_of_their_seeds_say_how_many(store):
     measure("planted", ["cvh"], 1, store)
-    grid = grid_of(PARTS["table-1"].plan("planted", ["cvh", "smh"], 3), *DATASETS["planted"]().load())
+    grid = Grid(PARTS["table-1"].plan("planted", ["cvh", "smh"], 3), *DATASETS["planted"]().load())
     cells = table_cells("planted", grid, store)
     assert {(cell.method, cell.seeds) for cell in cells} == {("cvh", 1), ("smh", 0)}
     assert {cell.mean for cell in cells if cell.method == "smh"} == {None}
+
+
+def test_the_paper_and_the_comparison_print_the_same_deviation_for_the_same_runs(store):
+    cells, _ = measure("planted", ["smfh"], 3, store)
+    grid = Grid(PARTS["table-1"].plan("planted", ["smfh"], 3), *DATASETS["planted"]().load())
+    compared = score_rows(grid, store, View("text", "image"))
+    rows = {row["direction"].replace(" → ", "->"): row for row in compared}
+    printed = [cell for cell in cells if cell.measure == "map"]
+    assert len(printed) == len(TASKS) * len(grid.comparison.bits)
+    for cell in printed:
+        assert rows[cell.direction][f"{cell.bits} bits"] == f"{cell.mean:.3f} ± {cell.std:.3f}"
+        assert f"{cell.mean:.3f} ± {cell.std:.3f}" in as_text(cells)
+    scores = [record.mean_average_precision("text", "image") for record in grid.found(store).values()]
+    assert max(cell.std for cell in printed) > 0
+    assert printed[0].std == pytest.approx(np.std(scores[:: len(grid.comparison.bits)], ddof=1))
+
+
+def test_a_single_seed_has_no_deviation_to_print(store):
+    cells, _ = measure("planted", ["cvh"], 1, store)
+    assert "±" not in as_text(cells)
 
 
 def test_the_command_gives_the_same_numbers_from_the_store_and_without_it(store, capsys, monkeypatch):
@@ -117,8 +133,8 @@ def test_the_command_gives_the_same_numbers_from_the_store_and_without_it(store,
     assert main(order) == 0
     kept = json.loads(capsys.readouterr().out)
     assert len(store.records()) == 3
-    cells, made = measure("planted", ["cvh"], 1, store)
-    assert not any(new for _, new in made)
+    cells, trained = measure("planted", ["cvh"], 1, store)
+    assert trained == 0
     assert as_rows(cells) == kept
     assert [row for row in fresh if row["measure"] != "seconds"] == [
         row for row in kept if row["measure"] != "seconds"
@@ -145,9 +161,10 @@ def test_what_no_method_can_learn_from_is_told(store, monkeypatch):
         measure("planted", ["cvh"], 1, store)
 
 
+@pytest.mark.slow
 def test_wiki_is_measured_beside_published(wiki_store):
-    cells, made = measure("wiki", ["smfh"], 2, wiki_store)
-    assert len(made) == 6
+    cells, trained = measure("wiki", ["smfh"], 2, wiki_store)
+    assert trained == 6
     scores = [cell for cell in cells if cell.measure != "seconds"]
     assert len(scores) == len(TASKS) * len(COLUMNS)
     times = [cell for cell in cells if cell.measure == "seconds"]
@@ -164,12 +181,14 @@ def test_wiki_is_measured_beside_published(wiki_store):
     assert in_words(cells) == f"{close} of 10 measured cells lie within 0.03 of the published number."
 
 
+@pytest.mark.slow
 def test_a_method_that_the_paper_does_not_know_has_no_published_cell(wiki_store):
     cells, _ = measure("wiki", ["smfh-plus"], 1, wiki_store)
     assert {cell.published for cell in cells} == {None}
     assert "published" not in as_text(cells)
 
 
+@pytest.mark.slow
 def test_the_order_of_the_table_and_each_rival_near_its_row(wiki_store):
     methods = ["smfh-plus", "smfh", "cmfh", "smh", "cvh", "pdh"]
     cells = {

@@ -75,6 +75,7 @@ def test_any_of_colour_symbol_and_dash_tells_a_method():
     assert method_look("smfh-plus") == METHOD_LOOKS["smfh-plus"]
 
 
+@pytest.mark.slow
 def test_an_unlisted_name_keeps_its_colour_from_one_start_to_the_next():
     program = "from smfh.plots import method_look; print(method_look('brand-new').colour)"
     started = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -4,21 +4,24 @@ import time
 
 import numpy as np
 import pytest
-from smfh.study import train_and_search
-from smfh.topics import BitTopic
-from smfh.ui.bits.model import BIT, read_bit
-from smfh.ui.search.asking import KEPT
 from streamlit.testing.v1 import AppTest
 
+from smfh.bits import BitTopic
 from smfh.datasets import DATASETS
+from smfh.evaluation import evaluate
 from smfh.hashing import SMFHPlus
+from smfh.runs import Run
 from smfh.ui.bits.asked import LAST
+from smfh.ui.bits.chosen import Chosen, chosen_part
 from smfh.ui.bits.queries import order_queries, picked_row
 from smfh.ui.bits.space import class_shares
 from smfh.ui.bits.tiles import arrange, tile_of
 from smfh.ui.charts import picked_numbers
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 90
+BIT = "bits.bit"
 SMALL = {"synthetic": {"data.items": "500"}, "planted": {}}
 SPACE, QUERIES = "The space of codes", "Worst and best queries"
 
@@ -103,8 +106,9 @@ def test_a_link_opens_its_bit():
 def test_a_wrong_bit_in_the_link_is_told_and_falls_back(text):
     page = until_bits(open_page(data="planted", bits="16", **{BIT: text}))
     assert any(heading.startswith("Bit ") for heading in headings(page))
-    assert "bits 0 to 15" in page.warning[0].value
-    assert any(repr(text[:40]) in shown.value for shown in page.text)
+    assert "A part of the link cannot be used" in page.warning[0].value
+    told = f"bit must be a whole number from 0 to 15; got {text[:40]!r}."
+    assert told in [shown.value for shown in page.text]
     assert not page.run().exception
 
 
@@ -132,15 +136,22 @@ def test_the_radius_moves_the_size_the_hit_rate_and_the_gallery_together():
 
 
 def test_the_last_question_of_the_search_page_is_on_the_map():
-    page = until_bits(open_page(data="planted", bits="16"))
-    data, split = page.session_state["shown_data"]
-    row = int(split.queries[5])
-    page.session_state[KEPT] = (data.fingerprint, {"show.row": str(row), "show.source": "image"})
-    open_tab(page, SPACE)
+    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
+    page.switch_page("pages/2_Search.py")
+    for key, value in {"data": "planted", "bits": "16", "search.source": "image"}.items():
+        page.query_params[key] = value
+    end = time.monotonic() + SECONDS
+    while not page.selectbox or "search_pick" not in [box.key for box in page.selectbox]:
+        assert time.monotonic() < end
+        page.run()
+    run: Run = page.session_state["shown"].job.result
+    row = int(run.split.queries[5])
+    page.selectbox(key="search_pick").set_value(row).run()
+    page.switch_page("pages/3_Bits.py").run()
+    open_tab(until_bits(page), SPACE)
     assert page.selectbox(key="space_query").value == LAST
     assert page.selectbox(key="space_direction").disabled
-    result = page.session_state["shown"].result.results["image", "text", "training"]
-    near = int(result.ranking.counts.items[5, :3].sum())
+    near = np.count_nonzero(run.answers("image", "text").distances[5] <= 2)
     assert any(f"finds {near} items within radius 2" in text.value for text in page.text)
     page.selectbox(key="space_query").set_value(0).run()
     assert not page.exception
@@ -182,11 +193,11 @@ def test_bits_can_be_ordered_and_filtered():
     def numbers(order, kind):
         return [shown.number for shown in arrange(known, order, kind)]
 
-    assert numbers("number", "All") == [0, 1, 2, 3]
-    assert numbers("class", "All") == [2, 0, 1, 3]
-    assert numbers("balance", "Of use") == [2, 0]
-    assert numbers("agreement", "Of use") == [0, 2]
-    assert numbers("number", "Dead or twin") == [1, 3]
+    assert numbers("Number", "All") == [0, 1, 2, 3]
+    assert numbers("Class it follows", "All") == [2, 0, 1, 3]
+    assert numbers("Balance, the evenest first", "Of use") == [2, 0]
+    assert numbers("Agreement, the highest first", "Of use") == [0, 2]
+    assert numbers("Number", "Dead or twin") == [1, 3]
 
 
 def test_a_tile_is_coloured_by_the_class_that_the_bit_follows():
@@ -223,7 +234,10 @@ def test_a_click_on_a_row_or_a_cell_picks_the_row(event, row):
 
 @pytest.mark.parametrize(("text", "number"), [("0", 0), ("15", 15), ("16", None), ("-1", None), ("x", None)])
 def test_a_bit_is_read_from_text(text, number):
-    assert read_bit(text, 16) == number
+    part = chosen_part(tuple(topic(k, "live" if k else "dead") for k in range(16)))
+    chosen, notes = part.read({BIT: text})
+    assert chosen == Chosen(1 if number is None else number)  # the first of use where there is no such bit
+    assert bool(notes) == (number is None)
 
 
 def test_the_shares_of_classes_name_the_commonest(planted):
@@ -234,12 +248,12 @@ def test_the_shares_of_classes_name_the_commonest(planted):
 
 def test_worst_and_best_queries_are_ordered_by_their_score(planted):
     data, split = planted
-    trained = train_and_search(SMFHPlus(bits=8), data, split, lambda step: None)
-    result = trained.results["text", "image", "training"]
-    worst = order_queries(result, data, split.queries, (), best=False)
-    best = order_queries(result, data, split.queries, (), best=True)
-    assert np.all(np.diff(result.average_precision[worst]) >= 0)
-    assert np.all(np.diff(result.average_precision[best]) <= 0)
+    hasher = SMFHPlus(bits=8).fit(data.take(split.train))
+    score = evaluate(hasher, data, split, "text", "image").average_precision["found"]
+    worst = order_queries(score, data, split.queries, (), best=False)
+    best = order_queries(score, data, split.queries, (), best=True)
+    assert np.all(np.diff(score.by_query[worst]) >= 0)
+    assert np.all(np.diff(score.by_query[best]) <= 0)
     assert sorted(worst) == sorted(best) == list(range(len(split.queries)))
-    only = order_queries(result, data, split.queries, ("class 0",), best=True)
+    only = order_queries(score, data, split.queries, ("class 0",), best=True)
     assert data.labels[split.queries[only], 0].all()

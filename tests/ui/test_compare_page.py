@@ -2,27 +2,28 @@
 
 import re
 import time
+from collections.abc import Callable
 from unittest.mock import patch
 
 import pytest
-from smfh.store import RunStore
-from smfh.ui.compare.link import COMPARE, Wanted, read_wanted, to_query
-from smfh.ui.comparing import duration
 from streamlit.testing.v1 import AppTest
 
 from smfh import evaluation
-from smfh.comparison import Comparison, grid_of, run_comparison
+from smfh.comparison import Comparison, Grid, train_grid
 from smfh.datasets import DATASETS, Planted
 from smfh.datasets.own import OwnData
 from smfh.hashing import METHODS, make_method
 from smfh.metrics import AP_DEFINITIONS
+from smfh.runs import RunStore
 from smfh.ui.compare.opening import clicked_point
-from smfh.ui.settings import Settings
+from smfh.ui.compare.wanted import WANTED, Wanted
+from smfh.ui.grids import duration
 
+pytestmark = pytest.mark.slow
 SECONDS = 90
 SMALL = {"data": "planted", "data.items": "100"}
-TINY = {f"{COMPARE}methods": "smfh,cvh", f"{COMPARE}bits": "8,16", f"{COMPARE}seeds": "2"}
-ONE = {f"{COMPARE}methods": "cvh", f"{COMPARE}bits": "8", f"{COMPARE}seeds": "1"}
+TINY = {"compare.methods": "smfh,cvh", "compare.bits": "8,16", "compare.seeds": "2"}
+ONE = {"compare.methods": "cvh", "compare.bits": "8", "compare.seeds": "1"}
 
 
 def open_page(**query: str) -> AppTest:
@@ -40,12 +41,17 @@ def texts(page: AppTest) -> str:
 
 
 def until_there(page: AppTest) -> AppTest:
-    """Look again as the page does by itself, until every cell is there."""
+    """Until every run is there."""
+    return until(page, lambda: button(page, "compare_run").startswith("All"))
+
+
+def until(page: AppTest, reached: Callable[[], object]) -> AppTest:
+    """Look again, as the page does by itself."""
     end = time.monotonic() + SECONDS
-    while time.monotonic() < end and not button(page, "compare_run").startswith("All"):
+    while not reached():
+        assert time.monotonic() < end
         page.run()
-    assert not page.exception
-    assert button(page, "compare_run").startswith("All")
+        assert not page.exception
     return page
 
 
@@ -58,10 +64,10 @@ def trained() -> None:
     """The small comparison is in the store that the page reads."""
     source = Planted(items=100)
     comparison = Comparison(source, (make_method("smfh"), make_method("cvh")), (8, 16), 2)
-    assert run_comparison(grid_of(comparison, *source.load()), RunStore()) == {}
+    assert train_grid(Grid(comparison, *source.load()), RunStore()) == {}
 
 
-def test_a_comparison_runs_in_the_background_and_its_cells_appear():
+def test_a_comparison_runs_in_the_background_and_its_runs_appear():
     seed = str(time.time_ns() % 2**31)  # data that no earlier run has left in the store
     page = open_page(**SMALL, **TINY, **{"data.data_seed": seed})
     assert button(page, "compare_run") == "Run 8 trainings"
@@ -77,8 +83,47 @@ def test_a_comparison_runs_in_the_background_and_its_cells_appear():
     assert any("8 of 12 are there already" in caption.value for caption in again.caption)
 
 
+def test_what_was_deleted_since_is_trained_again():
+    seed = time.time_ns() % 2**31
+    page = open_page(**SMALL, **TINY, **{"data.data_seed": str(seed)})
+    page.button(key="compare_run").click().run()
+    until_there(page)
+    store, source = RunStore(), Planted(items=100, data_seed=seed)
+    store.delete(next(record.id for record in store.records() if record.source == source))
+    page.run()
+    assert button(page, "compare_run").startswith("Run 1 training ·")
+    page.button(key="compare_run").click().run()
+    until_there(page)
+
+
+def test_who_opens_the_same_comparison_sees_how_far_it_is_and_cannot_stop_it():
+    many = {"compare.methods": "smfh", "compare.bits": "8,16,24,32", "compare.seeds": "10"}
+    query = {**SMALL, **many, "data.data_seed": str(time.time_ns() % 2**31)}
+    first = open_page(**query)
+    first.button(key="compare_run").click().run()
+    first.button(key="compare_pause").click().run()
+    second = open_page(**query)
+    assert "of 40 trainings" in second.get("progress")[0].proto.text
+    second.button(key="compare_cancel").click().run()
+    assert "Others watch" in second.toast[0].value
+    first.button(key="compare_cancel").click().run()
+    until(first, lambda: button(first, "compare_run"))
+
+
+def test_one_at_a_time_and_the_other_can_be_cancelled():
+    many = {"compare.methods": "smfh", "compare.bits": "8,16,24,32", "compare.seeds": "10"}
+    page = open_page(**SMALL, **many, **{"data.data_seed": str(time.time_ns() % 2**31)})
+    page.button(key="compare_run").click().run()
+    page.button(key="compare_pause").click().run()
+    page.slider(key="compare_seeds").set_value(9).run()
+    assert page.button(key="compare_run").disabled
+    page.button(key="compare_cancel_other").click().run()
+    until(page, lambda: not page.button(key="compare_run").disabled)
+    assert button(page, "compare_run").startswith("Run ")
+
+
 def test_it_goes_on_while_another_page_is_looked_at():
-    many = {f"{COMPARE}methods": "smfh", f"{COMPARE}bits": "8,16,24,32", f"{COMPARE}seeds": "10"}
+    many = {"compare.methods": "smfh", "compare.bits": "8,16,24,32", "compare.seeds": "10"}
     page = open_page(**SMALL, **many, **{"data.data_seed": str(time.time_ns() % 2**31)})
     page.button(key="compare_run").click().run()
     page.button(key="compare_pause").click().run()
@@ -88,9 +133,7 @@ def test_it_goes_on_while_another_page_is_looked_at():
     assert page.slider(key="compare_seeds").value == 10
     assert button(page, "compare_resume") == "Resume"
     page.button(key="compare_cancel").click().run()
-    end = time.monotonic() + SECONDS
-    while not button(page, "compare_run") and time.monotonic() < end:
-        page.run()
+    until(page, lambda: button(page, "compare_run"))
     assert any("What is finished is kept" in info.value for info in page.info)
     assert button(page, "compare_run").startswith("Run ")
 
@@ -99,7 +142,7 @@ def test_all_that_is_stored_is_shown_without_a_click(trained):
     page = open_page(**SMALL, **TINY)
     assert button(page, "compare_run") == "All 8 trainings are there"
     assert len(page.get("plotly_chart")) == 7
-    assert "at 16 bits, text→image" in texts(page)
+    assert "at 16 bits, text → image" in texts(page)
     assert "python -m smfh compare planted --option items=100" in page.code[0].value
     assert not page.run().exception
 
@@ -107,37 +150,35 @@ def test_all_that_is_stored_is_shown_without_a_click(trained):
 def test_another_look_neither_trains_nor_ranks(trained):
     page = open_page(**SMALL, **TINY)
     seen = {texts(page)}
-    with patch.object(evaluation, "scan", side_effect=AssertionError("ranked again")):
+    with patch.object(evaluation, "rank", side_effect=AssertionError("ranked again")):
         for definition in list(AP_DEFINITIONS)[1:]:
             page.selectbox(key="compare_definition").set_value(definition).run()
             assert AP_DEFINITIONS[definition].formula in texts(page)
             seen.add(texts(page))
         page.segmented_control(key="compare_protocol").set_value("unseen").run()
-        page.segmented_control(key="compare_direction").set_value("image→text").run()
+        page.segmented_control(key="compare_direction").set_value("image → text").run()
         page.selectbox(key="compare_at").set_value(8).run()
         page.selectbox(key="compare_radius").set_value(0).run()
         page.toggle(key="compare_log").set_value(True).run()
     assert not page.exception
     assert len(seen) == len(AP_DEFINITIONS)
-    assert "at 8 bits, image→text" in texts(page)
+    assert "at 8 bits, image → text" in texts(page)
     for key, value in {"definition": "full", "protocol": "unseen", "at": "8", "radius": "0"}.items():
-        assert page.query_params[f"{COMPARE}{key}"] == value
+        assert page.query_params[f"compare.{key}"] == value
 
 
 def test_the_link_brings_everything_back(trained):
-    page = open_page(
-        **SMALL, **TINY, **{f"{COMPARE}definition": "capped", f"{COMPARE}direction": "image→text"}
-    )
+    page = open_page(**SMALL, **TINY, **{"compare.definition": "capped", "compare.direction": "image → text"})
     assert page.selectbox(key="compare_definition").value == "capped"
-    assert page.segmented_control(key="compare_direction").value == "image→text"
+    assert page.segmented_control(key="compare_direction").value == "image → text"
     assert page.slider(key="compare_seeds").value == 2
 
 
 def test_a_wrong_link_is_told_and_falls_back():
-    page = open_page(**SMALL, **ONE, **{f"{COMPARE}definition": "<b>median</b>", f"{COMPARE}at": "²"})
+    page = open_page(**SMALL, **ONE, **{"compare.definition": "<b>median</b>", "compare.at": "²"})
     assert page.warning
     assert "Unknown definition '<b>median</b>'" in texts(page)
-    assert "at must be one of" in texts(page)
+    assert "Unknown at '²'; there are 8, 16" in texts(page)
     assert page.selectbox(key="compare_definition").value == "found"
 
 
@@ -153,7 +194,7 @@ def test_the_sidebars_own_settings_can_be_added():
     page.toggle(key="compare_own").set_value(True).run()
     assert re.match("Run [12] training", button(page, "compare_run"))
     assert "α 2.0 → 7.0" in texts(page)
-    assert page.query_params[f"{COMPARE}own"] == "True"
+    assert page.query_params["compare.own"] == "True"
 
 
 def test_own_data_is_told_to_stay_private():
@@ -161,7 +202,7 @@ def test_own_data_is_told_to_stay_private():
     page.switch_page("pages/4_Compare.py")
     own = OwnData(content=b"", file_name="mine.csv")
     page.session_state["own_source"], page.session_state["own_loaded"] = own, Planted(items=100).load()
-    page.session_state["settings"], page.session_state["link_notes"] = Settings(own, make_method("cvh")), []
+    page.session_state["control_data"] = "own"
     page.run()
     assert not page.exception
     assert "Own data stays with its visitor" in texts(page)
@@ -199,10 +240,10 @@ def test_every_data_set_can_be_compared_or_says_what_it_needs(name):
 
 
 def test_what_a_link_says_is_what_was_wanted():
-    wanted = Wanted(("smfh",), (8, 256), 10, "strong", True, "full", "unseen", "image→text", 256, 0)
-    assert read_wanted(to_query(wanted)) == (wanted, [])
-    assert read_wanted({}) == (Wanted(), [])
-    assert read_wanted({"show.other": "x", "bits": "64"}) == (Wanted(), [])
+    wanted = Wanted(("smfh",), (8, 256), 10, "strong", True, "full", "unseen", "image → text", 256, 0)
+    assert WANTED.read(WANTED.write(wanted)) == (wanted, [])
+    assert WANTED.read({}) == (Wanted(), [])
+    assert WANTED.read({"search.words": "x", "bits": "64"}) == (Wanted(), [])
 
 
 @pytest.mark.parametrize(
@@ -215,18 +256,17 @@ def test_what_a_link_says_is_what_was_wanted():
     ],
 )
 def test_each_wrong_value_has_a_note(name, text):
-    wanted, notes = read_wanted({f"{COMPARE}{name}": text})
+    wanted, notes = WANTED.read({f"compare.{name}": text})
     assert wanted == Wanted()
     assert len(notes) == 1
-    assert notes[0].endswith("The usual value is used instead.")
 
 
 def test_presets_are_the_methods_own():
     own = make_method("smfh", graph_weight=7.0)
     wanted = Wanted(("smfh", "cvh"), preset="paper", own=True)
     smfh, cvh, last = wanted.chosen_methods(own, "pascal")
-    assert smfh == make_method("smfh", **METHODS["smfh"].presets["pascal"])
-    assert cvh == make_method("cvh", **METHODS["cvh"].presets["paper"])
+    assert smfh == make_method("smfh", **METHODS["smfh"].preset_values("pascal"))
+    assert cvh == make_method("cvh", **METHODS["cvh"].preset_values("paper"))
     assert last is own
 
 

@@ -1,6 +1,8 @@
 """The Data page in AppTest: every data set that is there, each page run twice; own data, also hostile."""
 
+import gc
 import io
+import weakref
 import zipfile
 
 import numpy as np
@@ -12,7 +14,9 @@ from smfh.datasets.own import template
 from smfh.types import MultimodalDataset, Split
 from smfh.ui.data.browse import A_PAGE, Filter, matching_rows
 from smfh.ui.items import cells, feature_tile, pictures_of, top_words
-from smfh.ui.session import shelf
+from smfh.ui.server import data_queue, derive, job_queue
+
+pytestmark = pytest.mark.slow
 
 SECONDS = 90
 SMALL = {"synthetic": {"data.items": "500"}}
@@ -37,6 +41,11 @@ def texts(page: AppTest) -> str:
 
 def upload(page: AppTest, name: str, content: bytes) -> AppTest:
     return page.file_uploader[0].set_value((name, content, "application/octet-stream")).run()
+
+
+def kept_of_own_data(page: AppTest) -> list[str]:
+    keys = ("own_source", "own_loaded", "own_uploaded", "own_previewed", "own_menu_labels", "shown", "pinned")
+    return [key for key in keys if key in page.session_state]
 
 
 def use(content: bytes, name: str = "mine.zip", **query: str) -> AppTest:
@@ -78,7 +87,7 @@ def test_no_set_is_loaded_for_its_card_alone(monkeypatch):
     def refuse(*_args, **_more):
         raise AssertionError("loaded for its card")
 
-    shelf.clear()
+    data_queue().forget(lambda key: True)
     for source in DATASETS.values():
         if source is not Planted:
             monkeypatch.setattr(source, "load", refuse)
@@ -185,23 +194,47 @@ def test_the_template_is_previewed_used_browsed_and_forgotten():
     page.button(key="own_again").click().run()
     assert page.selectbox(key="control_data").value == "own"
     page.button(key="own_forget").click().run()
-    assert not [key for key in ("own_source", "own_loaded", "own_looked_at") if key in page.session_state]
+    assert kept_of_own_data(page) == []
     assert "own" not in page.selectbox(key="control_data").options
     assert page.file_uploader[0].value is None
     assert not page.exception
 
 
-def test_runs_on_own_data_are_forgotten_with_it():
+def test_nothing_is_left_of_own_data_that_is_forgotten():
     page = use(feature_table(), "mine.csv")
     page.switch_page("streamlit_app.py").run()
-    job = page.session_state["shown"]
+    job = page.session_state["shown"].job
     assert job.wait(timeout=SECONDS)
     assert job.state == "finished"
-    page.session_state["pinned"] = job
+    run, key = job.result, job.key
+    page.session_state["pinned"] = run
+    page.switch_page("pages/2_Search.py").run()  # finds answers, and remembers them
+    assert derive(run, "told", lambda: "before") == "before"
+    assert job_queue().find(key) is job
+    page.switch_page("pages/7_Data.py").run()
+    page.session_state["data_tab"] = "Browse pairs"
+    page.run().multiselect(key="browse_classes").set_value(["1"]).run()
+    page.button(key="own_forget").click().run()
+    assert not page.exception
+    assert kept_of_own_data(page) == []
+    assert job_queue().find(key) is None
+    assert derive(run, "told", lambda: "after") == "after"
+
+    data = weakref.ref(run.data)
+    del run, job, page  # what callbacks were given stays with Streamlit until the visit ends
+    gc.collect()
+    assert data() is None
+
+
+def test_a_run_on_own_data_ends_when_it_is_forgotten():
+    page = use(feature_table(), "mine.csv")
+    page.session_state["control_smfh-plus_graph_weight"] = 3.0
+    page.switch_page("streamlit_app.py").run()
+    job = page.session_state["shown"].job
     page.switch_page("pages/7_Data.py").run()
     page.button(key="own_forget").click().run()
-    assert not [key for key in ("shown", "shown_data", "pinned") if key in page.session_state]
-    assert not page.exception
+    assert job.wait(timeout=SECONDS)
+    assert job_queue().find(job.key) is None
 
 
 def test_own_data_is_nobody_elses():
@@ -215,12 +248,69 @@ def test_own_data_is_nobody_elses():
 def test_a_look_at_an_upload_is_taken_once(monkeypatch):
     from smfh.datasets.own import OwnData
 
-    looked = []
-    whole = OwnData.preview
-    monkeypatch.setattr(OwnData, "preview", lambda self: looked.append(self) or whole(self))
+    looked, look = [], OwnData.preview
+    monkeypatch.setattr(OwnData, "preview", lambda *args: looked.append(args) or look(*args))
     page = upload(open_page(data="planted"), "mine.csv", feature_table())
     page.run()
     assert len(looked) == 1
+
+
+def drawings(table: str) -> bytes:
+    """Five drawings in folders and below them a table, as people have it."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(template())) as made, zipfile.ZipFile(file, "w") as archive:
+        for number, name in enumerate(made.namelist()[:5]):
+            archive.writestr(f"mine/photos/{number % 2}/{number}.png", made.read(name))
+        archive.writestr("mine/list.csv", table)
+    return file.getvalue()
+
+
+def test_the_table_is_read_as_people_have_it_or_as_the_menus_say():
+    table = "picture,text,tags,kind\n" + "".join(f"{k}.png,drawing {k},a;b{k % 2},x|y{k}\n" for k in range(5))
+    page = upload(open_page(data="planted"), "mine.zip", drawings(table))
+    assert not page.error
+    menus = [page.selectbox(key=f"own_menu_{name}") for name in ("picture", "labels")]
+    assert [menu.value for menu in menus] == ["picture", "tags"]
+    assert menus[0].options == ["(none)", "picture", "text", "tags", "kind"]
+    assert page.multiselect(key="own_menu_captions").value == ["text"]
+    assert page.segmented_control(key="own_menu_separator").value == ";"
+    assert "3 classes: a (5), b0 (3), b1 (2)" in texts(page)
+    page.segmented_control(key="own_menu_separator").set_value(",").run()
+    assert "2 classes: a;b0 (3), a;b1 (2)" in texts(page)
+    page.selectbox(key="own_menu_labels").set_value("kind").run()
+    assert page.segmented_control(key="own_menu_separator").value == "|"
+    assert "6 classes: x (5), y0 (1)" in texts(page)
+    page.multiselect(key="own_menu_captions").set_value(["text", "tags"]).run()
+    page.button(key="own_use").click().run()
+    assert not page.exception
+    data, _ = page.session_state["own_loaded"]
+    assert list(data.modalities) == ["image", "text", "text (tags)"]
+    assert data.class_names == ("x", "y0", "y1", "y2", "y3", "y4")
+    upload(page, "other.zip", template())
+    assert page.selectbox(key="own_menu_labels").value == "labels"
+    assert "7 classes" in texts(page)
+
+
+def test_a_table_without_labels_can_still_be_used_by_naming_a_column():
+    table = "file,caption,sort\n" + "".join(f"{k}.png,drawing {k},{'ab'[k % 2]}\n" for k in range(5))
+    page = upload(open_page(data="planted"), "mine.zip", drawings(table))
+    assert "no column of labels" in texts(page)
+    assert "name the one that holds them" in texts(page)
+    assert not page.get("segmented_control")
+    page.selectbox(key="own_menu_labels").set_value("sort").run()
+    assert not page.error
+    assert "2 classes: a (3), b (2)" in texts(page)
+    page.selectbox(key="own_menu_picture").set_value("").run()
+    assert "no column of pictures" in texts(page)
+    assert not page.exception
+
+
+def test_equal_problems_are_told_once_with_their_number():
+    page = upload(open_page(data="planted"), "mine.zip", drawings("file,caption,labels\n" + "0.png,,a\n" * 9))
+    assert "One thing has to be put right" in page.error[0].value
+    assert "Row 2 of mine/list.csv has no text for text. The same holds for 8 more (3, 4, 5, …)." in texts(
+        page
+    )
 
 
 @pytest.mark.parametrize(
@@ -281,7 +371,7 @@ def test_a_page_holds_the_items_it_says_whatever_is_looked_at():
     page = open_page("Browse pairs", data="planted")
     captions = Planted().load()[0].captions
     for look in ("Features: text", "Features: image"):
-        page.selectbox(key="browse_look").set_value(look).run()
+        page.selectbox(key="browse_view").set_value(look).run()
         assert not page.exception
         shown = [text.value for text in page.text if text.value in set(captions)]
         assert shown == list(captions[:A_PAGE])

@@ -10,7 +10,8 @@ from smfh import evaluation
 from smfh.datasets import DATASETS
 
 SECONDS = 90
-SMALL = {"synthetic": {"data.items": "500"}, "planted": {}}
+pytestmark = pytest.mark.slow
+OPTIONS = {"synthetic": {"data.items": "500"}}
 
 
 def open_page(**query: str) -> AppTest:
@@ -20,10 +21,14 @@ def open_page(**query: str) -> AppTest:
     return page.run()
 
 
+def texts(page: AppTest) -> str:
+    return "\n".join(element.value for element in [*page.subheader, *page.text])
+
+
 def until_scores(page: AppTest) -> AppTest:
     """Look again as the page does by itself, until the run is over."""
     end = time.monotonic() + SECONDS
-    while not page.metric and time.monotonic() < end:
+    while not page.metric and not page.exception and time.monotonic() < end:
         page.run()
     assert not page.exception
     assert page.metric
@@ -32,7 +37,7 @@ def until_scores(page: AppTest) -> AppTest:
 
 @pytest.mark.parametrize("name", DATASETS)
 def test_every_data_set_trains_at_once_or_says_what_it_needs(name):
-    page = open_page(data=name, bits="16", **SMALL.get(name, {}))
+    page = open_page(data=name, bits="16", **OPTIONS.get(name, {}))
     if DATASETS[name]().missing():
         assert DATASETS[name].card.title in page.info[0].value
         assert not page.run().exception
@@ -51,16 +56,16 @@ def test_a_changed_slider_shows_that_the_scores_are_of_another_setting():
     page.select_slider(key="control_smfh-plus_bits").set_value(8).run()
     assert not page.button(key="train").disabled
     assert [metric.value for metric in page.metric] == before
-    assert "16 bits" in page.subheader[1].value
+    assert "16 bits" in texts(page)
     assert page.query_params["bits"] == "8"
     page.button(key="train").click().run()
     until_scores(page)
-    assert "8 bits" in page.subheader[1].value
+    assert " 8 bits" in texts(page)
 
 
 def test_what_only_shows_never_trains_or_ranks_again():
     page = until_scores(open_page(data="planted", bits="16"))
-    with patch.object(evaluation, "scan", side_effect=AssertionError("ranked again")):
+    with patch.object(evaluation, "rank", side_effect=AssertionError("ranked again")):
         page.slider(key="curve_k").set_value(7).run()
         page.toggle(key="curve_log").set_value(True).run()
         page.toggle(key="convergence_log").set_value(True).run()
@@ -81,9 +86,9 @@ def test_a_pinned_run_stays_beside_the_next():
 
 def test_a_wrong_link_is_told_and_falls_back():
     page = open_page(data="planted", bits="9999", method="md5")
-    told = [warning.value for warning in page.warning]
-    assert any("Unknown method 'md5'" in note for note in told)
-    assert any("9999" in note for note in told)
+    assert page.warning
+    assert "Unknown method 'md5'" in texts(page)
+    assert "9999" in texts(page)
     assert not page.exception
 
 
@@ -100,4 +105,24 @@ def test_a_setting_that_cannot_be_trained_says_why():
     while not page.error and time.monotonic() < end:
         page.run()
     assert "3 modality weights" in page.error[0].value
+    assert not page.exception
+
+
+def test_train_as_i_move_trains_the_newest_and_keeps_the_last_as_pinned():
+    page = until_scores(open_page(data="planted", bits="16"))
+    page.toggle(key="train_as_i_move").set_value(True).run()
+    for bits in (8, 32):
+        page.select_slider(key="control_smfh-plus_bits").set_value(bits).run()
+        until_scores(page)
+        assert f" {bits} bits" in texts(page)
+        assert page.button(key="train").disabled
+    assert all("pinned" in metric.delta for metric in page.metric)
+
+
+def test_typing_changes_the_wall_and_the_address():
+    page = until_scores(open_page(data="emoji", bits="16", iterations="3"))
+    first = texts(page)
+    page.text_input(key="search_words").set_value("flag").run()
+    assert page.query_params["search.words"] == "flag"
+    assert "flag: " in texts(page) != first
     assert not page.exception

@@ -9,24 +9,23 @@ from streamlit.testing.v1 import AppTest
 from smfh.__main__ import main
 from smfh.datasets import DATASETS
 from smfh.hashing import METHODS
+from smfh.memory import Memory
 from smfh.paper import BENCHMARKS, COLUMNS, ERRATA, STAND_IN, TASKS, runnable
-from smfh.ui import kept
+from smfh.ui import server
 from smfh.ui.paper import choice, part
-from smfh.ui.paper.choice import Choice, read_choice
+from smfh.ui.paper.choice import Choice, paper_part
 
+pytestmark = pytest.mark.slow
 SECONDS = 90
 
 
 @pytest.fixture
 def own_runs(tmp_path, monkeypatch):
     """A folder of runs that nobody else has written to."""
-    monkeypatch.setenv("SMFH_RUNS_GB", "1")
-    monkeypatch.setattr("smfh.store.folder.cache_folder", lambda: tmp_path)
-    for shared in (kept.run_store, kept.comparisons):
-        shared.clear()
-    yield tmp_path
-    for shared in (kept.run_store, kept.comparisons):
-        shared.clear()
+    monkeypatch.setattr("smfh.runs.store.cache_folder", lambda: tmp_path)
+    fresh, data = Memory(8), server.data_queue()
+    fresh.get("data", lambda: data)
+    monkeypatch.setattr(server, "_shared", fresh)
 
 
 @pytest.fixture
@@ -41,7 +40,7 @@ def open_page(tab: str = "Tables", **query: str) -> AppTest:
     page.switch_page("pages/6_Paper.py")
     page.query_params["data"] = "planted"
     for key, value in query.items():
-        page.query_params[f"show.paper.{key}"] = value
+        page.query_params[f"paper.{key}"] = value
     page.session_state["paper_tab"] = tab
     return page.run()
 
@@ -49,11 +48,16 @@ def open_page(tab: str = "Tables", **query: str) -> AppTest:
 def until_there(page: AppTest, part: str) -> AppTest:
     """Look again as the page does by itself, until all trainings of the part are there."""
     end = time.monotonic() + SECONDS
-    while f"measure_{part}" in [button.key for button in page.button] or page.get("progress"):
+    while not label(page, part).startswith("All"):
         assert time.monotonic() < end
         page.run()
-    assert not page.exception
+        assert not page.exception
     return page
+
+
+def label(page: AppTest, part: str) -> str:
+    """What the button of a table or figure says."""
+    return next((button.label for button in page.button if button.key == f"{part}_run"), "")
 
 
 def words(page: AppTest) -> str:
@@ -73,8 +77,7 @@ def test_published_numbers_are_there_at_once_with_or_without_the_files(dataset, 
     assert all(line in words(page) for line in runnable(dataset))
     printed = "0.604" if dataset == "wiki" else "0.546" if dataset == "nus-wide" else "350.73"
     assert any(printed in text for table in page.table for text in table.value.to_numpy().ravel())
-    has_button = "measure_table-1" in [button.key for button in page.button]
-    assert has_button == (not runnable(dataset))
+    assert bool(label(page, "table-1")) == (not runnable(dataset))
     page.session_state["paper_tab"] = "Figures"
     page.run()
     assert not page.exception
@@ -84,14 +87,14 @@ def test_published_numbers_are_there_at_once_with_or_without_the_files(dataset, 
 def test_data_that_the_paper_has_not_is_said_to_be_such(own_runs, planted_stands_in):
     page = open_page(data="planted")
     assert "The paper has no" in page.info[0].value
-    assert "time not known yet" in words(page)
+    assert "the time is not known" in words(page)
 
 
 def test_what_is_measured_appears_and_is_what_the_command_prints(own_runs, planted_stands_in, capsys):
     page = open_page(data="planted", methods="cvh,smh", seeds="2")
-    assert "12 trainings, time not known yet" in words(page)
+    assert label(page, "table-1") == "Measure 12 trainings"
     assert set(shown_cells(page)) == {"–"}
-    page.button(key="measure_table-1").click().run()
+    page.button(key="table-1_run").click().run()
     until_there(page, "table-1")
     order = ["paper", "--datasets", "planted", "--methods", "smh", "cvh", "--seeds", "2", "--json"]
     assert main(order) == 0
@@ -108,15 +111,16 @@ def test_what_is_measured_appears_and_is_what_the_command_prints(own_runs, plant
         assert shown_cells(page) == expected
     seconds = [f"**{row['mean']:,.2f}\u00a0s**" for row in kept_rows if row["measure"] == "seconds"]
     assert [text for row in page.table[2].value.to_numpy() for text in row] == seconds
-    assert "measure_table-2" not in [button.key for button in page.button]  # its trainings are the same
+    assert label(page, "table-2") == "All 8 trainings are there"  # they are among those of Table 1
     page.session_state["paper_tab"] = "Figures"
     page.run()
-    assert "4 trainings (12 more are there), about" in words(page)
+    assert label(page, "figure-2").startswith("Measure 4 trainings · about")
+    assert "12 of 16 are there already" in words(page)
 
 
 def test_wiki_stands_beside_the_paper(wiki_folder, own_runs, capsys):
     page = open_page(data="wiki", methods="cvh", seeds="1")
-    page.button(key="measure_table-1").click().run()
+    page.button(key="table-1_run").click().run()
     until_there(page, "table-1")
     assert main(["paper", "--datasets", "wiki", "--methods", "cvh", "--seeds", "1", "--json"]) == 0
     rows = [row for row in json.loads(capsys.readouterr().out) if row["measure"] != "seconds"]
@@ -133,24 +137,24 @@ def test_wiki_stands_beside_the_paper(wiki_folder, own_runs, capsys):
 def test_the_choice_is_in_the_link_and_survives_another_page(own_runs, planted_stands_in):
     page = open_page(data="planted", methods="cvh", seeds="3")
     page.multiselect(key="paper_methods").set_value(["cvh", "smfh"]).run()
-    assert page.query_params["show.paper.methods"] in ("smfh,cvh", ["smfh,cvh"])
+    assert page.query_params["paper.methods"] in ("smfh,cvh", ["smfh,cvh"])
     page.switch_page("pages/7_Data.py").run()
     page.switch_page("pages/6_Paper.py").run()
     assert page.multiselect(key="paper_methods").value == ["smfh", "cvh"]
-    assert "18 trainings" in words(page)
+    assert label(page, "table-1") == "Measure 18 trainings"
     page.multiselect(key="paper_methods").set_value([]).run()
     assert "Choose at least one method" in page.info[-1].value
 
 
 def test_a_wrong_link_falls_back_to_the_usual():
-    usual = read_choice({})
+    usual, _ = paper_part().read({})
     assert usual.methods == tuple(METHODS)
     assert usual.seeds == 5
-    assert usual.dataset in (*BENCHMARKS, STAND_IN)
-    wrong = {"show.paper.data": "<b>", "show.paper.methods": "md5,,", "show.paper.seeds": "99"}
-    assert read_choice(wrong) == usual
-    asked = {"show.paper.data": "nus-wide", "show.paper.methods": "smh,md5", "show.paper.seeds": "1"}
-    assert read_choice(asked) == Choice("nus-wide", ("smh",), 1)
+    assert usual.data in (*BENCHMARKS, STAND_IN)
+    wrong = {"paper.data": "<b>", "paper.methods": "md5,,", "paper.seeds": "99"}
+    assert (paper_part().read(wrong)[0], len(paper_part().read(wrong)[1])) == (usual, 3)
+    asked = {"paper.data": "nus-wide", "paper.methods": "smh", "paper.seeds": "1"}
+    assert paper_part().read(asked) == (Choice("nus-wide", ("smh",), 1), [])
 
 
 def test_every_erratum_is_shown_with_both_formulas(own_runs, planted_stands_in):
@@ -164,5 +168,5 @@ def test_every_erratum_is_shown_with_both_formulas(own_runs, planted_stands_in):
 
 def test_a_stand_in_is_chosen_only_where_no_benchmark_is_ready(monkeypatch):
     monkeypatch.delenv("SMFH_DATA", raising=False)
-    assert read_choice({}).dataset == STAND_IN
+    assert paper_part().read({})[0].data == STAND_IN
     assert not DATASETS[STAND_IN]().missing()

@@ -4,17 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from smfh.store import RunStore
-from smfh.ui.kept import run_store
 from streamlit.testing.v1 import AppTest
 
-from smfh.comparison import Comparison, grid_of, run_comparison
+from smfh.comparison import Comparison, Grid, train_grid
 from smfh.datasets import DATASETS
 from smfh.datasets.planted import Planted
 from smfh.files import write_npz
 from smfh.hashing import CVH, SMFHPlus, save_hasher
+from smfh.memory import Memory
+from smfh.runs import RunStore
+from smfh.ui import server
 from smfh.ui.runs.table import matching, row_of, usual_directions
 
+pytestmark = pytest.mark.slow
 SECONDS = 90
 SOURCE = Planted(items=60)
 QUICK = SMFHPlus(iterations=2, rounds=1, anchors=20)
@@ -24,12 +26,10 @@ QUICK = SMFHPlus(iterations=2, rounds=1, anchors=20)
 def store(tmp_path, monkeypatch):
     """A folder of its own, with four runs; the page finds it as it finds the usual one."""
     monkeypatch.setenv("SMFH_CACHE", str(tmp_path))
-    run_store.clear()
-    kept = RunStore()
-    grid = grid_of(Comparison(SOURCE, (QUICK, CVH()), (4, 8), 1), *SOURCE.load())
-    run_comparison(grid, kept)
-    yield kept
-    run_store.clear()
+    monkeypatch.setattr(server, "_shared", Memory(8))
+    store = RunStore()
+    assert train_grid(Grid(Comparison(SOURCE, (QUICK, CVH()), (4, 8), 1), *SOURCE.load()), store) == {}
+    return store
 
 
 def open_page(**query: str) -> AppTest:
@@ -48,11 +48,10 @@ def texts(page: AppTest) -> str:
 
 def test_without_runs_it_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setenv("SMFH_CACHE", str(tmp_path))
-    run_store.clear()
+    monkeypatch.setattr(server, "_shared", Memory(8))
     page = open_page(data="planted")
     assert "Nothing is kept yet" in page.info[0].value
     assert not page.run().exception
-    run_store.clear()
 
 
 def test_every_run_is_in_the_table_and_a_second_look_is_the_same(store):
@@ -94,7 +93,7 @@ def test_a_run_is_renamed_and_found_by_its_new_name(store):
     page.text_input(key=f"runs_title_{run.id}").set_value("*my* <b>baseline</b>")
     page.button(key="runs_rename").click().run()
     assert not page.exception
-    assert store.get(run.id).record.title == "*my* <b>baseline</b>"
+    assert store.get(run.id).title == "*my* <b>baseline</b>"
     page.text_input(key="runs_words").set_value("baseline").run()
     assert page.dataframe[0].value["title"].tolist() == ["*my* <b>baseline</b>"]
     assert not any("<b>" in element.value for element in page.markdown)
@@ -125,12 +124,24 @@ def test_a_run_opens_in_explore_with_its_settings(store):
     page = chosen(open_page(data="emoji"), store, "smfh-plus", 8)
     page.button(key="runs_open_button").click().run()
     assert not page.exception
-    settings = page.session_state["settings"]
-    assert settings.source == SOURCE
-    assert settings.method == replace(QUICK, bits=8)
-    assert page.session_state["shown"].key.method == settings.method
-    assert page.session_state["shown"].wait(timeout=SECONDS)
-    assert page.session_state["shown"].state == "finished"
+    assert page.title[0].value == "Explore"
+    shown = page.session_state["shown"]
+    assert (shown.settings.source, shown.method) == (SOURCE, replace(QUICK, bits=8))
+    assert shown.job.wait(timeout=SECONDS)
+    assert shown.job.state == "finished"
+    assert page.query_params["data.items"] in ("60", ["60"])
+    assert page.query_params["iterations"] in ("2", ["2"])
+
+
+def test_a_run_of_an_older_split_is_told_and_stays_here(store, monkeypatch):
+    page = chosen(open_page(data="planted"), store, "cvh", 8)
+    data, split = SOURCE.load()
+    monkeypatch.setattr(Planted, "load", lambda *_, **__: (data.take(split.train), split))
+    monkeypatch.setattr(server, "_shared", Memory(8))
+    page.button(key="runs_open_button").click().run()
+    assert not page.exception
+    assert page.title[0].value == "Runs"
+    assert "another split or version of its data" in texts(page)
 
 
 @pytest.fixture
@@ -154,12 +165,11 @@ def test_a_model_of_known_data_becomes_the_shown_run_of_this_visitor_alone(store
     assert "SMFH+ · 8 bits · seed 5 · trained on Planted" in texts(page)
     page.button(key="runs_show").click().run()
     assert not page.exception
-    job = page.session_state["shown"]
-    assert job.wait(timeout=SECONDS)
-    assert job.key.owner
-    assert job.key.owner != page.session_state["visitor"]
-    assert page.session_state["settings"].source == SOURCE
-    assert job.result.results["text", "image", "training"].scores.queries == 15
+    shown = page.session_state["shown"]
+    assert shown.job.wait(timeout=SECONDS)
+    assert shown.job.key.owner not in ("", page.session_state["visitor"])
+    assert shown.settings.source == SOURCE
+    assert shown.job.result.scores("text", "image").queries == 15
     assert len(store.records()) == 4  # what a file claims is not kept
 
 

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from smfh.datasets import DATASETS, Planted
 from smfh.hashing import METHODS, make_method
 from smfh.types import parameters
-from smfh.ui.settings import Settings, default_settings, differences, read_link, to_link, to_query
+from smfh.ui.settings import (
+    Settings,
+    default_settings,
+    differences,
+    read_settings,
+    to_link,
+    unusual_in_words,
+    write_settings,
+)
 
 
 @st.composite
@@ -31,13 +39,13 @@ def methods(draw):
 @given(methods(), st.integers(10, 10_000))
 def test_a_link_brings_back_what_it_was_made_of(method, items):
     chosen = Settings(Planted(items=items), method, frozenset({"bits", "method"}))
-    again, notes = read_link(to_query(chosen))
+    again, notes = read_settings(write_settings(chosen))
     assert again == chosen
     assert notes == []
 
 
 def test_an_empty_link_is_the_usual():
-    assert read_link({}) == (default_settings(), [])
+    assert read_settings({}) == (default_settings(), [])
 
 
 def test_shares_and_words_come_back_too():
@@ -47,11 +55,11 @@ def test_shares_and_words_come_back_too():
         "data.languages": "es,ja",
         "modality_weights": "0.7,0.3",
     }
-    chosen, notes = read_link(query)
+    chosen, notes = read_settings(query)
     assert notes == []
     assert chosen.method.modality_weights == (0.7, 0.3)
     assert (chosen.source.labels, chosen.source.languages) == ("subgroup", ("es", "ja"))
-    assert read_link(to_query(chosen))[0] == chosen
+    assert read_settings(write_settings(chosen))[0] == chosen
 
 
 @pytest.mark.parametrize(
@@ -65,22 +73,21 @@ def test_shares_and_words_come_back_too():
         ({"bits": "1e999"}, "bits must be a whole number"),
         ({"graph_weight": "nan"}, "graph_weight"),
         ({"modality_weights": "1,1"}, "must sum to 1"),
-        ({"colour": "red"}, "Unknown setting of smfh-plus 'colour'"),
-        ({"data.content": "x"}, "Unknown setting"),
+        ({"colour": "red"}, "Unknown part of a link 'colour'"),
+        ({"data.content": "x"}, "Unknown part of a link"),
         ({"data": "emoji", "data.labels": "species"}, "Unknown labels 'species'"),
     ],
 )
 def test_what_is_wrong_falls_back_with_a_note(query, note):
-    chosen, notes = read_link(query)
+    chosen, notes = read_settings(query)
     assert len(notes) == 1
     assert note in notes[0]
-    assert notes[0].endswith("The usual value is used instead.")
     assert chosen.method == make_method("smfh-plus")
     assert chosen.source in (default_settings().source, DATASETS["emoji"]())
 
 
 def test_a_teacher_hides_only_what_there_is():
-    chosen, notes = read_link({"hide": "bits,seed,nonsense"})
+    chosen, notes = read_settings({"hide": "bits,seed,nonsense"})
     assert chosen.hidden == {"bits", "seed"}
     assert notes == []
     assert "hide=bits,seed" in to_link(chosen)
@@ -90,3 +97,9 @@ def test_differences_are_told_by_symbol():
     method = make_method("smfh")
     assert differences(method, replace(method, graph_weight=5.0, bits=32)) == ["r 64 → 32", "α 2.0 → 5.0"]
     assert differences(method, make_method("smfh-plus")) == ["SMFH → SMFH+"]
+
+
+def test_what_is_not_as_usual_is_told_by_symbol():
+    method = make_method("smfh", graph_weight=3.0, modality_weights=(0.7, 0.3))
+    assert unusual_in_words(method) == "α 3, λ 0.7/0.3"
+    assert unusual_in_words(make_method("smfh", bits=3, seed=4)) == ""

@@ -9,9 +9,9 @@ from smfh.asking import Answer
 from smfh.runs import Run
 from smfh.types import InputError
 from smfh.ui.asked import Asked, answer_of, current_asked, pose
-from smfh.ui.gallery import caption_of, shortened
+from smfh.ui.gallery import caption_of
+from smfh.ui.items import cut
 
-DIRECTION, QUERY = "space_direction", "space_query"
 LAST = -1  # stands for the query of the Search page among the places of held-out queries
 MOST_QUERIES = 500  # to choose from
 
@@ -41,27 +41,26 @@ def words_of(run: Run, asked: Asked) -> str:
 
 def choose_query(run: Run) -> Asked:
     """The last query of the Search page unless another one is chosen."""
-    queries = run.split.queries
+    queries, last = run.split.queries, last_asked(run)
     what, way = st.columns([3, 2], vertical_alignment="bottom")
-    last = last_asked(run)
-    typical = run.typical_query(*run.directions[0])
     spread = np.linspace(0, len(queries) - 1, min(len(queries), MOST_QUERIES)).astype(int).tolist()
-    places = [*([] if last is None else [LAST]), *dict.fromkeys([typical, *spread])]
+    places = dict.fromkeys([run.typical_query(*run.directions[0]), *spread])
 
-    def words(place: int) -> str:
+    def in_words(place: int) -> str:
         if place == LAST and last is not None:
-            return shortened(f"Last asked: {words_of(run, last)}")
+            return cut(f"Last asked: {words_of(run, last)}")
         row = int(queries[place])
-        return f"{shortened(caption_of(run.data, row))} · item {row}"
+        return f"{cut(caption_of(run.data, row))} · item {row}"
 
-    place = what.selectbox("Query on the map", places, format_func=words, key=QUERY)
+    offered = [*([] if last is None else [LAST]), *places]
+    place = what.selectbox("Query on the map", offered, format_func=in_words, key="space_query")
     asks_last = place == LAST and last is not None
     source, target = way.selectbox(
         "Direction",
         run.directions,
-        format_func=lambda pair: f"{pair[0]} → {pair[1]}",
-        key=DIRECTION,
+        format_func=" → ".join,
+        key="space_direction",
         disabled=asks_last,
         help="The last question of the Search page keeps its own direction." if asks_last else None,
     )
-    return last if asks_last and last is not None else Asked(source, target, row=int(queries[int(place)]))
+    return last if asks_last and last is not None else Asked(source, target, row=int(queries[place]))

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 from smfh.bits import BitTopic
-from smfh.types import MultimodalDataset
 from smfh.ui.address import Part, current, draw_notes, keep, part_of, whole
-from smfh.ui.gallery import caption_of, labels_of
 
 CONTROLS = "bit_"
+Topics = tuple[BitTopic, ...]  # of all bits
 
 
 @dataclass(frozen=True)
@@ -17,25 +16,20 @@ class Chosen:
     bit: int
 
 
-def _part(known: tuple[BitTopic, ...]) -> Part[Chosen]:
-    first = next((topic.number for topic in known if topic.kind == "live"), 0)
-    return part_of(Chosen(first), "bits.", about=f"{len(known)} {first}", bit=whole(0, len(known) - 1))
+def chosen_part(topics: Topics) -> Part[Chosen]:
+    """How the address tells it, for codes of this length; the usual one is the first of use."""
+    first = next((topic.number for topic in topics if topic.kind == "live"), 0)
+    return part_of(Chosen(first), "bits.", about=f"{len(topics)} {first}", bit=whole(0, len(topics) - 1))
 
 
-def chosen_bit(known: tuple[BitTopic, ...]) -> int:
+def chosen_bit(topics: Topics) -> BitTopic:
     """The bit of the link, or the last one chosen, or the first one of use; what is wrong is told."""
-    chosen, notes = current(_part(known), CONTROLS)
+    chosen, notes = current(chosen_part(topics), CONTROLS)
     draw_notes(notes)
-    keep(_part(known), chosen)
-    return chosen.bit
+    keep(chosen_part(topics), chosen)
+    return topics[chosen.bit]
 
 
-def choose_bit(known: tuple[BitTopic, ...], number: int) -> None:
+def choose_bit(topics: Topics, number: int) -> None:
     """Show this bit, and let the link say so."""
-    keep(_part(known), Chosen(number))
-
-
-def about_item(data: MultimodalDataset, row: int) -> list[str]:
-    """Its labels, or its number where the caption says no more than they do."""
-    labels = ", ".join(labels_of(data, row))
-    return [labels] if labels != caption_of(data, row) else [f"item {row}"]
+    keep(chosen_part(topics), Chosen(number))

@@ -1,6 +1,5 @@
 """Look-up by radius: what one query finds, what all of them find, and how full the buckets are."""
 
-import numpy as np
 import streamlit as st
 
 from smfh.asking import Answer
@@ -10,7 +9,8 @@ from smfh.plots import Curve, bucket_sizes, hit_rate_by_radius, size_by_radius
 from smfh.runs import Run
 from smfh.types import Words
 from smfh.ui.charts import show_chart
-from smfh.ui.gallery import draw_gallery, in_bits, relevance_words, shortened
+from smfh.ui.gallery import draw_gallery, in_bits, relevance_words
+from smfh.ui.items import cut
 from smfh.ui.server import derive
 
 RADIUS = "look_up_radius"
@@ -29,9 +29,8 @@ def draw_radius(run: Run, words: str, answer: Answer) -> None:
     within = scores.within
     with st.container(horizontal=True, key="radius_measures"):
         st.metric("Items found, mean", f"{within.items[radius]:,.1f}")
-        st.metric(
-            "Queries with a hit", f"{within.hits[radius]:.0%}", help="They find an item with their label."
-        )
+        hits = f"{within.hits[radius]:.0%}"
+        st.metric("Queries with a hit", hits, help="They find an item with their label.")
         st.metric("Precision, mean", f"{within.precision[radius]:.3f}", help="Finding nothing counts 0.")
     draw_found(run, words, answer, radius)
     curves = [Curve(run.method.name, run.method.title, (scores,))]
@@ -44,20 +43,17 @@ def draw_radius(run: Run, words: str, answer: Answer) -> None:
 
 def draw_found(run: Run, words: str, answer: Answer, radius: int) -> None:
     """What the query on the map finds within the radius, nearest first."""
-    counts = answer.counts
-    items, relevant = (int(at[0, : radius + 1].sum()) for at in (counts.items, counts.relevant))
+    items, relevant = answer.within(radius), int(answer.counts.relevant[0, : radius + 1].sum())
     right = "" if answer.relevance is None else f", {relevant:,} of them with its label"
-    st.text(f"“{shortened(words)}” finds {items:,} items within radius {radius}{right}")
+    st.text(f"“{cut(words)}” finds {items:,} items within radius {radius}{right}")
     if not items:
         st.info("Nothing lies so near. Widen the radius.", icon=":material/open_in_full:")
         return
-    near = np.flatnonzero(answer.distances <= radius)[:SHOWN].tolist()
-    draw_gallery(run.data, answer.rows[near], [_notes(answer, place) for place in near], "radius")
-
-
-def _notes(answer: Answer, place: int) -> list[str]:
-    away = f"{in_bits(int(answer.distances[place]))} away"
-    return [away] if answer.relevance is None else [away, relevance_words(bool(answer.relevance[place]))]
+    near = min(items, SHOWN, len(answer.rows))  # the first ones: nearest come first
+    notes = [[f"{in_bits(int(distance))} away"] for distance in answer.distances[:near]]
+    if answer.relevance is not None:
+        notes = [[*note, relevance_words(bool(answer.relevance[k]))] for k, note in enumerate(notes)]
+    draw_gallery(run.data, answer.rows[:near], notes, "radius")
 
 
 def draw_buckets(run: Run) -> None:
@@ -69,9 +65,9 @@ def draw_buckets(run: Run) -> None:
         show_chart(bucket_sizes(buckets.sizes), "buckets")
     with right:
         st.text("One item of each of the fullest buckets")
-        chosen = range(min(SHOWN_BUCKETS, len(buckets.sizes)))
-        rows = [int(run.split.train[buckets.members(bucket)[0]]) for bucket in chosen]
-        draw_gallery(run.data, rows, [(f"{buckets.sizes[bucket]:,} items",) for bucket in chosen], "buckets")
+        sizes = buckets.sizes[:SHOWN_BUCKETS]
+        rows = [int(run.split.train[buckets.members(bucket)[0]]) for bucket in range(len(sizes))]
+        draw_gallery(run.data, rows, [(f"{size:,} items",) for size in sizes], "buckets")
 
 
 def shown_codes(run: Run) -> Words:

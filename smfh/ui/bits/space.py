@@ -8,15 +8,14 @@ from smfh.hamming import pack
 from smfh.landscape import KINDS, map_codes
 from smfh.plots import code_map
 from smfh.runs import Run
-from smfh.types import FloatArray, IntArray, MultimodalDataset
+from smfh.types import FloatArray, MultimodalDataset
 from smfh.ui.bits.asked import answer_asked, choose_query, words_of
-from smfh.ui.bits.chosen import about_item
 from smfh.ui.bits.radius import draw_buckets, draw_radius, shown_codes
 from smfh.ui.charts import picked_numbers, show_pickable
-from smfh.ui.gallery import caption_of, draw_gallery, shortened
+from smfh.ui.gallery import about_item, caption_of, draw_gallery
+from smfh.ui.items import cut
 from smfh.ui.server import derive
 
-MAP, KIND = "code_map", "map_kind"
 MARKED = 12  # answers
 MOST_PICTURES = 12
 
@@ -25,7 +24,7 @@ MOST_PICTURES = 12
 def draw_space(run: Run) -> None:
     """Map, brushed items, radius and buckets; drawn again alone, without the rest of the page."""
     how, what = st.columns([1, 4], vertical_alignment="bottom")
-    kind = how.segmented_control("Map", list(KINDS), default="PCA", required=True, key=KIND) or "PCA"
+    kind = how.segmented_control("Map", list(KINDS), default="PCA", required=True, key="map_kind") or "PCA"
     with what:
         asked = choose_query(run)
     answer = answer_asked(run, asked)
@@ -51,25 +50,19 @@ def draw_map(run: Run, kind: str, answer: Answer) -> list[int]:
         kind,
         flat.positions,
         flat.rows,
-        first_class(data, flat.rows),
+        data.labels[flat.rows].argmax(axis=1),  # the first class that each item has
         data.class_names,
-        [shortened(caption_of(data, int(row))) for row in flat.rows],
+        [cut(caption_of(data, int(row))) for row in flat.rows],
         flat.items,
         flat.locate(pack(answer.code[None])[0]),
         flat.find(answer.rows[:MARKED]),
     )
-    event = show_pickable(chart, MAP, ("box", "lasso", "points"))
+    event = show_pickable(chart, "code_map", ("box", "lasso", "points"))
     st.caption(
         f"{kind}: {KINDS[kind]}. Items of one code stand round one place. The star is the query, amid the "
         f"codes nearest to it; rings are its first {MARKED} answers, where they are drawn."
     )
     return picked_numbers(event)
-
-
-def first_class(data: MultimodalDataset, rows: IntArray) -> IntArray:
-    """The first class that each item has, by which it is coloured."""
-    first: IntArray = data.labels[rows].argmax(axis=1)
-    return first
 
 
 def draw_brushed(data: MultimodalDataset, rows: list[int]) -> None:

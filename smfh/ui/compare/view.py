@@ -1,4 +1,4 @@
-"""How finished cells are looked at: one definition for the whole page, direction, protocol; and figures."""
+"""How finished runs are looked at: one definition for the whole page, direction, protocol; and figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -7,24 +7,23 @@ from typing import Any
 import streamlit as st
 
 from smfh.comparison import Grid, View
+from smfh.comparison.measures import MOST_RADIUS
 from smfh.evaluation import PROTOCOLS
 from smfh.export import compared_pairs, every_chart, pair_rows, sentences
 from smfh.hashing import METHODS
 from smfh.metrics import AP_DEFINITIONS
 from smfh.paper import published_score
-from smfh.plots import Chart
-from smfh.plots.published import Published
+from smfh.plots import Chart, Published
 from smfh.significance import Difference, how_tested
+from smfh.ui.address import current, keep
 from smfh.ui.charts import show_chart, show_pickable
-from smfh.ui.compare.choice import current_wanted, keep_wanted, set_once
 from smfh.ui.compare.download import Spell, draw_downloads
-from smfh.ui.compare.opening import CLICKED, draw_open, open_clicked, open_wanted
-from smfh.ui.compare.wanted import MOST_RADIUS
+from smfh.ui.compare.opening import CHART, draw_open, open_clicked, remember_click
+from smfh.ui.compare.wanted import CONTROLS, WANTED
 from smfh.ui.server import run_store
 
 LOG_K = "compare_log"
 FEW = 2  # directions that fit side by side
-FRESH = 3.0  # seconds until runs that have come meanwhile are drawn
 BANDS = (
     "Lines are means over seeds, bands reach from the lowest seed to the highest. The pale, wider band is "
     "what another order of items at equal distance could give. A click on a point opens that run in Explore."
@@ -37,101 +36,74 @@ NAMES = {
 }
 
 
-def draw_results(grid: Grid, moving: bool, spell: Spell) -> None:
-    """View, figures, tests and what to take home; drawn alone, and again while runs come in."""
-
-    @st.fragment(run_every=FRESH if moving else None)
-    def results() -> None:
-        open_wanted(grid)
-        view = choose_view(grid)
-        if not grid.found(run_store()):
-            st.info(
-                "Nothing of this comparison is trained yet. Press Run, and each finished run appears here."
-            )
-            return
-        draw_figures(grid, view)
-        draw_downloads(grid, view, crosses(grid, view), spell)
-
-    results()
+def draw_results(grid: Grid, spell: Spell) -> None:
+    """View, figures, tests and what to take home."""
+    open_clicked(grid)
+    view = choose_view(grid)
+    if grid.found(run_store()):
+        published = published_points(grid, view)
+        draw_figures(grid, view, published)
+        draw_downloads(grid, view, published, spell)
+    else:
+        st.info("Nothing of this comparison is trained yet. Press Run, and each finished run appears here.")
 
 
 def choose_view(grid: Grid) -> View:
     """Nothing of it trains; changing it draws again from what is stored."""
-    wanted = current_wanted()
+    wanted = current(WANTED, CONTROLS)[0]
     directions = [f"{source} → {target}" for source, target in grid.directions]
-    usual = directions[0]
-    lengths = list(grid.comparison.bits)
-    near = min(lengths, key=lambda bits: abs(bits - wanted.at))
+    lengths = grid.comparison.bits
+    _begin_among("compare_direction", directions, directions[0])
+    _begin_among("compare_at", lengths, min(lengths, key=lambda bits: abs(bits - wanted.at)))
     what, where, which, length, within = st.columns([4, 4, 3, 2, 2])
     definition = what.selectbox(
-        "Metric",
-        list(AP_DEFINITIONS),
-        key=set_once("compare_definition", wanted.definition),
-        format_func=NAMES.__getitem__,
+        "Metric", list(AP_DEFINITIONS), key="compare_definition", format_func=NAMES.__getitem__
     )
-    with where:
-        direction = _choose_direction(directions, wanted.direction or usual, usual)
+    direction: str | None
+    if len(directions) > FEW:
+        direction = where.selectbox("Direction", directions, key="compare_direction")
+    else:
+        direction = where.segmented_control("Direction", directions, required=True, key="compare_direction")
     protocol = which.segmented_control(
         "Database",
         list(PROTOCOLS),
         required=True,
-        key=set_once("compare_protocol", wanted.protocol),
+        key="compare_protocol",
         help="\n\n".join(f"**{name}**: {words}" for name, words in PROTOCOLS.items()),
     )
-    bits = length.selectbox(
-        "Curves at",
-        lengths,
-        key=_among("compare_at", lengths, near, near),
-        format_func=lambda bits: f"{bits} bits",
-    )
-    radius = within.selectbox(
-        "Look-up radius", range(MOST_RADIUS + 1), key=set_once("compare_radius", wanted.radius)
-    )
-    wanted = replace(
-        wanted,
-        definition=definition,
-        protocol=protocol or wanted.protocol,
-        direction=direction,
-        at=bits,
-        radius=radius,
-    )
-    keep_wanted(wanted)
-    source, target = grid.directions[directions.index(wanted.direction)]
-    return View(source, target, wanted.definition, wanted.protocol, bits, radius)
+    bits = length.selectbox("Curves at", lengths, key="compare_at", format_func=lambda bits: f"{bits} bits")
+    radius = within.selectbox("Look-up radius", range(MOST_RADIUS + 1), key="compare_radius")
+    direction, protocol = direction or directions[0], protocol or wanted.protocol
+    wanted = replace(wanted, definition=definition, protocol=protocol, direction=direction)
+    keep(WANTED, replace(wanted, at=bits, radius=radius))
+    source, target = grid.directions[directions.index(direction)]
+    return View(source, target, definition, protocol, bits, radius)
 
 
-def _choose_direction(directions: Sequence[str], wanted: str, usual: str) -> str:
-    key = _among("compare_direction", directions, wanted, usual)
-    if len(directions) > FEW:
-        chosen: str = st.selectbox("Direction", directions, key=key)
-        return chosen
-    return st.segmented_control("Direction", directions, required=True, key=key) or usual
+def _begin_among(key: str, options: Sequence[Any], value: Any) -> None:
+    """Let a control whose options depend on the data begin with this value where it holds none of them."""
+    if st.session_state.get(key) not in options:
+        st.session_state[key] = value
 
 
-def _among(key: str, options: Sequence[Any], value: Any, otherwise: Any) -> str:
-    """The key of a widget whose options depend on the data."""
-    if st.session_state.get(key, value) not in options:
-        st.session_state[key] = value if value in options else otherwise
-    return set_once(key, value)
-
-
-def draw_figures(grid: Grid, view: View) -> None:
+def draw_figures(grid: Grid, view: View, published: Sequence[Published]) -> None:
     """All figures with their formulas, and whether a difference is more than noise."""
     store, metric = run_store(), view.metric
-    there = grid.found(store)
+    found = grid.found(store)
     st.text(f"{metric.label}: {metric.formula}", help=metric.words)
     with st.spinner("Reading what is stored …"):  # shows only where it takes a while: the first time
-        charts = every_chart(grid, store, view, crosses(grid, view), st.session_state.get(LOG_K, False))
-        pairs = _pairs(grid, tuple(record.id for record in there.values()), view)
-    if len(grid.found(store)) < len(there):
+        charts = every_chart(grid, store, view, published, st.session_state.get(LOG_K, False))
+        pairs = _pairs(grid, tuple(record.id for record in found.values()), view)
+    if len(grid.found(store)) < len(found):
         st.rerun()  # a file turned out to be damaged when it was read: it is to be trained again
     left, right = st.columns([3, 2], gap="large")
     with left:
-        draw_score_chart(charts["map"])
+        show_pickable(charts["map"], CHART, ("points",), remember_click)
+        st.caption(BANDS)
     with right:
         draw_test(pairs, view)
         draw_open(grid)
-    with st.container(horizontal=True, vertical_alignment="center", key="compare_curves"):
+    with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"#### Answers at {view.bits} bits", width="content")
         st.toggle("Log K", key=LOG_K)
     _draw_pair(charts, "precision", "recall")
@@ -151,12 +123,6 @@ def _draw_pair(charts: Mapping[str, Chart], *names: str) -> None:
             show_chart(charts[name], f"compare_{name}")
 
 
-def draw_score_chart(chart: Chart) -> None:
-    """A click on a point of it opens that run."""
-    show_pickable(chart, CLICKED, ("points",), open_clicked)
-    st.caption(BANDS)
-
-
 def draw_test(pairs: Sequence[Difference], view: View) -> None:
     """Neighbours in words, all pairs in a table, and what the intervals cover."""
     st.markdown("#### Is it more than noise?")
@@ -168,21 +134,14 @@ def draw_test(pairs: Sequence[Difference], view: View) -> None:
     st.caption(how_tested(pairs))
 
 
-def crosses(grid: Grid, view: View) -> list[Published]:
-    """What the paper prints for these cells; it has one definition and one protocol."""
-    comparison = grid.comparison
-    if view.definition != "found" or view.protocol != "training":
+def published_points(grid: Grid, view: View) -> list[Published]:
+    """What the paper prints for these runs; it has one definition and one protocol."""
+    if (view.definition, view.protocol) != ("found", "training"):
         return []
-    names = dict.fromkeys(method.name for method in comparison.methods)
-    found = {
-        (name, bits): published_score(
-            comparison.source.name, f"{view.source}->{view.target}", name, "map", bits
-        )
-        for name in names
-        for bits in comparison.bits
-    }
+    dataset, direction = grid.comparison.source.name, f"{view.source}->{view.target}"
     return [
         Published(name, METHODS[name].title, view.direction, bits, value)
-        for (name, bits), value in found.items()
-        if value is not None
+        for name in dict.fromkeys(method.name for method in grid.comparison.methods)
+        for bits in grid.comparison.bits
+        if (value := published_score(dataset, direction, name, "map", bits)) is not None
     ]

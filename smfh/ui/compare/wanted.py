@@ -1,20 +1,24 @@
 """What a visitor compares and how it is looked at, as one value that the link carries."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
 
+import streamlit as st
+
+from smfh.comparison.measures import MOST_RADIUS
 from smfh.evaluation import PROTOCOLS
 from smfh.hashing import METHODS, HashMethod, make_method
 from smfh.metrics import AP_DEFINITIONS
+from smfh.paper import paper_method
 from smfh.ui.address import any_text, one_of, part_of, several, switch, told, whole
 
 LENGTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
-MOST_SEEDS, MOST_RADIUS = 10, 8
+MOST_SEEDS = 10
 PRESETS = {
     "usual": "as they come",
     "paper": "as in the paper, where it names them",
     "strong": "strong presets, where there are some",
 }
+CONTROLS = "compare_"  # before the name of a field: the key of its control
 
 
 def _length(name: str, text: str) -> int:
@@ -38,15 +42,20 @@ class Wanted:
 
     def chosen_methods(self, own: HashMethod, dataset: str) -> tuple[HashMethod, ...]:
         """Each as the preset says for this data; and the visitor's own."""
-        usual = [make_method(name, **_preset(name, self.preset, dataset)) for name in self.methods]
-        return (*usual, own) if self.own else tuple(usual)
+        chosen = tuple(self._method(name, dataset) for name in self.methods)
+        return (*chosen, own) if self.own else chosen
 
-
-def _preset(name: str, wanted: str, dataset: str) -> dict[str, Any]:
-    """The paper names some settings for each data set."""
-    offered = METHODS[name].preset_names(dataset)
-    names = (dataset, "paper") if wanted == "paper" else (wanted,)
-    return next((METHODS[name].preset_values(choice) for choice in names if choice in offered), {})
+    def _method(self, name: str, dataset: str) -> HashMethod:
+        if self.preset == "paper":
+            return paper_method(name, dataset)
+        is_offered = self.preset in METHODS[name].preset_names(dataset)
+        return make_method(name, **METHODS[name].preset_values(self.preset) if is_offered else {})
 
 
 WANTED = part_of(Wanted(), "compare.")
+
+
+def begin_controls(wanted: Wanted) -> None:
+    """Let the controls that hold nothing yet begin with what is wanted."""
+    for name, value in asdict(wanted).items():
+        st.session_state.setdefault(f"{CONTROLS}{name}", list(value) if isinstance(value, tuple) else value)

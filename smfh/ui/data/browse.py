@@ -16,12 +16,9 @@ from smfh.ui.settings import Settings
 
 A_PAGE = 24
 FEATURES = "Features: "
-PARTS = ("all", "training", "queries")
-SHORT, SAMPLE = 60, 200  # characters of a short caption, and how many captions tell what is usual
+SHORT_CAPTION, CAPTIONS = 60, 200  # characters, and how many captions tell what is usual
 NARROW, WIDE = 132, 270  # pixels of a card with short and with long captions
-CLASSES, WORDS, PART, EVERY, LOOK, PAGE = (
-    f"browse_{what}" for what in ("classes", "words", "part", "every", "look", "page")
-)
+CLASSES, VIEW, PAGE = "browse_classes", "browse_view", "browse_page"  # keys of controls
 
 
 @dataclass(frozen=True)
@@ -72,17 +69,18 @@ def draw_items(title: str, data: MultimodalDataset, split: Split) -> None:
         classes, every = draw_classes(data)
     with by_word:
         words = st.text_input(
-            "Words", key=WORDS, max_chars=200, on_change=_to_first_page, placeholder="In the caption"
+            "Words", key="browse_words", max_chars=200, on_change=_to_first_page, placeholder="In the caption"
         )
     with by_part:
+        parts = ("all", "training", "queries")
         part = st.segmented_control(
-            "Part", PARTS, default="all", required=True, key=PART, on_change=_to_first_page
+            "Part", parts, default="all", required=True, key="browse_part", on_change=_to_first_page
         )
     with to_see:
-        look = draw_look(data)
-    rows = matching_rows(data, split, Filter(classes, every, words or "", part or "all"))
+        modality = draw_view(data)
+    rows = matching_rows(data, split, Filter(classes, every, words, part or "all"))
     if len(rows):
-        draw_page(data, turn_page(title, rows), look)
+        draw_page(data, turn_page(title, rows), modality)
     else:
         st.info(f"None of the {len(data):,} items fits. Take away a class or a word.")
 
@@ -99,22 +97,19 @@ def draw_classes(data: MultimodalDataset) -> tuple[tuple[str, ...], bool]:
         placeholder="Any class",
         select_all=False,
     )
-    every = len(chosen) > 1 and has_several_labels(data) and st.toggle("All of them together", key=EVERY)
-    return tuple(chosen), every
+    several = len(chosen) > 1 and has_several_labels(data)
+    return tuple(chosen), several and st.toggle("All of them together", key="browse_every")
 
 
-def draw_look(data: MultimodalDataset) -> str | None:
+def draw_view(data: MultimodalDataset) -> str | None:
     """What to see of each item: its picture (None), or what a method sees, the features of a modality."""
-    names = [*(["Pictures"] if data.thumbnails is not None else []), *(FEATURES + m for m in data.modalities)]
-    if st.session_state.get(LOOK) not in names:
-        st.session_state[LOOK] = names[0]
-    look: str = st.selectbox(
-        "Look at",
-        names,
-        key=LOOK,
-        help="Features are drawn as a tile: a cell for each dimension, the darker the larger.",
-    )
-    return look.removeprefix(FEATURES) if look.startswith(FEATURES) else None
+    pictures = ["Pictures"] if data.thumbnails is not None else []
+    views = pictures + [FEATURES + modality for modality in data.modalities]
+    if st.session_state.get(VIEW) not in views:
+        st.session_state[VIEW] = views[0]
+    about = "Features are drawn as a tile: a cell for each dimension, the darker the larger."
+    view: str = st.selectbox("Look at", views, key=VIEW, help=about)
+    return view.removeprefix(FEATURES) if view.startswith(FEATURES) else None
 
 
 def turn_page(title: str, rows: IntArray) -> list[int]:
@@ -133,12 +128,13 @@ def turn_page(title: str, rows: IntArray) -> list[int]:
     return shown
 
 
-def draw_page(data: MultimodalDataset, rows: list[int], look: str | None) -> None:
+def draw_page(data: MultimodalDataset, rows: list[int], modality: str | None) -> None:
     """Cards as wide as texts of this data need, so that they stay where they are from page to page."""
-    usual = np.median([len(caption_of(data, row)) for row in range(min(len(data), SAMPLE))])
-    grid = st.grid(min_column_width=NARROW if usual <= SHORT else WIDE, border=True, key="browse_items")
-    for row, picture in zip(rows, pictures_of(data, rows, look), strict=True):
-        words = [] if look is None else top_words(data, row, look)
+    usual = np.median([len(caption_of(data, row)) for row in range(min(len(data), CAPTIONS))])
+    width = NARROW if usual <= SHORT_CAPTION else WIDE
+    grid = st.grid(min_column_width=width, border=True, key="browse_items")
+    for row, picture in zip(rows, pictures_of(data, rows, modality), strict=True):
+        words = [] if modality is None else top_words(data, row, modality)
         with grid.cell():
             draw_item(picture, [caption_of(data, row), ", ".join(words)], labels_of(data, row))
 
@@ -152,16 +148,17 @@ def draw_labels(data: MultimodalDataset) -> None:
         st.caption("Every item has one class, so no two classes come together.")
         return
     several = data.labels[data.labels.sum(axis=1) > 1]
-    rows = largest_classes(several)
-    pairs = label_pairs(cross_counts(several[:, rows], several[:, rows]), [data.class_names[k] for k in rows])
+    columns = largest_classes(several)
+    together = cross_counts(several[:, columns], several[:, columns])
     left, right = st.columns(2)
     with left:
         show_chart(counts, "label_counts")
     with right:
-        show_chart(pairs, "label_pairs")
+        show_chart(label_pairs(together, [data.class_names[k] for k in columns]), "label_pairs")
 
 
 def has_several_labels(data: MultimodalDataset) -> bool:
+    """Whether any item has more than one."""
     return bool((data.labels.sum(axis=1) > 1).any())
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from smfh.datasets import DATASETS, DatasetSource, data_root, found_files
+from smfh.datasets import DATASETS, DatasetCard, DatasetSource, data_root, found_files
 from smfh.types import InputError, MultimodalDataset, Split
 from smfh.ui.address import current, keep
 from smfh.ui.gallery import caption_of
@@ -19,13 +19,18 @@ from smfh.ui.sidebar import CONTROL, OWN_SOURCE
 CARD, STRIP, STRIP_PICTURE = 320, 6, 48  # pixels, pictures, pixels
 TAB, PAIRS = "data_tab", "Browse pairs"
 TABS = ("Data sets", PAIRS, "Bring your own")
-WANTED = "wanted_data"  # a choice that the sidebar has not yet taken
+WANTED = "wanted_data"  # the name of a choice that the sidebar has not yet taken
+OWN = "own"
 
 
-def choose(source: DatasetSource) -> None:
-    """Make it the data of the sidebar; only before the sidebar is drawn, as in a callback."""
+def choose(name: str) -> None:
+    """Make it the data of the sidebar; only before the sidebar is drawn, as in a callback.
+
+    It takes a name, as Streamlit keeps what callbacks are given until the visit ends.
+    """
+    source = st.session_state[OWN_SOURCE] if name == OWN else DATASETS[name]()
     keep(SETTINGS, replace(current(SETTINGS, CONTROL)[0], source=source))
-    st.session_state[f"{CONTROL}data"] = source.name
+    st.session_state[f"{CONTROL}data"] = name
 
 
 def choose_wanted() -> None:
@@ -45,17 +50,17 @@ def draw_cards(settings: Settings) -> None:
     for source in known_sources(settings):
         with grid.cell():
             bodies[source.name] = draw_card(source, settings)
-    source, body = settings.source, bodies[settings.source.name]
-    if source.missing() or if_loaded(source):
+    source = settings.source
+    if source.missing() or peek(source):
         return
-    with body.container():
+    with bodies[source.name].container():
         draw_body(source, None)
         try:
             loaded = load(settings)
         except InputError as error:
             st.text("\n".join(error.problems))
             return
-    with body.container():
+    with bodies[source.name].container():
         draw_body(source, loaded)
 
 
@@ -68,42 +73,35 @@ def known_sources(settings: Settings) -> list[DatasetSource]:
 
 def draw_card(source: DatasetSource, settings: Settings) -> DeltaGenerator:
     """What a person wants to know before using it; returns the place of its body."""
-    missing, in_use = source.missing(), source.name == settings.source.name
+    card, missing, in_use = source.card, source.missing(), source.name == settings.source.name
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.subheader(source.card.title, anchor=False, width="stretch")
+        st.subheader(card.title, anchor=False)
         if missing:
             st.badge("Needs its files", icon=":material/folder_off:", color="orange")
         elif in_use:
             st.badge("In use", icon=":material/check:", color="green")
         else:
-            st.badge("Ready", color="blue")
+            st.badge("Ready")
     body = st.empty()
     with body.container():
-        draw_body(source, if_loaded(source))
+        draw_body(source, peek(source))
     if missing:
-        draw_needs(source, missing)
+        draw_needs(card, missing)
     with st.expander("Terms, and where to get it"):
-        st.caption(f"**Terms.** {source.card.terms}\n\n**Where to get it.** {source.card.origin}")
-    if not missing:
-        draw_button(source, in_use, DATA in settings.hidden)
+        st.caption(f"**Terms.** {card.terms}\n\n**Where to get it.** {card.origin}")
+    if in_use and not missing:
+        st.button("Browse its pairs", on_click=open_tab, args=(PAIRS,), key="browse_chosen")
+    elif not missing:
+        is_fixed, key = DATA in settings.hidden, f"use_{source.name}"
+        why_not = "The link that brought you here fixes the data." if is_fixed else None
+        st.button("Use", on_click=choose, args=(source.name,), disabled=is_fixed, help=why_not, key=key)
     return body
 
 
-def if_loaded(source: DatasetSource) -> Loaded | None:
+def peek(source: DatasetSource) -> Loaded | None:
     """The data where it is in memory; nothing is loaded for a card."""
-    if source.name == "own":
-        own: Loaded = st.session_state[OWN_DATA]
-        return own
-    return peek_source(source)
-
-
-def draw_button(source: DatasetSource, in_use: bool, is_fixed: bool) -> None:
-    if in_use:
-        st.button("Browse its pairs", on_click=open_tab, args=(PAIRS,), key="browse_chosen")
-        return
-    why_not = "The link that brought you here fixes the data." if is_fixed else None
-    key = f"use_{source.name}"
-    st.button("Use", on_click=choose, args=(source,), disabled=is_fixed, help=why_not, key=key)
+    own: Loaded | None = st.session_state.get(OWN_DATA) if source.name == OWN else peek_source(source)
+    return own
 
 
 def draw_body(source: DatasetSource, loaded: Loaded | None) -> None:
@@ -132,9 +130,9 @@ def in_figures(data: MultimodalDataset, split: Split) -> str:
     )
 
 
-def draw_needs(source: DatasetSource, missing: list[str]) -> None:
+def draw_needs(card: DatasetCard, missing: list[str]) -> None:
     """Which files are expected and which of them are there."""
-    card, found = source.card, found_files(source.card)
+    found = found_files(card)
     with st.expander(f"What it needs: {len(found)} of {len(card.files)} files found"):
         where = "the folder that SMFH_DATA names" if data_root() is None else "the data folder"
         lines = [f"Expected in {card.folder}/ below {where}:"]

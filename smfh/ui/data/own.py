@@ -1,30 +1,34 @@
 """Bring your own: drop a file, see what is in it and what is wrong with it, use it; private to the visit."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import streamlit as st
 
+from smfh.datasets import OnProgress
 from smfh.datasets.own import OwnData, Preview, template
+from smfh.datasets.own_rows import SEPARATORS, Columns
 from smfh.types import InputError
-from smfh.ui.address import current
-from smfh.ui.data.cards import PAIRS, WANTED, choose, open_tab
+from smfh.ui import address, server
+from smfh.ui.data.cards import OWN, PAIRS, WANTED, choose, open_tab
 from smfh.ui.items import cut, draw_item
-from smfh.ui.server import forget as forget_owner
 from smfh.ui.session import OWN_DATA, PINNED, SHOWN, pinned_run, shown, visitor
 from smfh.ui.settings import DATA, SETTINGS, Settings, default_settings
 from smfh.ui.sidebar import CONTROL, OWN_SOURCE
 
 FORMATS = ("zip", "npz", "mat", "csv")
 MEGABYTES = 200
-LOOKED_AT, PROBLEMS, UPLOADS = "own_looked_at", "own_problems", "own_uploads"
+UPLOADED, PREVIEWED, UPLOADERS = "own_uploaded", "own_previewed", "own_uploaders"
+MENU = "own_menu_"  # keys of the menus that say how a table is read
+SEPARATOR = f"{MENU}separator"
 SHOWN_CLASSES = 20
 NAME, PROBLEM = 40, 400  # characters that are shown
 CELL = 150  # pixels
 
 HOW = """
-**Pictures with captions**: a .zip of pictures and one table (.csv) with the columns `file`, `caption` and
-`labels`; an item's labels are separated by `|`. Further columns such as `caption (ja)` become modalities
+**Pictures with captions**: a .zip of pictures, in folders or not, and one table (.csv) that tells each one's
+file, caption and labels. Columns are known by names such as `file`, `caption` and `labels`, or you say which
+they are; labels stand between `|`, `;` or `,`. Further columns such as `caption (ja)` become modalities
 of their own. The features are computed here.
 
 **Features from elsewhere**: .npz or .mat with a matrix for each modality (a row for each item) and `labels`,
@@ -36,38 +40,36 @@ LIMITS = (
 )
 PRIVATE = "It stays with this visit: nobody else sees it, no link carries it, and it is gone with the tab."
 
-
-@dataclass(frozen=True)
-class LookedAt:
-    """An upload that has been looked at, so that a rerun need not do it again."""
-
-    upload: str  # Streamlit's name of it
-    source: OwnData
-    preview: Preview
+T = TypeVar("T")
 
 
 def draw_own_data(settings: Settings) -> None:
     """From a file to data in use."""
     left, right = st.columns(2, gap="large")
     with left:
-        key = f"own_upload_{_uploads()}"
+        key = f"own_upload_{st.session_state.get(UPLOADERS, 0)}"
         upload = st.file_uploader("Drop a file", FORMATS, key=key, max_upload_size=MEGABYTES)
         st.caption(PRIVATE)
         if OWN_SOURCE in st.session_state:
-            draw_kept(settings)
-    if upload is None:
-        st.session_state.pop(LOOKED_AT, None)
-        with right:
-            draw_how()
-        return
+            draw_brought(settings)
     with right:
-        looked_at = look_at(upload)
-        draw_summary(looked_at)
-        if looked_at.preview.problems:
-            draw_problems(looked_at.preview.problems)
-        elif st.session_state.get(OWN_SOURCE) is not looked_at.source:
-            draw_use(looked_at.source, DATA in settings.hidden)
-    draw_first(looked_at.preview)
+        if upload is None:
+            st.session_state.pop(UPLOADED, None)
+            st.session_state.pop(PREVIEWED, None)
+            draw_how()
+            return
+        source = draw_menus(read_upload(upload))
+        st.session_state[UPLOADED] = (upload.file_id, source)
+        preview = preview_of(source)
+        draw_summary(source.file_name, preview)
+        if preview.problems:
+            draw_problems(preview.problems)
+        elif st.session_state.get(OWN_SOURCE) is not source:
+            draw_use(source, DATA in settings.hidden)
+    grid = st.grid(min_column_width=CELL, border=True, key="own_first")
+    for item in preview.first:
+        with grid.cell():
+            draw_item(item.thumbnail, item.captions, item.labels)
     with st.expander("What can be dropped here"):
         draw_how()
 
@@ -87,38 +89,85 @@ def draw_how() -> None:
     )
 
 
-def look_at(upload: Any) -> LookedAt:
-    """What is in the upload, found out once; kept in this visit's state alone."""
-    kept: LookedAt | None = st.session_state.get(LOOKED_AT)
-    if kept is None or kept.upload != upload.file_id:
-        source = OwnData(upload.getvalue(), upload.name)
-        with st.spinner("Looking at every item …", show_time=True):
-            kept = LookedAt(upload.file_id, source, source.preview())
-        st.session_state[LOOKED_AT] = kept
-        st.session_state.pop(PROBLEMS, None)
-    return kept
+def read_upload(upload: Any) -> OwnData:
+    """The upload as data, the same at every run, so that no picture is decoded twice."""
+    if st.session_state.get(UPLOADED, ("",))[0] != upload.file_id:
+        st.session_state[UPLOADED] = (upload.file_id, OwnData(upload.getvalue(), upload.name))
+        address.forget(MENU)
+    source: OwnData = st.session_state[UPLOADED][1]
+    return source
 
 
-def draw_summary(looked_at: LookedAt) -> None:
+def preview_of(source: OwnData) -> Preview:
+    """What is in the data, looked at once; kept in this visit's state alone."""
+    known: tuple[OwnData, Preview] | None = st.session_state.get(PREVIEWED)
+    if known is None or known[0] is not source:
+        known = st.session_state[PREVIEWED] = (source, with_progress(source.preview, "Looking at every item"))
+    return known[1]
+
+
+def with_progress(work: Callable[[OnProgress], T], words: str) -> T:
+    """What the work returns, under a bar that shows how far it is."""
+    bar = st.progress(0.0, f"{words} …")
+
+    def tell(share: float, what: str) -> None:
+        bar.progress(min(share, 1.0), f"{what} …")
+
+    try:
+        return work(tell)
+    finally:
+        bar.empty()
+
+
+def draw_menus(source: OwnData) -> OwnData:
+    """The data as it is to be read: what the columns of a table of pictures hold, with the guess preset."""
+    preview = preview_of(source)
+    if (guess := preview.columns) is None:
+        return source
+    preset = {"picture": guess.picture, "captions": list(guess.captions), "labels": guess.labels}
+    for name, value in preset.items():
+        st.session_state.setdefault(MENU + name, value)
+    headings = ["", *filter(None, preview.headings)]
+    left, right = st.columns(2)
+    with left:
+        picture = st.selectbox("Pictures", headings, key=f"{MENU}picture", format_func=_or_none)
+        captions = st.multiselect("Captions", headings[1:], key=f"{MENU}captions")
+    with right:
+        labels = st.selectbox(
+            "Labels", headings, key=f"{MENU}labels", format_func=_or_none, on_change=_guess_separator
+        )
+    columns = Columns(picture, tuple(captions), labels)
+    if columns != guess:
+        source = source.read_as(columns, "")
+        preview = preview_of(source)
+    if preview.separator:
+        st.session_state.setdefault(SEPARATOR, preview.separator)
+        with right:
+            separator = st.segmented_control("Between labels", SEPARATORS, required=True, key=SEPARATOR)
+        if separator and separator != preview.separator:
+            source = source.read_as(columns, separator)
+    return source
+
+
+def _or_none(heading: str) -> str:
+    return heading or "(none)"
+
+
+def _guess_separator() -> None:
+    st.session_state.pop(SEPARATOR, None)
+
+
+def draw_summary(file_name: str, preview: Preview) -> None:
     """How much there is of what; names come from the file and are shown as plain text."""
-    preview = looked_at.preview
     st.markdown("**Preview**")
     parts = [f"{cut(name, NAME)}: {what}" for name, what in preview.modalities]
-    lines = [" · ".join([cut(looked_at.source.file_name, NAME), f"{preview.items:,} items", *parts])]
+    lines = [" · ".join([cut(file_name, NAME), f"{preview.items:,} items", *parts])]
     if preview.classes:
         named = [f"{cut(name, NAME)} ({items:,})" for name, items in preview.classes]
         more = f" … and {len(named) - SHOWN_CLASSES:,} more" if len(named) > SHOWN_CLASSES else ""
         lines.append(f"{len(named):,} classes: {', '.join(named[:SHOWN_CLASSES])}{more}")
     for line in [*lines, *(f"Note: {note}" for note in preview.notes)]:
         st.text(line)
-
-
-def draw_first(preview: Preview) -> None:
-    """The first items."""
-    grid = st.grid(min_column_width=CELL, border=True, key="own_first")
-    for item in preview.first:
-        with grid.cell():
-            draw_item(item.thumbnail, item.captions, item.labels)
 
 
 def draw_problems(problems: tuple[str, ...]) -> None:
@@ -133,61 +182,47 @@ def draw_use(source: OwnData, is_fixed: bool) -> None:
     """The button, and the progress of what follows it."""
     if is_fixed:
         st.info("The link that brought you here fixes the data. Open the app without it to use your own.")
-        return
-    if problems := st.session_state.get(PROBLEMS):
-        draw_problems(problems)
-    if not st.button("Use this data", type="primary", icon=":material/check:", key="own_use"):
-        return
-    bar = st.progress(0.0, "Computing features …")
-
-    def show(share: float, what: str) -> None:
-        bar.progress(min(share, 1.0), f"{what} …")
-
-    try:
-        loaded = source.load(on_progress=show)
-    except InputError as error:
-        st.session_state[PROBLEMS] = error.problems
+    elif st.button("Use this data", type="primary", icon=":material/check:", key="own_use"):
+        try:
+            loaded = with_progress(lambda tell: source.load(on_progress=tell), "Computing features")
+        except InputError as error:
+            draw_problems(error.problems)
+            return
+        st.session_state.update({OWN_SOURCE: source, OWN_DATA: loaded, WANTED: OWN})
         st.rerun()
-    st.session_state[OWN_SOURCE], st.session_state[OWN_DATA] = source, loaded
-    st.session_state[WANTED] = source
-    st.rerun()
 
 
-def draw_kept(settings: Settings) -> None:
+def draw_brought(settings: Settings) -> None:
     """The data that this visit has brought, and the ways on."""
     source: OwnData = st.session_state[OWN_SOURCE]
     data, split = st.session_state[OWN_DATA]
-    with st.container(border=True, key="own_kept"):
+    with st.container(border=True, key="own_brought"):
         st.markdown("**Your data**")
         st.text(
             f"{cut(source.file_name, NAME)} · {len(data):,} items: {len(split.train):,} "
             f"to train, {len(split.queries):,} to ask · {len(data.class_names):,} classes"
         )
         with st.container(horizontal=True):
-            if settings.source.name == OwnData.name:
+            if settings.source.name == OWN:
                 if st.button("Train on it", type="primary", icon=":material/play_arrow:", key="own_train"):
                     st.switch_page("streamlit_app.py")
                 st.button("Browse it", on_click=open_tab, args=(PAIRS,), key="own_browse")
             elif DATA not in settings.hidden:
-                st.button("Use it again", on_click=choose, args=(source,), key="own_again")
+                st.button("Use it again", on_click=choose, args=(OWN,), key="own_again")
             st.button("Forget it", icon=":material/delete:", on_click=forget, key="own_forget")
 
 
 def forget() -> None:
-    """Drop the file, the data made of it, and all that was trained on it."""
-    if current(SETTINGS, CONTROL)[0].source.name == OwnData.name:
-        choose(default_settings().source)
+    """Drop the file, the data made of it, and all that was trained on it or found in it."""
+    if address.current(SETTINGS, CONTROL)[0].source.name == OWN:
+        choose(default_settings().source.name)
     looked_at, pinned, owner = shown(), pinned_run(), visitor()
-    gone = [OWN_SOURCE, OWN_DATA, LOOKED_AT, PROBLEMS]
-    gone += [SHOWN] if looked_at is not None and looked_at.key.owner == owner else []
-    gone += [PINNED] if pinned is not None and pinned.key.owner == owner else []
-    for key in gone:
-        st.session_state.pop(key, None)
-    forget_owner(owner)
-    st.session_state[UPLOADS] = _uploads() + 1
-
-
-def _uploads() -> int:
-    """A new number is a new, empty place to drop files."""
-    number: int = st.session_state.get(UPLOADS, 0)
-    return number
+    if looked_at is not None and looked_at.key.owner == owner:
+        del st.session_state[SHOWN]
+    if pinned is not None and pinned.key.owner == owner:
+        del st.session_state[PINNED]
+    server.forget(owner)
+    uploaders = st.session_state.get(UPLOADERS, 0) + 1
+    for controls in ("own_", "browse_"):
+        address.forget(controls)
+    st.session_state[UPLOADERS] = uploaders  # a new number is a new, empty place to drop files

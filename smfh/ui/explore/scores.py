@@ -8,50 +8,64 @@ import streamlit as st
 from smfh.bits import bit_kinds
 from smfh.evaluation import PROTOCOLS
 from smfh.hamming import unpack
+from smfh.metrics import APDefinition
 from smfh.paper import published_score
 from smfh.runs import Run
+from smfh.ui.running import describe_run
 from smfh.ui.server import derive
 
-MOST_DIRECTIONS = 12  # of which a run has scores at once
+MOST_DIRECTIONS = 6  # of which a run has scores at once
 Row = Mapping[str, str]
 
 
 def draw_scores(run: Run, pinned: Run | None) -> None:
-    """One card a direction, then all figures in a table."""
-    directions = run.directions if len(run.directions) <= MOST_DIRECTIONS // 2 else run.directions[:2]
-    cards = st.columns(min(len(directions), 3))
-    for place, (source, target) in enumerate(directions):
-        score = run.scores(source, target).average_precision["found"]
-        before = _pinned_score(pinned, source, target)
-        cards[place % len(cards)].metric(
-            f"{source} → {target}",
-            f"{score.mean:.3f}",
-            None if before is None else f"{score.mean - before:+.3f} vs pinned",
-            help=f"{score.definition.label}. {score.definition.words} Chance is {score.chance:.3f}.",
-            border=True,
-        )
-    st.dataframe(
-        [score_row(run, source, target) for source, target in directions],
-        hide_index=True,
-        alt="Scores of every direction with chance level and ties",
-    )
+    """One card a direction, and what is needed to read it; all figures behind a click."""
+    directions = run.directions[:2] if len(run.directions) > MOST_DIRECTIONS else run.directions
+    st.subheader(describe_run(run), anchor=False)
+    for source, target in directions[:2]:
+        draw_card(run, pinned, source, target)
     scores = run.scores(*directions[0])
     st.caption(
-        f"{len(run.split.train):,} training items, {scores.queries:,} held-out queries, one split, "
-        f"seed {run.method.seed}. Trained in {run.hasher.seconds:.2f} s. "
-        f"{derive(run, 'bits in words', lambda: bits_in_words(run))}"
+        f"mAP@100 of {scores.queries:,} held-out queries among {len(run.split.train):,} training items, one "
+        f"split, one seed; trained in {run.hasher.seconds:.1f} s."
     )
-    if scores.queries_without_relevant:
-        st.caption(f"{scores.queries_without_relevant} queries have nothing relevant and count as 0.")
-    with st.expander("What do these figures mean?"):
-        definition = scores.average_precision["found"].definition
-        st.markdown(f"**{definition.label}**: {definition.words}")
-        st.code(definition.formula, language=None)
-        st.markdown(
-            f"**Database.** {PROTOCOLS['training']}\n\n**Unseen items.** {PROTOCOLS['unseen']}\n\n"
-            "**Chance** is the same score for a random order. **Ties**: items at the same distance stand in "
-            "database order; another order among them could give anything in the range shown."
+    with st.popover("All figures, and what they mean", width="stretch", key="all_figures"):
+        rows = [score_row(run, source, target) for source, target in directions]
+        st.dataframe(rows, hide_index=True, alt="Scores of every direction with chance level and ties")
+        st.caption(derive(run, "bits in words", lambda: bits_in_words(run)))
+        if scores.queries_without_relevant:
+            st.caption(f"{scores.queries_without_relevant} queries have nothing relevant and count as 0.")
+        draw_meaning(scores.average_precision["found"].definition)
+
+
+def draw_card(run: Run, pinned: Run | None, source: str, target: str) -> None:
+    """mAP@100 beside chance, the whole ranking, P@100, unseen items, and the pinned run."""
+    scores, unseen = (run.scores(source, target, protocol) for protocol in PROTOCOLS)
+    score, before = scores.average_precision["found"], _pinned_score(pinned, source, target)
+    gain = None if before is None else score.mean - before
+    with st.container(border=True, gap="xxsmall"):
+        st.metric(
+            scores.direction,
+            f"{score.mean:.3f}",
+            None if gain is None else "same as pinned" if abs(gain) < 5e-4 else f"{gain:+.3f} vs pinned",
+            delta_color="off" if gain is None or abs(gain) < 5e-4 else "normal",
+            help=f"{score.definition.words} Chance is {score.chance:.3f}.",
         )
+        st.caption(
+            f"chance {score.chance:.3f} · whole ranking {scores.average_precision['full'].mean:.3f} · "
+            f"P@100 {scores.precision_at_100:.3f} · unseen items {unseen.mean_average_precision:.3f} · "
+            f"ties {score.worst:.3f} to {score.best:.3f}"
+        )
+
+
+def draw_meaning(definition: APDefinition) -> None:
+    st.markdown(f"**{definition.label}**: {definition.words}")
+    st.code(definition.formula, language=None)
+    st.markdown(
+        f"**Database.** {PROTOCOLS['training']}\n\n**Unseen items.** {PROTOCOLS['unseen']}\n\n"
+        "**Chance** is the same score for a random order. **Ties**: items at the same distance stand in "
+        "database order; another order among them could give anything in the range shown."
+    )
 
 
 def score_row(run: Run, source: str, target: str) -> Row:

@@ -10,25 +10,26 @@ from smfh.paper import BENCHMARKS, SEEDS, STAND_IN, runnable
 from smfh.ui.address import Part, current, draw_notes, keep, one_of, part_of, several, told, whole
 
 MOST_SEEDS = 5
-OFFERED = (*BENCHMARKS, STAND_IN)
 
 
 @dataclass(frozen=True)
 class Choice:
     """What is measured."""
 
-    data: str = told(STAND_IN, one_of(OFFERED))
+    data: str
     methods: tuple[str, ...] = told(tuple(METHODS), several(one_of(METHODS)))
     seeds: int = told(SEEDS, whole(1, MOST_SEEDS))
 
 
 def choose() -> Choice:
     """The controls; a link sets them, and they set the link."""
-    before, notes = current(_part(), "paper_")
+    part = paper_part()
+    before, notes = current(part, "paper_")
     for name, value in (("data", before.data), ("seeds", before.seeds), ("methods", list(before.methods))):
         st.session_state.setdefault(f"paper_{name}", value)
     with st.container(horizontal=True, vertical_alignment="bottom", key="paper_choice"):
-        data = st.selectbox("Data of the paper", OFFERED, format_func=data_title, key="paper_data", width=280)
+        offered = (*BENCHMARKS, STAND_IN)
+        data = st.selectbox("Data of the paper", offered, format_func=data_title, key="paper_data", width=280)
         seeds = st.segmented_control(
             "Seeds",
             range(1, MOST_SEEDS + 1),
@@ -47,20 +48,18 @@ def choose() -> Choice:
     choice = Choice(data, tuple(name for name in METHODS if name in methods), seeds or before.seeds)
     if choice == before:
         draw_notes(notes)
-    keep(_part(), choice)
+    keep(part, choice)
     return choice
 
 
-def _part() -> Part[Choice]:
-    return part_of(Choice(usual_data()), "paper.")
-
-
-def usual_data() -> str:
-    """The first of the paper's data sets that is ready, else the stand-in."""
-    return next((dataset for dataset in BENCHMARKS if not runnable(dataset)), STAND_IN)
+def paper_part() -> Part[Choice]:
+    """How the address tells it; usual is the first of the paper's data that is ready, else the stand-in."""
+    ready = next((dataset for dataset in BENCHMARKS if not runnable(dataset)), STAND_IN)
+    return part_of(Choice(ready), "paper.", data=one_of((*BENCHMARKS, STAND_IN)))
 
 
 def data_title(dataset: str) -> str:
+    """Its title, and what sets it apart here."""
     title = DATASETS[dataset].card.title
     if dataset == STAND_IN:
         return f"{title} (not in the paper)"

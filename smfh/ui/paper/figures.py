@@ -1,6 +1,6 @@
 """Figures 2 to 4 as they are measured here."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
@@ -9,10 +9,8 @@ from smfh.comparison import Grid
 from smfh.paper import TASKS, figure_2, figure_3, figure_4a, figure_4b
 from smfh.ui.charts import show_chart
 from smfh.ui.paper.choice import Choice
-from smfh.ui.paper.part import READING, draw_part
+from smfh.ui.paper.part import READING, draw_part, draw_task
 from smfh.ui.server import Loaded, run_store
-
-Draw = Callable[[str, Grid], None]  # data set, trainings
 
 
 def draw_figures(choice: Choice, loaded: Loaded | None) -> None:
@@ -21,7 +19,7 @@ def draw_figures(choice: Choice, loaded: Loaded | None) -> None:
         draw_part(name, choice, loaded, partial(_draw, draw, choice.data))
 
 
-def _draw(draw: Draw, dataset: str, grid: Grid | None) -> None:
+def _draw(draw: Callable[[str, Grid], None], dataset: str, grid: Grid | None) -> None:
     if grid is None:
         st.text("It can be measured when the files of the data are there.")
     else:
@@ -32,9 +30,9 @@ def _draw(draw: Draw, dataset: str, grid: Grid | None) -> None:
 def _draw_figure_2(dataset: str, grid: Grid) -> None:
     """A chart for each task, side by side where there is room."""
     charts = figure_2(dataset, grid, run_store())
-    for place, (direction, chart) in zip(st.columns(2), charts.items(), strict=True):
-        with place:
-            _draw_task(direction)
+    for column, (direction, chart) in zip(st.columns(2), charts.items(), strict=True):
+        with column:
+            draw_task(direction)
             show_chart(chart, f"figure-2-{_file(direction)}")
 
 
@@ -42,9 +40,9 @@ def _draw_figure_3(dataset: str, grid: Grid) -> None:
     """Precision on the left, recall on the right, a task a row."""
     charts = figure_3(dataset, grid, run_store())
     for direction in TASKS:
-        _draw_task(direction)
-        for place, what in zip(st.columns(2), ("precision", "recall"), strict=True):
-            with place:
+        draw_task(direction)
+        for column, what in zip(st.columns(2), ("precision", "recall"), strict=True):
+            with column:
                 show_chart(charts[direction, what], f"figure-3-{what}-{_file(direction)}")
 
 
@@ -60,16 +58,12 @@ def _draw_figure_4b(dataset: str, grid: Grid) -> None:
     )
 
 
-FIGURES: Mapping[str, Draw] = {
+FIGURES = {
     "figure-2": _draw_figure_2,
     "figure-3": _draw_figure_3,
     "figure-4a": _draw_figure_4a,
     "figure-4b": _draw_figure_4b,
 }
-
-
-def _draw_task(direction: str) -> None:
-    st.markdown(f"**{TASKS[direction]}: {direction.replace('->', ' → ')}**")
 
 
 def _file(direction: str) -> str:

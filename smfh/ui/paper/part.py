@@ -6,14 +6,22 @@ import streamlit as st
 
 from smfh.comparison import Grid
 from smfh.datasets import DATASETS
-from smfh.paper import BENCHMARKS, CITATION, PARTS, STAND_IN, published_cells, runnable, table_cells
-from smfh.paper.tables import Cell
+from smfh.paper import (
+    BENCHMARKS,
+    CITATION,
+    PARTS,
+    STAND_IN,
+    TASKS,
+    Cell,
+    published_cells,
+    runnable,
+    table_cells,
+)
 from smfh.types import InputError
-from smfh.ui.page import set_up_page
+from smfh.ui.grids import draw_grid
+from smfh.ui.page import begin_plainly
 from smfh.ui.paper.choice import Choice, choose
-from smfh.ui.paper.measure import draw_measured
 from smfh.ui.server import Loaded, load_source, run_store
-from smfh.ui.sidebar import draw_sidebar
 
 READING = "Reading what was measured before …"
 TABS = ("Tables", "Figures", "What differs", "Errata")
@@ -21,22 +29,24 @@ TABS = ("Tables", "Figures", "What differs", "Errata")
 
 def begin_paper() -> tuple[Choice, Loaded | None]:
     """Title, choice and data; None where its files are not there, and what to do about it is said."""
-    set_up_page("Paper")
-    draw_sidebar()
-    st.title("Paper")
+    begin_plainly("Paper", CITATION)
     st.caption(
-        f"{CITATION} Its tables and figures beside what is measured here, with the paper's own settings: "
-        "those on the left do not matter on this page."
+        "Its tables and figures beside what is measured here, with the paper's settings: those on the left "
+        "do not matter on this page."
     )
     choice = choose()
     if not choice.methods:
         st.info("Choose at least one method above.")
         st.stop()
-    _say_what_is_shown(choice.data)
-    if missing := runnable(choice.data):
-        st.warning(
-            "Its files are not here, so only what the paper prints is shown:", icon=":material/folder_off:"
+    if choice.data == STAND_IN:
+        absent = [DATASETS[name].card.title for name in BENCHMARKS if runnable(name)]
+        why = f" {', '.join(absent)} need files that are not here." if absent else ""
+        st.info(
+            f"The paper has no {DATASETS[STAND_IN].card.title}: its experiments are repeated on other data, "
+            f"and no published number stands beside these.{why}"
         )
+    if missing := runnable(choice.data):
+        st.warning("Its files are not here, so only what the paper prints is shown:")
         st.text("\n".join([*missing, "See the Data page for what each data set needs."]))
         return choice, None
     try:
@@ -45,16 +55,6 @@ def begin_paper() -> tuple[Choice, Loaded | None]:
         st.error("The data cannot be used:")
         st.text("\n".join(error.problems))
         return choice, None
-
-
-def _say_what_is_shown(dataset: str) -> None:
-    if dataset == STAND_IN:
-        absent = [DATASETS[name].card.title for name in BENCHMARKS if runnable(name)]
-        why = f" {', '.join(absent)} need files that are not here." if absent else ""
-        st.info(
-            f"The paper has no {DATASETS[dataset].card.title}: its experiments are repeated on other "
-            f"data, and no published number stands beside these.{why}"
-        )
 
 
 def draw_part(name: str, choice: Choice, loaded: Loaded | None, draw: Callable[[Grid | None], None]) -> None:
@@ -71,7 +71,7 @@ def draw_part(name: str, choice: Choice, loaded: Loaded | None, draw: Callable[[
         except InputError as error:
             st.text("\n".join(error.problems))
             return
-        draw_measured(part, grid, lambda: draw(grid))
+        draw_grid(grid, name, "Measure", lambda: draw(grid))
 
 
 def cells_for(choice: Choice, loaded: Loaded | None) -> list[Cell]:
@@ -81,3 +81,8 @@ def cells_for(choice: Choice, loaded: Loaded | None) -> list[Cell]:
     plan = PARTS["table-1"].plan(choice.data, choice.methods, choice.seeds)
     with st.spinner(READING):
         return table_cells(choice.data, Grid(plan, *loaded), run_store())
+
+
+def draw_task(direction: str) -> None:
+    """The heading of what belongs to one task."""
+    st.markdown(f"**{TASKS[direction]}: {direction.replace('->', ' → ')}**")

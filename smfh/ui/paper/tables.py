@@ -12,7 +12,7 @@ from smfh.paper import COLUMNS, TASKS, TIMES, TOLERANCE, Cell, as_latex, as_rows
 from smfh.plots import Published, agreement, csv_of
 from smfh.ui.charts import show_chart
 from smfh.ui.paper.choice import Choice
-from smfh.ui.paper.part import cells_for, draw_part
+from smfh.ui.paper.part import cells_for, draw_part, draw_task
 from smfh.ui.server import Loaded
 
 AGREES, DIFFERS = "background-color: rgba(68, 92, 176, 0.20)", "background-color: rgba(203, 134, 8, 0.32)"
@@ -31,11 +31,12 @@ def _draw_table_1(choice: Choice, loaded: Loaded | None) -> None:
     scores = [cell for cell in cells if cell.measure != "seconds"]
     st.markdown(in_words(cells) or "The paper has no such numbers for this data: what stands here is ours.")
     _draw_key(f"within {TOLERANCE:g}", "higher than published", "lower than published")
-    for direction, task in TASKS.items():
-        st.markdown(f"**{task}: {direction.replace('->', ' → ')}**")
-        of_task = [cell for cell in scores if cell.direction == direction]
-        _draw_grid(of_task, [heading(*column) for column in COLUMNS], partial(score_text, seeds=choice.seeds))
-    _draw_reasons(scores)
+    columns, text = [heading(*column) for column in COLUMNS], partial(score_text, seeds=choice.seeds)
+    for direction in TASKS:
+        draw_task(direction)
+        _draw_cells([cell for cell in scores if cell.direction == direction], columns, text)
+    for method, reason in dict.fromkeys((cell.method, cell.reason) for cell in scores if cell.reason):
+        st.markdown(f"{METHODS[method].title}: {reason}.")
     if any(cell.agrees is not None for cell in scores):
         show_chart(agreement([point for cell in scores if (point := beside(cell))], TOLERANCE), "agreement")
     _draw_downloads(cells, choice.data)
@@ -45,9 +46,8 @@ def _draw_table_2(choice: Choice, loaded: Loaded | None) -> None:
     """Seconds here beside seconds there, and how many times SMFH's each takes."""
     times = [cell for cell in cells_for(choice, loaded) if cell.measure == "seconds"]
     _draw_key("within a factor of two", "slower than published", "faster than published")
-    _draw_grid(
-        times, [f"{bits} bits" for bits in TIMES], partial(seconds_text, cells=times, seeds=choice.seeds)
-    )
+    text = partial(seconds_text, cells=times, seeds=choice.seeds)
+    _draw_cells(times, [f"{bits} bits" for bits in TIMES], text)
     st.caption(
         "The paper's seconds are from a 3.60 GHz Core i5-4790 with 16 GB, ours the median on this machine. "
         "In brackets, how many times as long as SMFH: that depends less on the machine."
@@ -66,7 +66,7 @@ def _draw_key(near: str, higher: str, lower: str) -> None:
     )
 
 
-def _draw_grid(cells: Sequence[Cell], columns: Sequence[str], text: Callable[[Cell], str]) -> None:
+def _draw_cells(cells: Sequence[Cell], columns: Sequence[str], text: Callable[[Cell], str]) -> None:
     """A row a method; our own words and numbers only, so that Markdown is safe."""
     methods = list(dict.fromkeys(cell.method for cell in cells))
     rows = [[cell for cell in cells if cell.method == method] for method in methods]
@@ -127,38 +127,21 @@ def _lines(*lines: str) -> str:
     return "  \n".join(line.replace(" ", SPACE) for line in lines if line)
 
 
-def _draw_reasons(scores: Sequence[Cell]) -> None:
-    for method, reason in dict.fromkeys((cell.method, cell.reason) for cell in scores if cell.reason):
-        st.markdown(f"{METHODS[method].title}: {reason}.")
-
-
 def beside(cell: Cell) -> Published | None:
     """The cell as a point of a chart, where the paper has it."""
     if cell.published is None:
         return None
+    title, direction = METHODS[cell.method].title, cell.direction.replace("->", " → ")
     where = heading(cell.measure, cell.bits)
-    direction = cell.direction.replace("->", "→")
-    title = METHODS[cell.method].title
     return Published(cell.method, title, direction, cell.bits, cell.published, cell.mean, where)
 
 
 def _draw_downloads(cells: Sequence[Cell], dataset: str) -> None:
+    latex = as_latex(cells, DATASETS[dataset].card.title)
     with st.container(horizontal=True):
-        st.download_button(
-            "Cells of both tables (CSV)",
-            csv_of(as_rows(cells)),
-            f"paper-{dataset}.csv",
-            "text/csv",
-            key="paper_csv",
-            icon=":material/download:",
-            on_click="ignore",
-        )
-        st.download_button(
-            "Table 1 (LaTeX)",
-            as_latex(cells, DATASETS[dataset].card.title),
-            f"paper-{dataset}.tex",
-            "text/plain",
-            key="paper_latex",
-            icon=":material/download:",
-            on_click="ignore",
-        )
+        _offer("Cells of both tables (CSV)", csv_of(as_rows(cells)), f"paper-{dataset}.csv", "text/csv")
+        _offer("Table 1 (LaTeX)", latex, f"paper-{dataset}.tex", "text/x-tex")
+
+
+def _offer(label: str, content: str, file: str, mime: str) -> None:
+    st.download_button(label, content, file, mime, icon=":material/download:", on_click="ignore")

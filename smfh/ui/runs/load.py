@@ -8,6 +8,7 @@ import streamlit as st
 
 from smfh.datasets import DATASETS, DatasetSource
 from smfh.hashing import FittedHasher, load_hasher
+from smfh.memory import Memory
 from smfh.runs import Run, run_key, scored
 from smfh.types import InputError, MultimodalDataset, Split
 from smfh.ui.opening import open_settings
@@ -16,62 +17,64 @@ from smfh.ui.session import load, show, visitor
 from smfh.ui.settings import Settings
 
 MEGABYTES = 200
-LOOKED_AT = "runs_looked_at"
+UPLOADED = "runs_uploaded"
 HOW = (
     "A model that was downloaded here or written by `python -m smfh fit … --save model.npz`. Its data set "
     "must be one that this app has. The file is checked, nothing in it is executed, and only you see it."
 )
+_trained_on: Memory[tuple[str, str], str] = Memory(64)  # by the fingerprint of the data and of the rows
 
 
 @dataclass(frozen=True, eq=False)
-class LookedAt:
-    """An upload that was read, so that a rerun need not do it again."""
+class Uploaded:
+    """A file that was read, so that a rerun need not do it again."""
 
-    upload: str  # Streamlit's name of it
+    id: str  # Streamlit's name of it
     digest: str
-    hasher: FittedHasher | None
-    problems: tuple[str, ...]
+    hasher: FittedHasher | InputError
 
 
 def draw_load(settings: Settings) -> None:
     """From a file to the shown run."""
     st.subheader("Load a model", anchor=False)
     st.caption(HOW)
-    upload = st.file_uploader("A model file (.npz)", "npz", key="runs_upload", max_upload_size=MEGABYTES)
-    if upload is None:
-        st.session_state.pop(LOOKED_AT, None)
+    file = st.file_uploader("A model file (.npz)", "npz", key="runs_upload", max_upload_size=MEGABYTES)
+    if file is None:
+        st.session_state.pop(UPLOADED, None)
         return
-    looked_at: LookedAt | None = st.session_state.get(LOOKED_AT)
-    if looked_at is None or looked_at.upload != upload.file_id:
-        looked_at = st.session_state[LOOKED_AT] = look_at(upload.file_id, upload.getvalue(), upload.name)
+    uploaded: Uploaded | None = st.session_state.get(UPLOADED)
+    if uploaded is None or uploaded.id != file.file_id:
+        uploaded = st.session_state[UPLOADED] = read_upload(file.file_id, file.getvalue(), file.name)
+    hasher = uploaded.hasher
     try:
-        if looked_at.hasher is None:
-            raise InputError(looked_at.problems)
-        source, loaded = data_of(looked_at.hasher, settings)
+        if isinstance(hasher, InputError):
+            raise hasher
+        source, loaded = data_of(hasher, settings)
     except InputError as error:
         st.error("This file cannot be used:")
         for problem in error.problems:
             st.text(f"✗ {problem[:400]}")
         return
-    method = looked_at.hasher.method
+    method = hasher.method
     st.text(f"{method.title} · {method.bits} bits · seed {method.seed} · trained on {source.card.title}")
     if st.button("Show it in Explore", type="primary", icon=":material/open_in_new:", key="runs_show"):
-        show_loaded(looked_at, replace(settings, source=source, method=method), loaded)
+        settings = replace(settings, source=source, method=method)
+        show_loaded(hasher, f"{visitor()} {uploaded.digest}", settings, loaded)
 
 
-def look_at(upload: str, content: bytes, name: str) -> LookedAt:
-    """Read the file once; kept in this visit's state alone."""
+def read_upload(id: str, content: bytes, name: str) -> Uploaded:
+    """The model in the file, or what is wrong with it; kept in this visit's state alone."""
     digest = hashlib.sha256(content).hexdigest()
     try:
-        return LookedAt(upload, digest, load_hasher(content, name[:80]), ())
+        return Uploaded(id, digest, load_hasher(content, name[:80]))
     except InputError as error:
-        return LookedAt(upload, digest, None, error.problems)
+        return Uploaded(id, digest, error)
 
 
 def data_of(hasher: FittedHasher, settings: Settings) -> tuple[DatasetSource, Loaded]:
     """The data set whose training items the model was trained on, or what to do to have it."""
     for source in known_sources(hasher, settings):
-        data, split = load(Settings(source, settings.method))
+        data, split = load(replace(settings, source=source))
         if trained_on(data, split) == hasher.trained_on:
             check_fits(hasher, data, split)
             return source, (data, split)
@@ -84,23 +87,17 @@ def data_of(hasher: FittedHasher, settings: Settings) -> tuple[DatasetSource, Lo
 
 def known_sources(hasher: FittedHasher, settings: Settings) -> Iterator[DatasetSource]:
     """Where its items may be, without loading what nobody asked for."""
-    runs = run_store().records()
-    kept = [record.source for record in runs if record.trained_on == hasher.trained_on]
+    of_runs = [run.source for run in run_store().records() if run.trained_on == hasher.trained_on]
     in_memory = [source() for source in DATASETS.values() if peek_source(source()) is not None]
-    for source in dict.fromkeys([*kept, settings.source, *in_memory]):
+    for source in dict.fromkeys([*of_runs, settings.source, *in_memory]):
         if not source.missing():
             yield source
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _trained_on(fingerprint: str, split: str, _data: MultimodalDataset, _split: Split) -> str:
-    return _data.take(_split.train).fingerprint
 
 
 def trained_on(data: MultimodalDataset, split: Split) -> str:
     """The fingerprint that a model trained on this split bears; hashed once."""
     rows = hashlib.sha256(split.train.astype("<i8").tobytes()).hexdigest()
-    return _trained_on(data.fingerprint, rows, data, split)
+    return _trained_on.get((data.fingerprint, rows), lambda: data.take(split.train).fingerprint)
 
 
 def check_fits(hasher: FittedHasher, data: MultimodalDataset, split: Split) -> None:
@@ -119,12 +116,9 @@ def check_fits(hasher: FittedHasher, data: MultimodalDataset, split: Split) -> N
         raise InputError(list(dict.fromkeys(problems)))
 
 
-def show_loaded(looked_at: LookedAt, settings: Settings, loaded: Loaded) -> None:
+def show_loaded(hasher: FittedHasher, owner: str, settings: Settings, loaded: Loaded) -> None:
     """Search with it as the visitor's own run: nobody else may be shown what a file claims."""
-    hasher = looked_at.hasher
-    if hasher is None:
-        return
-    key = run_key(*loaded, hasher.method, f"{visitor()} {looked_at.digest}")
+    key = run_key(*loaded, hasher.method, owner)
     run = Run(key, settings.source, *loaded, hasher)
     try:
         job = job_queue().submit(key, lambda course: scored(run), visitor())

@@ -13,25 +13,24 @@ from smfh.runs import RunRecord
 from smfh.ui.settings import unusual_in_words
 
 TABLE, CHOSEN, WHEN = "runs_table", "runs_chosen", "trained (UTC)"
-WORDS, DATA, METHOD = "runs_words", "runs_data", "runs_method"
 MOST_DIRECTIONS = 4  # columns; 15 modalities have 210
 
 
 def filtered(runs: Sequence[RunRecord]) -> list[RunRecord]:
+    """Those of the runs that the search and the filters leave."""
     by_word, by_data, by_method = st.columns([4, 3, 3])
     words = by_word.text_input(
         "Search",
-        key=WORDS,
+        key="runs_words",
         on_change=new_table,
         max_chars=200,
         placeholder="Title, data, method, parameters",
         icon=":material/search:",
     )
-    known = list(dict.fromkeys(run.source.name for run in runs))
     data = by_data.multiselect(
         "Data",
-        known,
-        key=DATA,
+        list(dict.fromkeys(run.source.name for run in runs)),
+        key="runs_data",
         on_change=new_table,
         format_func=lambda name: DATASETS[name].card.title,
         placeholder="Any data",
@@ -40,7 +39,7 @@ def filtered(runs: Sequence[RunRecord]) -> list[RunRecord]:
     methods = by_method.multiselect(
         "Method",
         list(dict.fromkeys(run.method.name for run in runs)),
-        key=METHOD,
+        key="runs_method",
         on_change=new_table,
         format_func=lambda name: METHODS[name].title,
         placeholder="Any method",
@@ -78,32 +77,29 @@ def _options(run: RunRecord) -> str:
 
 
 def draw_table(runs: Sequence[RunRecord]) -> None:
-    directions, key = usual_directions(runs), _table_key()
+    """A row a run; what a click on one chooses is told by `CHOSEN`."""
+    directions, key = usual_directions(runs), f"{TABLE}_{st.session_state.get(TABLE, 0)}"
 
     def choose() -> None:
         rows = st.session_state[key]["selection"]["rows"]
         st.session_state[CHOSEN] = runs[rows[0]].id if rows else None
 
     rows = [row_of(run, directions) for run in runs]
-    said = [name for name in rows[0] if any(row[name] != "" for row in rows)]
+    columns = [name for name in rows[0] if any(row[name] != "" for row in rows)]
     st.dataframe(
-        [{name: row[name] for name in said} for row in rows],
+        [{name: row[name] for name in columns} for row in rows],
         hide_index=True,
         key=key,
         on_select=choose,
         selection_mode="single-row",
         column_config={
             "title": st.column_config.TextColumn(width="medium"),
-            **{name: st.column_config.NumberColumn(format="%.3f") for name in map(_arrow, directions)},
+            **{_arrow(d): st.column_config.NumberColumn(format="%.3f") for d in directions},
             "seconds": st.column_config.NumberColumn(format="%.2f", help="Of training, on this machine"),
             WHEN: st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
         },
         alt="Kept runs with their settings, scores and training times",
     )
-
-
-def _table_key() -> str:
-    return f"{TABLE}_{st.session_state.get(TABLE, 0)}"
 
 
 def new_table() -> None:

@@ -1,6 +1,8 @@
 """The ways to ask: words, a held-out query, a picture; from what to what, and how to show it."""
 
-from functools import partial
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -17,47 +19,39 @@ from smfh.asking import (
 )
 from smfh.evaluation import PROTOCOLS
 from smfh.runs import Run
-from smfh.types import MultimodalDataset
-from smfh.ui.asked import NUMBERS, UPLOAD, WORDS, Asked, ask
+from smfh.ui.address import hold
+from smfh.ui.asked import NUMBERS, UPLOAD, Asked, ask, draw_ask
 from smfh.ui.gallery import caption_of, labels_of
 from smfh.ui.items import cut
 
-PICK = "search_pick"
+WORDS, PICK = "search_words", "search_pick"
 FORMATS = ("png", "jpg", "jpeg", "gif", "webp", "bmp")
 MOST_OFFERED = 5_000  # queries in the list
 MOST_UNKNOWN = 5  # words that near spellings are sought for
 OPTION, WORD = 70, 40  # characters shown
 DATABASES = {"training": "training items", "unseen": "unseen items"}
-WIDTHS = {"source": 120, "target": 120, "database": 160, "ties": 175, "number": 90}  # pixels
-ORDERS = {"likeness": "likest first", "database": "as in the database"}
+ORDERS = {"likeness": "most alike first", "database": "as in the database"}
 
 
 def draw_form(asked: Asked, run: Run) -> None:
     """Every control says what the link says; a change goes into the link."""
-    data = run.data
-    speaking, seeing = takes_words(data), takes_pictures(data)
-    widths = [5, 5, *([2] if seeing else [])]
-    if not speaking:
-        widths = widths[1:]
-    columns = iter(st.columns(widths, vertical_alignment="bottom"))
-    if speaking:
-        with next(columns):
-            _draw_words(asked, run)
-    with next(columns):
-        _draw_queries(asked, run)
-    if seeing:
-        with next(columns):
-            _draw_upload(asked, run, seeing[0])
-    _draw_ways(asked, run)
-    if not speaking:
+    speaks = takes_words(run.data)
+    ways = [(5, _draw_words)] if speaks else []
+    ways += [(5, _draw_queries)]
+    ways += [(2, _draw_upload)] if takes_pictures(run.data) else []
+    columns = st.columns([width for width, _ in ways], vertical_alignment="bottom")
+    for column, (_, draw) in zip(columns, ways, strict=True):
+        with column:
+            draw(asked, run)
+    _draw_direction(asked, run)
+    if not speaks:
         st.caption("This data set has no words of its own to type: pick one of its held-out items.")
 
 
 def _draw_words(asked: Asked, run: Run) -> None:
-    st.session_state[WORDS] = asked.words or ""
     st.text_input(
         "Words",
-        key=WORDS,
+        key=hold(WORDS, asked.words or ""),
         max_chars=MOST_CHARACTERS,
         placeholder="Type any words",
         icon=":material/search:",
@@ -66,92 +60,78 @@ def _draw_words(asked: Asked, run: Run) -> None:
 
 
 def _draw_queries(asked: Asked, run: Run) -> None:
-    data, split = run.data, run.split
-    offered = split.queries[:MOST_OFFERED].tolist()
-    st.session_state[PICK] = asked.row if asked.row in set(offered) else None
+    data, queries = run.data, run.split.queries
+    offered = queries[:MOST_OFFERED].tolist()
+
+    def option(row: int) -> str:
+        said = dict.fromkeys([caption_of(data, row), ", ".join(labels_of(data, row))])
+        return f"{cut(' · '.join(said), OPTION)} · item {row}"
 
     def picked() -> None:
-        if st.session_state[PICK] is not None:
-            ask(asked, run, words=None, row=st.session_state[PICK])
+        if (row := st.session_state[PICK]) is not None:
+            ask(asked, run, words=None, row=row)
 
     st.selectbox(
-        f"{'or one' if takes_words(data) else 'One'} of {len(split.queries):,} held-out queries",
+        f"{'or one' if takes_words(data) else 'One'} of {len(queries):,} held-out queries",
         offered,
-        key=PICK,
-        format_func=partial(_option, data),
+        key=hold(PICK, asked.row if asked.row in offered else None),
+        format_func=option,
         placeholder="Pick one, or type to filter",
         on_change=picked,
     )
 
 
-def _option(data: MultimodalDataset, row: int) -> str:
-    parts = [caption_of(data, row), ", ".join(labels_of(data, row))]
-    return f"{cut(' · '.join(dict.fromkeys(parts)), OPTION)} · item {row}"
-
-
-def _draw_upload(asked: Asked, run: Run, source: str) -> None:
-    def uploaded() -> None:
-        ask(asked, run, words=None, row=None, source=source)
-
+def _draw_upload(asked: Asked, run: Run) -> None:
+    picture = {"words": None, "row": None, "source": takes_pictures(run.data)[0]}
     with st.popover("Picture", icon=":material/upload:", width="stretch", key="search_upload_place"):
-        st.file_uploader(
+        upload = st.file_uploader(
             "A picture of your own",
             FORMATS,
             key=UPLOAD,
-            on_change=uploaded,
+            on_change=ask,
+            args=(asked, run),
+            kwargs=picture,
             max_upload_size=MOST_BYTES // 2**20,
         )
         st.caption("It is looked at here and kept nowhere; a link does not carry it.")
-        if st.session_state.get(UPLOAD) is not None and (asked.words is not None or asked.row is not None):
-            st.button("Ask with it again", key="search_upload_again", on_click=uploaded)
+        if upload is not None and (asked.words is not None or asked.row is not None):
+            draw_ask("Ask with it again", "search_upload_again", asked, run, picture)
 
 
-def _draw_ways(asked: Asked, run: Run) -> None:
+def _draw_direction(asked: Asked, run: Run) -> None:
     """From, to, database, order of ties, number of results."""
     names = list(run.data.modalities)
+    speaks_back = asked.target in takes_words(run.data)
+    back = {"source": asked.target, "target": asked.source, "words": asked.words if speaks_back else None}
+    drawn = int(np.random.default_rng().choice(run.split.queries))
     with st.container(horizontal=True, vertical_alignment="bottom", key="search_ways"):
-        _select("From", "source", names, asked, run)
-        st.button(
-            "Swap",
-            icon=":material/swap_horiz:",
-            key="search_turn",
-            help="Ask in the other direction.",
-            on_click=_turn_round,
-            args=(asked, run),
-        )
-        _select("To", "target", [name for name in names if name != asked.source], asked, run)
-        _select("Database", "database", list(PROTOCOLS), asked, run, DATABASES, " ".join(PROTOCOLS.values()))
-        _select("Equal distances", "ties", list(TIES), asked, run, ORDERS, " ".join(TIES.values()))
-        _select("Results", "number", sorted({*NUMBERS, asked.number}), asked, run)
-        st.button(
-            "Any query",
-            icon=":material/casino:",
-            key="search_any",
-            help="Ask with a held-out query drawn at random.",
-            on_click=_ask_any,
-            args=(asked, run),
-        )
-
-
-def _ask_any(asked: Asked, run: Run) -> None:
-    ask(asked, run, words=None, row=int(np.random.default_rng().choice(run.split.queries)))
+        _select("From", "source", names, asked, run, 120)
+        look = {"icon": ":material/swap_horiz:", "help": "Ask in the other direction."}
+        draw_ask("Swap", "search_turn", asked, run, back, **look)
+        _select("To", "target", [name for name in names if name != asked.source], asked, run, 120)
+        _select("Database", "database", list(PROTOCOLS), asked, run, 160, DATABASES, PROTOCOLS)
+        _select("Equal distances", "ties", list(TIES), asked, run, 175, ORDERS, TIES)
+        _select("Results", "number", sorted({*NUMBERS, asked.number}), asked, run, 90)
+        look = {"icon": ":material/casino:", "help": "Ask with a held-out query drawn at random."}
+        draw_ask("Any query", "search_any", asked, run, {"words": None, "row": drawn}, **look)
 
 
 def _select(
     label: str,
     field: str,
-    options: list[str] | list[int],
+    options: Sequence[str | int],
     asked: Asked,
     run: Run,
-    names: dict[str, str] | None = None,
-    help: str | None = None,
+    width: int,
+    titles: Mapping[Any, str] = MappingProxyType({}),
+    meanings: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
+    """A list for one field of what is asked, so many pixels wide."""
     key = f"search_{field}"
-    st.session_state[key] = getattr(asked, field)
 
     def changed() -> None:
-        changes = {field: st.session_state[key]}
-        if field == "source" and st.session_state[key] not in takes_words(run.data):
+        changes: dict[str, Any] = {field: st.session_state[key]}
+        if field == "source" and changes[field] not in takes_words(run.data):
             changes["words"] = None
         if field in ("number", "ties"):
             changes["page"] = 1
@@ -160,17 +140,12 @@ def _select(
     st.selectbox(
         label,
         options,
-        key=key,
+        key=hold(key, getattr(asked, field)),
         on_change=changed,
-        format_func=lambda option: (names or {}).get(option, str(option)),
-        width=WIDTHS[field],
-        help=help,
+        format_func=lambda option: titles.get(option, str(option)),
+        width=width,
+        help=" ".join(meanings.values()) or None,
     )
-
-
-def _turn_round(asked: Asked, run: Run) -> None:
-    words = asked.words if asked.target in takes_words(run.data) else None
-    ask(asked, run, source=asked.target, target=asked.source, words=words)
 
 
 def draw_unknown(asked: Asked, run: Run) -> None:
@@ -182,12 +157,7 @@ def draw_unknown(asked: Asked, run: Run) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key=f"search_unknown_{place}"):
             st.text(f"“{cut(word, WORD)}” is not known from training.{' Did you mean' if near else ''}")
             for known in near:  # letters and digits alone, so nothing in it is markup
-                st.button(
-                    known,
-                    key=f"search_instead_{place}_{known}",
-                    on_click=ask,
-                    args=(asked, run),
-                    kwargs={"words": replace_word(sentence, word, known)},
-                )
+                meant = {"words": replace_word(sentence, word, known)}
+                draw_ask(known, f"search_instead_{place}_{known}", asked, run, meant)
     if len(strange) > MOST_UNKNOWN:
         st.text(f"… and {len(strange) - MOST_UNKNOWN} more words are not known.")

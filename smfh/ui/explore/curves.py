@@ -1,57 +1,16 @@
-"""Answers to one held-out query, and the curves over all of them."""
+"""Precision and recall over all queries, and what has changed since a pinned run."""
 
 import numpy as np
 import streamlit as st
 
-from smfh.datasets import DATASETS
 from smfh.plots import Curve, precision_at_k, recall_at_k
 from smfh.runs import Run
-from smfh.types import Answers
 from smfh.ui.charts import show_chart
-from smfh.ui.gallery import caption_of, draw_gallery, in_bits, labels_of, relevance_words
-from smfh.ui.opening import open_query
-from smfh.ui.server import derive
+from smfh.ui.gallery import draw_gallery
 from smfh.ui.session import pin
 from smfh.ui.settings import differences
 
-ANSWERS = 12
 CHANGED = 5  # queries shown where a pinned run did better or worse
-
-
-def draw_try(run: Run) -> None:
-    """One query of another modality → the nearest pictures; the next query at a click."""
-    source, target = run.directions[0]
-    queries = run.split.queries
-    place = st.session_state.get("try_query", run.typical_query(source, target)) % len(queries)
-
-    def another() -> None:
-        st.session_state["try_query"] = int(np.random.default_rng().integers(len(queries)))
-
-    with st.container(horizontal=True, vertical_alignment="center", key="try_row"):
-        st.markdown(f"#### Try it: {source} → {target}")
-        st.button("Another", icon=":material/casino:", on_click=another)
-        if st.button("Open in Search", icon=":material/search:"):
-            open_query(int(queries[place]), source, target)
-    answers = derive(run, ("answers", ANSWERS), lambda: run.answers(source, target, depth=ANSWERS))
-    draw_query(run, answers, place)
-
-
-def draw_query(run: Run, answers: Answers, place: int) -> None:
-    data, row = run.data, int(run.split.queries[place])
-    st.text(f"“{caption_of(data, row)}” · {', '.join(labels_of(data, row))}")
-    relevance = answers.relevance[place]
-    notes = [
-        (f"{in_bits(int(distance))} away", relevance_words(bool(relevant)))
-        for distance, relevant in zip(answers.distances[place], relevance, strict=True)
-    ]
-    draw_gallery(data, answers.rows[place], notes, "try")
-    precision = run.scores(*run.directions[0]).average_precision["found"].by_query[place]
-    st.caption(
-        f"{np.count_nonzero(relevance)} of the first {len(relevance)} share a label with the query · "
-        f"AP {precision:.3f} · the query was held out"
-    )
-    if data.thumbnails is not None and data.name in DATASETS:
-        st.caption(DATASETS[data.name].card.terms)
 
 
 def draw_curves(run: Run, pinned: Run | None) -> None:
