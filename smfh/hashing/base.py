@@ -46,6 +46,7 @@ class Progress(NamedTuple):
     terms: Mapping[str, float]
     phase: str = "descent"
     learnt: Callable[[], Learnt] | None = None  # so far, where a step leaves something to look at
+    note: str = ""
 
 
 Trace = Sequence[TrainingStep]
@@ -93,7 +94,7 @@ class HashMethod(Configuration, ABC):
             while True:
                 resumed = perf_counter()
                 try:
-                    terms, phase, so_far = next(learning)
+                    terms, phase, so_far, note = next(learning)
                 except StopIteration as end:
                     learnt: Learnt = end.value
                     break
@@ -103,7 +104,7 @@ class HashMethod(Configuration, ABC):
                 for term, value in terms.items():
                     if not isfinite(value):
                         raise self._broken(train, len(trace) + 1, f"the term {term!r} is {value}")
-                trace.append(TrainingStep(len(trace) + 1, terms, seconds, phase))
+                trace.append(TrainingStep(len(trace) + 1, terms, seconds, phase, note))
                 if on_step is not None:
                     on_step(trace[-1])
                 if on_state is not None and so_far is not None:

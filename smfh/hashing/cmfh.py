@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from smfh.hashing.base import Learning, Learnt, Progress, Trace
 from smfh.hashing.configuration import Preset
 from smfh.hashing.factorisation import ITERATIONS, Descent, RidgeSolver, reconstruction_error, weighted_gram
 from smfh.hashing.function import shared_codes
+from smfh.hashing.positive import Factor, told
 from smfh.hashing.products import gram, squared_norm
 from smfh.hashing.views import ANCHORS, View, view_modalities
 from smfh.types import FloatArray, MultimodalDataset, parameter
@@ -52,7 +52,9 @@ class CMFH(Descent):
 
         for _ in range(self.iterations):
             state = problem.descend(state)
-            yield Progress(problem.terms(state), "descent", learnt)
+            yield Progress(
+                problem.terms(state), "descent", learnt, told(s.factor for s in problem.solvers.values())
+            )
             if self.has_converged(trace):
                 break
         return learnt()
@@ -76,10 +78,7 @@ class Factorisation:
         self.method, self.weights = method, weights
         self.views = {view.modality: view for view in views}
         shrinkage = method.ridge / method.projection_weight
-        # no label graph here: the scatter that the solver asks for has no weight
-        self.solvers = {
-            t: RidgeSolver(v.gram, v.gram, 0.0, shrinkage + v.rounding) for t, v in self.views.items()
-        }
+        self.solvers = {t: RidgeSolver(v.gram, shrinkage + v.rounding) for t, v in self.views.items()}
 
     def start(self, V: FloatArray) -> State:
         return self.with_hash_functions(V, {})
@@ -128,6 +127,4 @@ class Factorisation:
 
 def solve_right(A: FloatArray, S: FloatArray, shift: float) -> FloatArray:
     """A(S + shift I)⁻¹ for a symmetric S ≥ 0"""
-    factor = cho_factor(S + shift * np.eye(len(S)), overwrite_a=True, check_finite=False)
-    solved: FloatArray = cho_solve(factor, A.T, check_finite=False).T
-    return solved
+    return Factor.of(S, shift).solve(A.T).T

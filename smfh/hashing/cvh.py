@@ -47,7 +47,7 @@ class CVH(PairMethod):
         pairs = CanonicalPairs.of(views, self.ridge, at_most=self.bits)
         directions = mix_pairs(pairs, self.bits, rng) if self.mixed else fill_up(pairs, self.bits, rng)
         learnt = learnt_directions(views, directions, train)
-        yield Progress({"correlation": float(pairs.correlations.sum())}, "closed form")
+        yield Progress({"correlation": float(pairs.correlations.sum())}, "closed form", pairs.note)
         return learnt
 
 

@@ -10,13 +10,11 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve
 
-from smfh.features.maps import scale_rows
 from smfh.hashing.base import HashMethod, Trace
+from smfh.hashing.positive import Factor
 from smfh.hashing.products import (
     add_times_inplace,
-    blas_threads,
     cross_product,
     inner,
     squared_norm,
@@ -127,6 +125,12 @@ class LabelGraph:
         """A Y = F (FᵀY)"""
         return times(self.factors, transposed_times(self.factors, Y))
 
+    def spread(self, Y: FloatArray) -> FloatArray:
+        """L Y = D Y − A Y"""
+        F = self.factors
+        spread: FloatArray = self.degrees[:, None] * Y - F @ (F.T @ Y)
+        return spread
+
     def energy(self, Y: FloatArray, FtY: FloatArray | None = None) -> float:
         """Tr(YᵀLY) = Σ_i D_ii ‖y_i‖² − ‖FᵀY‖², where FᵀY may be at hand"""
         lengths = np.einsum("ij,ij->i", Y, Y)
@@ -134,13 +138,13 @@ class LabelGraph:
         return inner(self.degrees, lengths) - squared_norm(FtY)
 
     def scatter(self, X: Matrix, gram: FloatArray | None = None) -> FloatArray:
-        """XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ; it enters with a small weight, so single precision will do.
+        """XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ in double precision, as large numbers cancel each other.
 
         Where all degrees are 1 and XᵀX is at hand, that is the first term.
         """
-        XtF = cross_product(X, self.factors, double=False)
+        XtF = cross_product(X, self.factors)
         if gram is None or np.any(self.degrees != 1):
-            gram = cross_product(X, scale_rows(X, self.degrees), double=False)
+            gram = cross_product(X, X, self.degrees)
         spread: FloatArray = gram - XtF @ XtF.T
         return spread
 
@@ -150,22 +154,18 @@ class RidgeSolver:
     """W = (XᵀX + η XᵀLX + γ I)⁻¹ XᵀY, factored once for as long as X and L stay."""
 
     gram: FloatArray  # XᵀX
-    scatter: FloatArray  # XᵀLX
-    smoothness: float  # η
     ridge: float  # γ
+    scatter: FloatArray | None = None  # XᵀLX; none: there is no graph
+    smoothness: float = 0.0  # η
 
     @cached_property
-    def factor(self) -> tuple[FloatArray, bool]:
-        """The Cholesky factor of XᵀX + η XᵀLX + γ I."""
-        system = self.gram + self.smoothness * self.scatter
-        system[np.diag_indices_from(system)] += self.ridge
-        with blas_threads(len(system)):
-            return cho_factor(system, overwrite_a=True, check_finite=False)
+    def factor(self) -> Factor:
+        """Of XᵀX + η XᵀLX + γ I."""
+        graph = 0.0 if self.scatter is None else self.smoothness * self.scatter
+        return Factor.of(self.gram + graph, self.ridge)
 
     def solve(self, XtY: FloatArray) -> FloatArray:
-        with blas_threads(len(XtY)):
-            W: FloatArray = cho_solve(self.factor, XtY, check_finite=False)
-        return W.astype(XtY.dtype)
+        return self.factor.solve(XtY).astype(XtY.dtype)
 
     def error(self, W: FloatArray, XtY: FloatArray, YtY: FloatArray) -> float:
         """‖Y − XW‖² = ‖Y‖² − 2⟨W, XᵀY⟩ + ⟨W, XᵀX W⟩"""
@@ -173,7 +173,7 @@ class RidgeSolver:
 
     def roughness(self, W: FloatArray) -> float:
         """Tr(WᵀXᵀLXW)"""
-        return inner(W, self.scatter @ W)
+        return 0.0 if self.scatter is None else inner(W, self.scatter @ W)
 
 
 def draw_rows(rng: np.random.Generator, items: int, sample: int) -> IntArray:

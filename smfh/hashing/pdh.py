@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from smfh.hashing.base import Learning, Progress, Trace
 from smfh.hashing.configuration import Preset
+from smfh.hashing.positive import told
 from smfh.hashing.views import ANCHORS, PairMethod, View, learnt_directions, view_modalities
 from smfh.hashing.whitening import CanonicalPairs
 from smfh.types import EPS, BoolArray, FloatArray, MultimodalDataset, parameter
@@ -56,24 +56,25 @@ class PDH(PairMethod):
     def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
         """The rounds; each modality of `train` is a database of its own codes."""
         views = view_modalities(train, self.anchors, rng)
-        bits = self.start(views, rng)
+        pairs = CanonicalPairs.of(views, self.ridge, at_most=self.bits)
+        bits = self.start(pairs, views[1], rng)
         if not self.centred:
             views = [view.uncentred() for view in views]
         first, second = (MaxMargin(view, self.margin_weight) for view in views)
         A, B = first.untrained(self.bits), second.untrained(self.bits)
+        note = told((*(w.factor for w in pairs.whitenings), first.factor, second.factor))
         for _ in range(self.rounds):
             A = first.train(decorrelate(bits), A)
             predicted = views[0].project(A) > 0
             B = second.train(predicted, B)
             bits = views[1].project(B) > 0
-            yield Progress({"agreement": float(np.mean(predicted == bits))}, "prediction")
+            yield Progress({"agreement": float(np.mean(predicted == bits))}, "prediction", note)
         return learnt_directions(views, (A, B), train)
 
-    def start(self, views: list[View], rng: np.random.Generator) -> BoolArray:
+    def start(self, pairs: CanonicalPairs, view: View, rng: np.random.Generator) -> BoolArray:
         """Bits of the second view: which side of Gaussian mixes of its canonical directions."""
-        pairs = CanonicalPairs.of(views, self.ridge, at_most=self.bits)
         _, B = pairs.mix(rng.standard_normal((len(pairs.correlations), self.bits)))
-        return views[1].project(B) > 0
+        return view.project(B) > 0
 
 
 def decorrelate(bits: BoolArray) -> BoolArray:
@@ -91,9 +92,7 @@ class MaxMargin:
 
     def __init__(self, view: View, margin_weight: float) -> None:
         self.view = view
-        system = view.gram.copy()
-        system[np.diag_indices_from(system)] += 1 / (2 * margin_weight) + view.rounding
-        self.factor = cho_factor(system, overwrite_a=True, check_finite=False)  # of XᵀX + I/2C
+        self.factor = view.factor(1 / (2 * margin_weight))  # of XᵀX + I/2C
 
     def untrained(self, bits: int) -> FloatArray:
         return np.zeros((len(self.view.mean), bits))
@@ -108,7 +107,7 @@ class MaxMargin:
         ahead, speed = W, np.ones(W.shape[1])
         for _ in range(STEPS):
             targets = hinge_targets(self.view.project(ahead), signs)
-            updated = cho_solve(self.factor, self.view.correlate(targets), check_finite=False)
+            updated = self.factor.solve(self.view.correlate(targets))
             step = updated - W
             uphill = np.sum((ahead - updated) * step, axis=0) > 0
             speed[uphill] = 1.0  # momentum that leads the wrong way starts anew

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
+from smfh.features.maps import scale_rows
 from smfh.parallel import over_rows
 from smfh.types import FloatArray, IntArray, Matrix, read_only
 
@@ -99,12 +100,12 @@ def gram(X: Matrix) -> FloatArray:
     return cross_product(X, X)
 
 
-def cross_product(A: Matrix, B: Matrix, double: bool = True) -> FloatArray:
-    """AᵀB, a block of rows at a time; without `double` only the sum over blocks is in double precision."""
+def cross_product(A: Matrix, B: Matrix, weights: FloatArray | None = None) -> FloatArray:
+    """AᵀB in double precision, or Aᵀ diag(weights) B, a block of rows at a time."""
     total = np.zeros((A.shape[1], B.shape[1]))
     for start in range(0, A.shape[0], ROWS):
-        a, b = A[start : start + ROWS], B[start : start + ROWS]
-        part = a.astype(np.float64).T @ b.astype(np.float64) if double else a.T @ b
+        a, b = (M[start : start + ROWS].astype(np.float64) for M in (A, B))
+        part = a.T @ (b if weights is None else scale_rows(b, weights[start : start + ROWS]))
         total += part.toarray() if sparse.issparse(part) else part
     return total
 
@@ -116,10 +117,10 @@ def squared_norm(X: Matrix) -> float:
     return float(sum(float(np.vdot(values[i : i + ROWS], values[i : i + ROWS])) for i in blocks))
 
 
-def column_means(Y: FloatArray) -> FloatArray:
-    """1ᵀY / N"""
-    sums = over_rows(lambda rows: Y[rows].sum(axis=0), len(Y), ROWS)
-    return np.asarray(np.sum(sums, axis=0, dtype=np.float64) / len(Y))
+def column_means(X: Matrix) -> FloatArray:
+    """1ᵀX / N in double precision, which SciPy's own mean of a sparse matrix in single does not give."""
+    sums = over_rows(lambda rows: X[rows].astype(np.float64).sum(axis=0), X.shape[0], ROWS)
+    return np.asarray(np.sum(sums, axis=0) / X.shape[0])
 
 
 def inner(A: FloatArray, B: FloatArray) -> float:

@@ -3,16 +3,19 @@
 from typing import Any
 
 from smfh.hashing.base import HashMethod
+from smfh.hashing.batch import BATCH
 from smfh.hashing.cmfh import CMFH
 from smfh.hashing.cvh import CVH
+from smfh.hashing.dch import DCH
 from smfh.hashing.pdh import PDH
+from smfh.hashing.scratch import SCRATCH
 from smfh.hashing.smfh import SMFH
 from smfh.hashing.smfh_plus import SMFHPlus
 from smfh.hashing.smh import SMH
 from smfh.types import unknown
 
 METHODS: dict[str, type[HashMethod]] = {
-    method.name: method for method in (SMFHPlus, SMFH, CMFH, SMH, CVH, PDH)
+    method.name: method for method in (SMFHPlus, SMFH, CMFH, SMH, CVH, PDH, DCH, SCRATCH, BATCH)
 }
 
 

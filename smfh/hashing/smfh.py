@@ -31,9 +31,11 @@ from smfh.hashing.factorisation import (
     weighted_gram,
 )
 from smfh.hashing.function import HashFunction, shared_codes
+from smfh.hashing.positive import told
 from smfh.hashing.products import column_means, gram, squared_norm
+from smfh.hashing.sampled import FewItems, SampledSolver
 from smfh.hashing.steps import ratio_step
-from smfh.types import EPS, FloatArray, IntArray, MultimodalDataset, parameter
+from smfh.types import EPS, FloatArray, IntArray, Matrix, MultimodalDataset, parameter
 
 
 @dataclass(frozen=True)
@@ -62,14 +64,14 @@ class SMFH(Descent):
         X, dtype, weights = train.modalities, train.dtype, self.shares(train)
         whole_graph = LabelGraph.of(train.labels, dtype)
         squared = {t: squared_norm(X[t]) for t in X}
-        grams = {t: gram(X[t]) for t in X}
+        parts = {t: self.constant_part(X[t]) for t in X}
 
         # drawn in double precision, so that single starts from the same point
         Y = rng.random((len(train), self.bits)).astype(dtype)
         U = {t: rng.random((X[t].shape[1], self.bits)).astype(dtype) for t in X}
         W = {t: np.zeros_like(U[t]) for t in X}
         XtY, YtY = correlate(X, Y), Y.T @ Y
-        solvers: dict[str, RidgeSolver] = {}
+        solvers: dict[str, RidgeSolver | SampledSolver] = {}
 
         def learnt() -> Learnt:
             thresholds = column_means(Y).astype(dtype)
@@ -94,18 +96,30 @@ class SMFH(Descent):
 
             XtY, YtY = correlate(X, Y), Y.T @ Y
             if graph is not whole_graph or not solvers:
-                solvers = {
-                    t: RidgeSolver(grams[t], graph.scatter(X[t][rows]), self.smoothness, self.ridge)
-                    for t in X
-                }
+                solvers = {t: self.solver(parts[t], X[t][rows], rows, graph, Y) for t in X}
             W = {t: solvers[t].solve(XtY[t]) for t in X}
 
             terms = self.terms(weights, squared, U, W, XtY, YtY, solvers, graph.energy(Y[rows]))
-            yield Progress(terms, "descent", learnt)
+            yield Progress(terms, "descent", learnt, told(solver.factor for solver in solvers.values()))
             if self.has_converged(trace):
                 break
 
         return learnt()
+
+    def constant_part(self, X: Matrix) -> FloatArray | FewItems:
+        """What every sample's hash functions share: XᵀX, or where items are fewer than dimensions XXᵀ."""
+        items, dimensions = X.shape
+        if self.graph_sample < items < dimensions:
+            return FewItems(X, self.smoothness, self.ridge)
+        return gram(X)
+
+    def solver(
+        self, part: FloatArray | FewItems, sampled: Matrix, rows: IntArray, graph: LabelGraph, Y: FloatArray
+    ) -> RidgeSolver | SampledSolver:
+        """W = (XᵀX + η X̂ᵀL̂X̂ + γI)⁻¹XᵀY for the sampled rows X̂."""
+        if isinstance(part, FewItems):
+            return part.sample(rows, graph, Y)
+        return RidgeSolver(part, self.ridge, graph.scatter(sampled), self.smoothness)
 
     def update_codes(
         self, Y: FloatArray, pull: FloatArray, M: FloatArray, rows: IntArray, graph: LabelGraph
@@ -128,7 +142,7 @@ class SMFH(Descent):
         W: Mapping[str, FloatArray],
         XtY: Mapping[str, FloatArray],
         YtY: FloatArray,
-        solvers: Mapping[str, RidgeSolver],
+        solvers: Mapping[str, RidgeSolver | SampledSolver],
         energy: float,
     ) -> dict[str, float]:
         """Every part of O, weighted; none needs another pass over X."""

@@ -33,6 +33,7 @@ from smfh.hashing.factorisation import (
     weighted_gram,
 )
 from smfh.hashing.function import HashFunction, shared_codes
+from smfh.hashing.positive import told
 from smfh.hashing.products import column_means, gram, squared_norm, transposed_times
 from smfh.hashing.steps import CubicTerms, cubic_step
 from smfh.hashing.views import ANCHORS
@@ -83,6 +84,7 @@ class SMFHPlus(Descent):
         X = {t: maps[t](train.modalities[t]) for t in maps}
         problem = Problem(self, X, train.labels, self.shares(train))
         state = problem.start(rng, train.dtype)
+        note = told(solver.factor for solver in problem.solvers.values())
 
         def learnt() -> Learnt:
             thresholds = state.mean.astype(state.Y.dtype)
@@ -94,12 +96,12 @@ class SMFHPlus(Descent):
 
         for _ in range(self.iterations):
             state = problem.descend(state)
-            yield Progress(problem.terms(state), "descent", learnt)
+            yield Progress(problem.terms(state), "descent", learnt, note)
             if self.has_converged(trace):
                 break
         for _ in range(self.rounds):
             state = problem.refine(problem.binarise(state))
-            yield Progress(problem.terms(state), "refinement", learnt)
+            yield Progress(problem.terms(state), "refinement", learnt, note)
         return learnt()
 
     def feature_map(self, X: Matrix, rng: np.random.Generator) -> FeatureMap:
@@ -131,7 +133,7 @@ class Problem:
         dtype = np.result_type(*(x.dtype for x in X.values()))
         self.graph = LabelGraph.of(labels, dtype).normalised()
         self.squared = {t: squared_norm(X[t]) for t in X}
-        self.means = {t: np.asarray(X[t].mean(axis=0, dtype=np.float64)).ravel() for t in X}
+        self.means = {t: column_means(X[t]) for t in X}
         self.solvers = {t: self.solver(t) for t in X}
         self.target = self.items / 4 * (np.ones((self.bits, self.bits)) + np.eye(self.bits))  # T
         self.spread = method.orthogonality_weight / (self.items * self.bits)  # β/(N r)
@@ -141,7 +143,7 @@ class Problem:
         XtX, mean = gram(self.X[t]), self.means[t]
         centred = XtX - self.items * np.outer(mean, mean)
         return RidgeSolver(
-            centred, self.graph.scatter(self.X[t], XtX), self.method.smoothness, self.method.ridge
+            centred, self.method.ridge, self.graph.scatter(self.X[t], XtX), self.method.smoothness
         )
 
     def start(self, rng: np.random.Generator, dtype: Any) -> State:

@@ -101,12 +101,14 @@ def hasher_of(arrays: dict[str, Array], label: str) -> FittedHasher:
         ) from error
 
 
-def _step(iteration: int, terms: dict[str, float], seconds: float, phase: str) -> TrainingStep:
+def _step(
+    iteration: int, terms: dict[str, float], seconds: float, phase: str, note: str = ""
+) -> TrainingStep:
     """A step whose every value is of its kind, whatever the file says."""
     numbers = {str(term): float(x) for term, x in terms.items()}
     if not all(isfinite(x) for x in (*numbers.values(), float(seconds))):
         raise ValueError(f"step {iteration} of the trace, which is not finite")
-    return TrainingStep(int(iteration), numbers, float(seconds), str(phase))
+    return TrainingStep(int(iteration), numbers, float(seconds), str(phase), str(note))
 
 
 def _function(name: str, arrays: dict[str, Array], number: int, about: dict[str, Any]) -> HashFunction:

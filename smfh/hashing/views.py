@@ -14,7 +14,8 @@ import numpy as np
 from smfh.features.maps import FeatureMap, fit_rbf
 from smfh.hashing.base import HashMethod, Learnt
 from smfh.hashing.function import HashFunction
-from smfh.hashing.products import cross_product, times, transposed_times
+from smfh.hashing.positive import Factor
+from smfh.hashing.products import column_means, cross_product, times, transposed_times
 from smfh.types import EPS, FloatArray, Matrix, MultimodalDataset
 
 ANCHORS = "RBF anchors drawn from the training items; 0: linear features."
@@ -62,6 +63,10 @@ class View:
         """A share of the Gram matrix's trace that, on its diagonal, outweighs what rounding takes away."""
         return EPS * float(np.trace(self.gram))
 
+    def factor(self, ridge: float) -> Factor:
+        """Of X_cᵀX_c + εI."""
+        return Factor.of(self.gram, ridge + self.rounding)
+
     def project(self, W: FloatArray) -> FloatArray:
         """X_cW = XW − 1(mW)"""
         projected = times(self.features, W.astype(self.features.dtype))
@@ -85,14 +90,15 @@ class View:
         )
 
 
-def view_modalities(train: MultimodalDataset, anchors: int, rng: np.random.Generator) -> list[View]:
+def view_modalities(
+    train: MultimodalDataset, anchors: int, rng: np.random.Generator, scaling: FeatureMap = UNIT_ROWS
+) -> list[View]:
     """Every modality, centred, in the order of the data set; without anchors the features are linear."""
     views = []
     for modality, x in train.modalities.items():
-        feature_map = fit_rbf(x, UNIT_ROWS, anchors, rng) if anchors else UNIT_ROWS
+        feature_map = fit_rbf(x, scaling, anchors, rng) if anchors else scaling
         X = feature_map(x)
-        mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-        views.append(View(modality, x.shape[1], feature_map, X, mean))
+        views.append(View(modality, x.shape[1], feature_map, X, column_means(X)))
     return views
 
 

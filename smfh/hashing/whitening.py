@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from scipy.linalg import cholesky, solve_triangular, svd
+from scipy.linalg import solve_triangular, svd
 
+from smfh.hashing.positive import Factor, told
 from smfh.hashing.views import View, cross_covariance
 from smfh.types import FloatArray
 
@@ -14,22 +14,20 @@ from smfh.types import FloatArray
 class Whitening:
     """L with L Lᵀ = XᵀX + εI, lower triangular: X L⁻ᵀ has uncorrelated columns of equal length."""
 
-    root: FloatArray  # L, (dimensions, dimensions)
+    factor: Factor
 
     @staticmethod
     def of(view: View, ridge: float) -> "Whitening":
-        system = view.gram.copy()
-        system[np.diag_indices_from(system)] += ridge + view.rounding
-        return Whitening(cholesky(system, lower=True, overwrite_a=True, check_finite=False))
+        return Whitening(view.factor(ridge))
 
     def whiten(self, C: FloatArray) -> FloatArray:
         """L⁻¹C"""
-        whitened: FloatArray = solve_triangular(self.root, C, lower=True, check_finite=False)
+        whitened: FloatArray = solve_triangular(self.factor.root, C, lower=True, check_finite=False)
         return whitened
 
     def directions(self, U: FloatArray) -> FloatArray:
         """A = L⁻ᵀU, so that Aᵀ(XᵀX + εI)A = UᵀU"""
-        A: FloatArray = solve_triangular(self.root, U, lower=True, trans="T", check_finite=False)
+        A: FloatArray = solve_triangular(self.factor.root, U, lower=True, trans="T", check_finite=False)
         return A
 
 
@@ -55,6 +53,10 @@ class CanonicalPairs:
             whiten_both(cross_covariance(x, y), *whitenings), full_matrices=False, check_finite=False
         )
         return CanonicalPairs(whitenings, (U[:, :at_most], Vt[:at_most].T), rho[:at_most])
+
+    @property
+    def note(self) -> str:
+        return told(whitening.factor for whitening in self.whitenings)
 
     def directions(self, combinations: Sequence[FloatArray]) -> list[FloatArray]:
         """A = L_x⁻ᵀP and B = L_y⁻ᵀQ for whitened directions P and Q."""

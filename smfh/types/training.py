@@ -17,6 +17,7 @@ class TrainingStep:
     terms: Mapping[str, float]
     seconds: float  # since training began
     phase: str = "descent"
+    note: str = ""  # what a reader of the result should know, such as a ridge that had to grow
 
     @property
     def objective(self) -> float:

@@ -56,7 +56,7 @@ def test_whitened_features_are_uncorrelated(sparse_text):
         whitening = Whitening.of(view, 1e-9)
         X = centred(m) @ whitening.directions(np.eye(len(view.mean)))
         np.testing.assert_allclose(X.T @ X, np.eye(len(view.mean)), atol=1e-6)
-        np.testing.assert_allclose(whitening.root @ whitening.whiten(view.gram), view.gram, atol=1e-9)
+        np.testing.assert_allclose(whitening.factor.root @ whitening.whiten(view.gram), view.gram, atol=1e-9)
 
 
 def test_features_that_never_vary_do_not_stop_it():
@@ -77,7 +77,7 @@ def test_copies_of_items_cannot_make_it_indefinite(rng):
         ("a", "b"),
     )
     for view in view_modalities(data, 500, rng):  # 500 anchors, ten of them different
-        assert np.isfinite(Whitening.of(view, 1e-12).root).all()
+        assert np.isfinite(Whitening.of(view, 1e-12).factor.root).all()
 
 
 def test_single_precision_data_are_summed_in_double(rng):
