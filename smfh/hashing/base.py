@@ -45,8 +45,8 @@ class Progress(NamedTuple):
 
     terms: Mapping[str, float]
     phase: str = "descent"
-    learnt: Callable[[], Learnt] | None = None  # so far, where a step leaves something to look at
     note: str = ""
+    learnt: Callable[[], Learnt] | None = None  # so far, where a step leaves something to look at
 
 
 Trace = Sequence[TrainingStep]
@@ -94,7 +94,7 @@ class HashMethod(Configuration, ABC):
             while True:
                 resumed = perf_counter()
                 try:
-                    terms, phase, so_far, note = next(learning)
+                    terms, phase, note, so_far = next(learning)
                 except StopIteration as end:
                     learnt: Learnt = end.value
                     break

@@ -50,11 +50,10 @@ class CMFH(Descent):
                 shared_codes(tuple(problem.views), state.V > thresholds.astype(state.V.dtype)),
             )
 
+        note = told(solver.factor for solver in problem.solvers.values())
         for _ in range(self.iterations):
             state = problem.descend(state)
-            yield Progress(
-                problem.terms(state), "descent", learnt, told(s.factor for s in problem.solvers.values())
-            )
+            yield Progress(problem.terms(state), "descent", note, learnt)
             if self.has_converged(trace):
                 break
         return learnt()

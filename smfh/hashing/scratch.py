@@ -75,7 +75,8 @@ class SCRATCH(KernelMethod):
                 },
                 note=regressions.note,
             )
-        return V @ R.T
+        rotated: FloatArray = V @ R.T
+        return rotated
 
     def factor(
         self,

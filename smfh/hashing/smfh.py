@@ -100,7 +100,8 @@ class SMFH(Descent):
             W = {t: solvers[t].solve(XtY[t]) for t in X}
 
             terms = self.terms(weights, squared, U, W, XtY, YtY, solvers, graph.energy(Y[rows]))
-            yield Progress(terms, "descent", learnt, told(solver.factor for solver in solvers.values()))
+            note = told(solver.factor for solver in solvers.values())
+            yield Progress(terms, "descent", note, learnt)
             if self.has_converged(trace):
                 break
 

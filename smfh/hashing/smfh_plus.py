@@ -96,12 +96,12 @@ class SMFHPlus(Descent):
 
         for _ in range(self.iterations):
             state = problem.descend(state)
-            yield Progress(problem.terms(state), "descent", learnt, note)
+            yield Progress(problem.terms(state), "descent", note, learnt)
             if self.has_converged(trace):
                 break
         for _ in range(self.rounds):
             state = problem.refine(problem.binarise(state))
-            yield Progress(problem.terms(state), "refinement", learnt, note)
+            yield Progress(problem.terms(state), "refinement", note, learnt)
         return learnt()
 
     def feature_map(self, X: Matrix, rng: np.random.Generator) -> FeatureMap:
