@@ -1,0 +1,96 @@
+"""What visitors share: loaded once, nobody waits for another, and what is private goes with its owner."""
+
+import threading
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import pytest
+
+from smfh.datasets import DatasetSource, Planted
+from smfh.hashing import make_method
+from smfh.runs import find_or_train
+from smfh.types import InputError
+from smfh.ui import server
+
+SOON = 60  # seconds after which a test that hangs fails
+LOADS: list[str] = []
+GATES: dict[str, threading.Event] = {}
+
+
+@dataclass(frozen=True)
+class Slow(DatasetSource):
+    """A data set that is there when it is let through."""
+
+    name: ClassVar[str] = "slow"
+    card: ClassVar = Planted.card
+    gate: str = ""
+
+    def load(self, split="default", seed=0, on_progress=None):
+        LOADS.append(self.gate)
+        on_progress(0.5, "half of it")
+        assert GATES[self.gate].wait(SOON)
+        if self.gate == "bad":
+            raise InputError("A file is damaged.")
+        return Planted(items=20).load()
+
+
+@pytest.fixture(autouse=True)
+def gates():
+    LOADS.clear()
+    GATES.update({name: threading.Event() for name in ("large", "small", "bad")})
+    yield
+    for gate in GATES.values():
+        gate.set()
+    server.data_queue().forget(lambda key: isinstance(key, Slow))
+
+
+def in_thread(results, source):
+    thread = threading.Thread(target=lambda: results.append(server.load_source(source)))
+    thread.start()
+    return thread
+
+
+def test_a_small_set_does_not_wait_for_a_large_one_of_another_visitor():
+    large = in_thread([], Slow("large"))
+    GATES["small"].set()
+    assert len(server.load_source(Slow("small"))[0]) == 20
+    assert large.is_alive()
+    assert server.peek_source(Slow("large")) is None
+    GATES["large"].set()
+    large.join(SOON)
+    assert server.peek_source(Slow("large")) is not None
+
+
+def test_who_asks_again_while_it_loads_joins_and_does_not_start_it_anew():
+    results = []
+    threads = [in_thread(results, Slow("large")) for _ in range(3)]
+    GATES["large"].set()
+    for thread in threads:
+        thread.join(SOON)
+    assert LOADS == ["large"]
+    assert len({id(data) for data, _ in results}) == 1
+
+
+def test_what_cannot_be_loaded_is_told_and_tried_again():
+    GATES["bad"].set()
+    for _ in range(2):
+        with pytest.raises(InputError, match="damaged"):
+            server.load_source(Slow("bad"))
+    assert LOADS == ["bad", "bad"]
+
+
+def test_what_follows_from_a_run_is_made_once_and_goes_with_its_owner():
+    source, method = Planted(items=40), make_method("cvh", bits=4)
+    public = find_or_train(None, source, method, *source.load())
+    private = replace(public, key=replace(public.key, owner="ann"))
+    made = []
+    for run in (public, private, public, private):
+        assert server.derive(run, "answer", lambda run=run: made.append(run.key.owner) or 42) == 42
+    assert made == ["", "ann"]
+    film = server.film_of(private.key)
+    assert server.film_of(private.key) is film
+    server.forget("ann")
+    assert server.film_of(private.key) is not film
+    for run in (public, private):
+        server.derive(run, "answer", lambda run=run: made.append(run.key.owner) or 42)
+    assert made == ["", "ann", "ann"]
