@@ -48,8 +48,8 @@ def to_float32(X: NDArray[Any] | sparse.csr_array, name: str) -> tuple[Matrix, l
     with np.errstate(over="ignore"):
         converted = X.astype(np.float32)
     if isinstance(converted, sparse.csr_array):
-        places = np.flatnonzero(~np.isfinite(converted.data))
-        bad = np.unique(np.searchsorted(converted.indptr, places, side="right")) - 1
+        infinite = np.flatnonzero(~np.isfinite(converted.data))
+        bad = np.unique(np.searchsorted(converted.indptr, infinite, side="right")) - 1
     else:
         bad = np.flatnonzero(~np.isfinite(converted).all(axis=1))
     return converted, [f"Row {row + 1} of {name} has NaN or infinite values." for row in bad]

@@ -149,12 +149,12 @@ def draw_labels(data: MultimodalDataset) -> None:
         return
     several = data.labels[data.labels.sum(axis=1) > 1]
     columns = largest_classes(several)
-    together = cross_counts(several[:, columns], several[:, columns])
+    pair_counts = cross_counts(several[:, columns], several[:, columns])
     left, right = st.columns(2)
     with left:
         show_chart(counts, "label_counts")
     with right:
-        show_chart(label_pairs(together, [data.class_names[k] for k in columns]), "label_pairs")
+        show_chart(label_pairs(pair_counts, [data.class_names[k] for k in columns]), "label_pairs")
 
 
 def has_several_labels(data: MultimodalDataset) -> bool:
