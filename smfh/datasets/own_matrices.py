@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from smfh.datasets.own_rows import CAPTION, LABELS, Parsed, find_column, guess_separator, split_labels
+from smfh.datasets.own_rows import CAPTION, LABELS, Parsed, find_column, split_cells, split_labels
 from smfh.files import Content, Table, read_mat, read_npz, read_table
 from smfh.types import InputError, Matrix
 
@@ -96,12 +96,12 @@ def _parse_feature_table(table: Table) -> Parsed:
             matrices[modality] = table.numbers(columns)
         except InputError as error:
             problems += error.problems
-    cells = table.column(labelled)
-    separator = guess_separator(cells)
-    labels = [split_labels(cell, separator) for cell in cells]
+    labels, separator = split_cells(table.column(labelled))
     for (number, _), given in zip(table.rows(), labels, strict=True):
         if not given:
-            problems.append(f"Row {number} of {table.name} has no label; write one or more, separated by |.")
+            problems.append(
+                f"Row {number} of {table.name} has no label; write one or more, separated by {separator}."
+            )
     captions = {"captions": table.column(spoken)} if spoken else {}
     return Parsed(labels, captions, (), matrices, list(groups), problems)
 

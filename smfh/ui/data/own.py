@@ -78,15 +78,9 @@ def draw_how() -> None:
     """What can be dropped, and a file to start from."""
     st.markdown(HOW)
     st.caption(LIMITS)
-    st.download_button(
-        "Template: 12 drawings with their table",
-        example_archive(),
-        "smfh_template.zip",
-        "application/zip",
-        key="own_template",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    words, name = "Template: 12 drawings with their table", "smfh_template.zip"
+    icon = ":material/download:"
+    st.download_button(words, example_archive(), name, key="own_template", icon=icon, on_click="ignore")
 
 
 def read_upload(upload: Any) -> OwnData:
