@@ -1,7 +1,8 @@
 """The built-in emoji as one file: items, pictures, and what is measured in them."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from smfh.features.image import BLOCKS, ORIENTATIONS, Measurements, VisualWords
 from smfh.features.text import words
-from smfh.files import Array, read_npz, write_npz
+from smfh.files import Array, guarded, read_npz, write_npz
 from smfh.types import InputError, IntArray
 
 FILE = Path(__file__).parents[2] / "assets" / "emoji.npz"
@@ -52,16 +53,14 @@ class Sheet:
 
 def read_catalogue(path: Path = FILE) -> list[EmojiItem]:
     """All emoji that have a drawing, in Unicode's own order; skin tones are left out."""
-    try:
+    with _with_way_out(path):
         entries = json.loads(read_npz(path, ["catalogue"])["catalogue"].tobytes())
         return [EmojiItem(**entry) for entry in entries]
-    except (ValueError, TypeError, RecursionError) as error:
-        raise _damaged(path, error) from error
 
 
 def read_sheet(path: Path = FILE) -> Sheet:
     """The pictures with their measurements, and the visual words of the usual split."""
-    try:
+    with _with_way_out(path):
         arrays = read_npz(path, PICTURES)
         files, ends = arrays["thumbnails"].tobytes(), arrays["ends"].tolist()
         gradients = arrays["gradients"].reshape(-1, BLOCKS, BLOCKS, 2, 2, ORIENTATIONS)
@@ -74,8 +73,16 @@ def read_sheet(path: Path = FILE) -> Sheet:
             VisualWords(arrays["codebook"]),
             arrays["counts"],
         )
-    except (ValueError, TypeError) as error:
-        raise _damaged(path, error) from error
+
+
+@contextmanager
+def _with_way_out(path: Path) -> Iterator[None]:
+    """Whatever is wrong with the file is told together with what to do about it."""
+    try:
+        with guarded(path.name):
+            yield
+    except InputError as error:
+        raise InputError([*error.problems, WAY_OUT]) from error
 
 
 def write_emoji(path: Path, items: Sequence[EmojiItem], sheet: Sheet) -> None:
@@ -92,9 +99,3 @@ def write_emoji(path: Path, items: Sequence[EmojiItem], sheet: Sheet) -> None:
         "counts": sheet.counts,
     }
     write_npz(path, arrays, level=9)
-
-
-def _damaged(path: Path, error: Exception) -> InputError:
-    """What is wrong with the file, and what to do about it."""
-    said = error.problems if isinstance(error, InputError) else (f"{path.name} is damaged ({error}).",)
-    return InputError([*said, WAY_OUT])

@@ -83,7 +83,7 @@ def read_visual_words(path: Path, keep: BoolArray, on_progress: OnProgress | Non
     """The counts of visual words, of the rows to keep."""
     X = np.empty((np.count_nonzero(keep), VISUAL_WORDS), dtype=np.float32)
     filled = 0
-    for rows in _kept(path, VISUAL_WORDS, keep, on_progress):
+    for rows in _chosen_rows(path, VISUAL_WORDS, keep, on_progress):
         X[filled : filled + len(rows)] = rows
         filled += len(rows)
     return X
@@ -91,7 +91,7 @@ def read_visual_words(path: Path, keep: BoolArray, on_progress: OnProgress | Non
 
 def read_tags(path: Path, keep: BoolArray, on_progress: OnProgress | None) -> sparse.csr_array:
     """Which tags an item has, of the rows to keep, never as a dense matrix."""
-    parts = [sparse.csr_array(rows) for rows in _kept(path, TAGS, keep, on_progress)]
+    parts = [sparse.csr_array(rows) for rows in _chosen_rows(path, TAGS, keep, on_progress)]
     return sparse.csr_array(sparse.vstack(parts, format="csr"))
 
 
@@ -109,7 +109,7 @@ def name_tags(tags: sparse.csr_array, words: tuple[str, ...]) -> list[str]:
     return [" ".join(words[column] for column in tags.indices[start:end]) for start, end in bounds]
 
 
-def _kept(
+def _chosen_rows(
     path: Path, columns: int, keep: BoolArray, on_progress: OnProgress | None
 ) -> Iterator[NDArray[np.float32]]:
     """The rows to keep, block after block; refuses a file of other length than the labels."""

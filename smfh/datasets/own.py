@@ -23,7 +23,7 @@ from smfh.types import InputError, MultimodalDataset, Split, unknown
 
 MATRIX_FORMATS = (".npz", ".mat", ".csv")
 MIN_ITEMS, MAX_CLASSES = 4, 2_000
-SHOWN = 6
+PREVIEWED_ITEMS = 6
 MAX_NAME = 40
 MODALITY_NAME = re.compile(rf"\w[\w .()-]{{0,{MAX_NAME - 1}}}")  # it becomes part of headings
 
@@ -148,7 +148,7 @@ def first_items(parsed: Parsed) -> tuple[PreviewItem, ...]:
     """The first rows, with a picture where it could be decoded."""
     texts = list(parsed.captions.values())
     items = []
-    for row, labels in enumerate(parsed.labels[:SHOWN]):
+    for row, labels in enumerate(parsed.labels[:PREVIEWED_ITEMS]):
         captions = tuple(cells[row] for cells in texts if row < len(cells))
         look = parsed.pictures[row] if parsed.pictures else None
         items.append(PreviewItem(captions, labels, look.thumbnail if look else None))
@@ -189,12 +189,6 @@ def set_notes(parsed: Parsed, counts: Counter[str]) -> list[str]:
         for name, X in parsed.matrices.items()
         if X.shape[0] and X.min() < 0
     ]
-    if (columns := parsed.columns) and parsed.separator:
-        notes.append(
-            f"The table's columns: pictures in {columns.picture!r}, captions in "
-            f"{', '.join(map(repr, columns.captions))}, labels in {columns.labels!r}, "
-            f"separated by {parsed.separator!r}."
-        )
     if single := [label for label, items in counts.items() if items == 1]:
         notes.append(f"{len(single)} of {len(counts)} classes have one item only: nothing is like it.")
     return notes
@@ -202,10 +196,11 @@ def set_notes(parsed: Parsed, counts: Counter[str]) -> list[str]:
 
 def classes_of(labels: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """All classes: numbers in their order, then words in the alphabet's."""
-    return tuple(sorted({label for own in labels for label in own}, key=_in_order))
+    every = {label for own in labels for label in own}
+    return tuple(sorted(every, key=lambda label: (float(label) if label.isdecimal() else np.inf, label)))
 
 
-def template() -> bytes:
+def example_archive() -> bytes:
     """A small .zip to start from, which can be loaded as it is: twelve drawings with a table."""
     from PIL import Image, ImageDraw
 
@@ -223,7 +218,3 @@ def template() -> bytes:
                 lines.append(f"pictures/{colour}_{shape}.png,a {colour} {shape} on white,{shape}|{colour}")
         archive.writestr("items.csv", "\n".join(lines) + "\n")
     return file.getvalue()
-
-
-def _in_order(label: str) -> tuple[float, str]:
-    return (float(label), label) if label.isdecimal() else (np.inf, label)

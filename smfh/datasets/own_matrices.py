@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from smfh.datasets.own_rows import CAPTION, LABELS, Parsed, find_column, guess_separator, split_labels
+from smfh.datasets.own_rows import CAPTION, LABELS, Parsed, find_column, split_cells, split_labels
 from smfh.files import Content, Table, read_mat, read_npz, read_table
 from smfh.types import InputError, Matrix
 
@@ -48,8 +48,8 @@ def to_float32(X: NDArray[Any] | sparse.csr_array, name: str) -> tuple[Matrix, l
     with np.errstate(over="ignore"):
         converted = X.astype(np.float32)
     if isinstance(converted, sparse.csr_array):
-        places = np.flatnonzero(~np.isfinite(converted.data))
-        bad = np.unique(np.searchsorted(converted.indptr, places, side="right")) - 1
+        infinite = np.flatnonzero(~np.isfinite(converted.data))
+        bad = np.unique(np.searchsorted(converted.indptr, infinite, side="right")) - 1
     else:
         bad = np.flatnonzero(~np.isfinite(converted).all(axis=1))
     return converted, [f"Row {row + 1} of {name} has NaN or infinite values." for row in bad]
@@ -96,12 +96,12 @@ def _parse_feature_table(table: Table) -> Parsed:
             matrices[modality] = table.numbers(columns)
         except InputError as error:
             problems += error.problems
-    cells = table.column(labelled)
-    separator = guess_separator(cells)
-    labels = [split_labels(cell, separator) for cell in cells]
+    labels, separator = split_cells(table.column(labelled))
     for (number, _), given in zip(table.rows(), labels, strict=True):
         if not given:
-            problems.append(f"Row {number} of {table.name} has no label; write one or more, separated by |.")
+            problems.append(
+                f"Row {number} of {table.name} has no label; write one or more, separated by {separator}."
+            )
     captions = {"captions": table.column(spoken)} if spoken else {}
     return Parsed(labels, captions, (), matrices, list(groups), problems)
 

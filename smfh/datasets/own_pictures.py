@@ -8,18 +8,15 @@ from pathlib import Path
 
 from smfh.datasets.captioned import Looks
 from smfh.datasets.own_rows import (
-    CAPTION,
-    LABELS,
-    PICTURE,
     Columns,
     Parsed,
+    column_problems,
     guess_columns,
-    guess_separator,
     name_modalities,
-    split_labels,
+    split_cells,
 )
 from smfh.datasets.source import OnProgress
-from smfh.files import Archive, Content, Table, open_archive, read_table
+from smfh.files import Archive, Content, open_archive, read_table
 from smfh.files.content import megabytes, opened
 from smfh.types import InputError
 
@@ -75,14 +72,13 @@ def parse_pictures(
         )
     table = read_table(files.read(tables[0]), tables[0])
     columns = columns or guess_columns(table)
-    if problems := _column_problems(table, columns):
+    if problems := column_problems(table, columns):
         return Parsed(offered=MODALITIES, problems=problems, headings=table.header, columns=columns)
     rows = [number for number, _ in table.rows()]
     if len(rows) > MAX_PICTURES:
         raise InputError(f"{table.name} has {len(rows):,} rows; at most {MAX_PICTURES:,} pictures are read.")
-    cells, given = table.column(columns.labels), table.column(columns.picture)
-    separator = separator or guess_separator(cells)
-    labels = [split_labels(cell, separator) for cell in cells]
+    given = table.column(columns.picture)
+    labels, separator = split_cells(table.column(columns.labels), separator)
     captions = {name: table.column(heading) for name, heading in name_modalities(columns.captions).items()}
     found = find_pictures(given, tables[0], files.names)
     looks.look_at(filter(None, found), files.read, on_progress)
@@ -99,24 +95,6 @@ def parse_pictures(
     pictures = [looks.seen.get(name) for name in found]
     offered = ["image", *captions]
     return Parsed(labels, captions, pictures, {}, offered, problems, table.header, columns, separator)
-
-
-def _column_problems(table: Table, columns: Columns) -> list[str]:
-    """The columns that are neither named nor guessed, and what can be done."""
-    has = f"it has {', '.join(table.header)}"
-    wanted = {"pictures": (columns.picture, PICTURE), "captions": (*columns.captions[:1], CAPTION)}
-    problems = [
-        f"{table.name} has no column of {what}, such as {', '.join(names[:4])}; {has}."
-        for what, (*chosen, names) in wanted.items()
-        if not any(chosen)
-    ]
-    if not columns.labels:
-        problems.append(
-            f"{table.name} has no column of labels, such as {', '.join(LABELS[:4])}; {has}. Codes are learnt "
-            "from labels: add a column with one rough class for each row, or name the one that holds them."
-        )
-    strange = [h for h in (columns.picture, *columns.captions, columns.labels) if h and h not in table.header]
-    return problems + [f"{table.name} has no column {heading!r}; {has}." for heading in strange]
 
 
 def find_pictures(given: Sequence[str], table: str, names: Sequence[str]) -> list[str]:

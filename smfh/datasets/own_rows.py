@@ -52,6 +52,24 @@ def find_column(table: Table, names: Sequence[str]) -> str:
     return next((there[name] for name in names if name in there), "")
 
 
+def column_problems(table: Table, columns: Columns) -> list[str]:
+    """The columns that are neither named nor guessed, and what can be done."""
+    has = f"it has {', '.join(table.header)}"
+    wanted = {"pictures": (columns.picture, PICTURE), "captions": (*columns.captions[:1], CAPTION)}
+    problems = [
+        f"{table.name} has no column of {what}, such as {', '.join(names[:4])}; {has}."
+        for what, (*chosen, names) in wanted.items()
+        if not any(chosen)
+    ]
+    if not columns.labels:
+        problems.append(
+            f"{table.name} has no column of labels, such as {', '.join(LABELS[:4])}; {has}. Codes are learnt "
+            "from labels: add a column with one rough class for each row, or name the one that holds them."
+        )
+    strange = [h for h in (columns.picture, *columns.captions, columns.labels) if h and h not in table.header]
+    return problems + [f"{table.name} has no column {heading!r}; {has}." for heading in strange]
+
+
 def name_modalities(headings: Sequence[str]) -> dict[str, str]:
     """Name → heading: `caption` is the text, `Caption (ja)` the text (ja); no name stands for two."""
     named: dict[str, str] = {}
@@ -62,9 +80,10 @@ def name_modalities(headings: Sequence[str]) -> dict[str, str]:
     return named
 
 
-def guess_separator(cells: Sequence[str]) -> str:
-    """What stands between the labels of most cells; a bar if nothing does."""
-    return max(SEPARATORS, key=lambda mark: sum(mark in cell for cell in cells))
+def split_cells(cells: Sequence[str], separator: str = "") -> tuple[list[tuple[str, ...]], str]:
+    """The labels of each cell, and what stands between them: guessed by most cells where nothing is said."""
+    separator = separator or max(SEPARATORS, key=lambda mark: sum(mark in cell for cell in cells))
+    return [split_labels(cell, separator) for cell in cells], separator
 
 
 def split_labels(cell: str, separator: str = "|") -> tuple[str, ...]:

@@ -22,7 +22,7 @@ ORIENTATIONS = 9
 BLOCKS = SIDE // CELL - 1  # along a side; a block is 2 × 2 cells and overlaps its neighbours by half
 COLOURS = (16, 3, 4)  # bins of hue, saturation and value
 PATCHES = 30_000  # blocks that the codebook is learnt from
-TOGETHER = 100  # pictures whose patches are compared with the codebook at a time
+BATCH = 100  # pictures whose patches are compared with the codebook at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +104,9 @@ def hog_features(measured: Measurements) -> FloatArray:
 
     A mirror swaps left and right, and turns every angle φ into 180° − φ: the bins in reverse order.
     """
-    places = measured.gradients[:, ::2, ::2].sum(axis=(3, 4), dtype=np.float32)
-    mirrored = places[:, :, ::-1, ::-1]
-    half: FloatArray = (places + mirrored)[:, :, : places.shape[2] // 2]
+    cells = measured.gradients[:, ::2, ::2].sum(axis=(3, 4), dtype=np.float32)
+    mirrored = cells[:, :, ::-1, ::-1]
+    half: FloatArray = (cells + mirrored)[:, :, : cells.shape[2] // 2]
     return half.reshape(len(measured), -1)
 
 
@@ -128,8 +128,8 @@ class VisualWords:
         C = self.codebook.astype(np.float64)  # so that near ties fall alike everywhere
         half = np.square(C).sum(axis=1) / 2
         counts = np.zeros((len(measured), len(C)), dtype=np.float32)
-        for start in range(0, len(measured), TOGETHER):
-            rows = np.arange(start, min(start + TOGETHER, len(measured)))
+        for start in range(0, len(measured), BATCH):
+            rows = np.arange(start, min(start + BATCH, len(measured)))
             P, pictures = patches(measured.take(rows))
             likeness = P.astype(np.float64) @ C.T
             likeness -= half

@@ -32,8 +32,8 @@ PIECE = "~"  # marks letter n-grams, so that the triple ~cat is not the word cat
 def words(sentence: str) -> list[str]:
     """Runs of letters, digits and their marks in one spelling and lower case; all else divides them."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", sentence).casefold())
-    kept = "".join(c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in folded)
-    runs = [run for word in kept.split() for run in RUNS.findall(word)]
+    spaced = "".join(c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in folded)
+    runs = [run for word in spaced.split() for run in RUNS.findall(word)]
     return [run for run in runs if any(c.isalnum() for c in run)]
 
 

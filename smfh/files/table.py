@@ -58,13 +58,13 @@ class Table:
 
     def numbers(self, columns: list[str]) -> NDArray[np.float32]:
         """These columns as a matrix, or every cell that is not a finite number, with its row."""
-        places = [self.header.index(column) for column in columns]
+        indices = [self.header.index(column) for column in columns]
         rows: list[NDArray[np.float32]] = []
         problems: list[str] = []
         for number, cells in self.rows():
-            if (len(rows) + 1) * len(places) > MAX_NUMBERS:
+            if (len(rows) + 1) * len(indices) > MAX_NUMBERS:
                 raise InputError(f"{self.name} has more than {MAX_NUMBERS:,} numbers; use .npz for so many.")
-            given = [cells[place] if place < len(cells) else "" for place in places]
+            given = [cells[k] if k < len(cells) else "" for k in indices]
             row = _numbers(given)
             problems += [
                 f"Row {number} of {self.name}, column {columns[i]!r}: expected a finite number; "
@@ -74,7 +74,7 @@ class Table:
             rows.append(row)
         if problems:
             raise InputError(shortened(problems))
-        return np.array(rows, dtype=np.float32).reshape(len(rows), len(places))
+        return np.array(rows, dtype=np.float32).reshape(len(rows), len(indices))
 
 
 def read_table(content: Content, name: str = "") -> Table:

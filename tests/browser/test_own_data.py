@@ -108,6 +108,25 @@ def test_a_damaged_archive_is_refused_with_all_that_is_wrong(page: Page, app: st
     expect(page.get_by_text("Row 3 of numbers.csv has no label")).to_be_visible()
 
 
+def test_pictures_in_folders_with_a_table_of_other_columns_are_read_as_the_menus_say(page: Page, app: str):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        rows = ["picture,text,tags,kind"]
+        for number, colour in enumerate(COLOURS * 2):
+            archive.writestr(f"mine/photos/{number % 2}/{number}.png", drawing(colour, 3 + number, 0))
+            rows.append(f"{number}.png,drawing {number},{colour};all,{'ab'[number % 2]}")
+        archive.writestr("mine/list.csv", "\n".join(rows))
+    drop(page, app, "mine.zip", file.getvalue())
+    expect(page.get_by_text("5 classes: all (8), red (2)")).to_be_visible()
+    page.get_by_role("radio", name="|").click()
+    expect(page.get_by_text("4 classes: red;all (2)")).to_be_visible()
+    page.get_by_role("combobox", name="Labels").click()
+    page.get_by_role("option", name="kind").click()
+    expect(page.get_by_text("2 classes: a (4), b (4)")).to_be_visible()
+    page.get_by_role("button", name="Use this data").click()
+    expect(page.get_by_text("mine.zip · 8 items: 6 to train, 2 to ask · 2 classes")).to_be_visible()
+
+
 def test_words_of_the_data_are_neither_markup_nor_seen_by_others(page: Page, app: str, browser):
     asked_for, opened = [], []
     page.on("request", lambda request: asked_for.append(request.url))

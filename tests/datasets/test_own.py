@@ -12,7 +12,7 @@ from PIL import Image
 from scipy import sparse
 
 from smfh.datasets import captioned
-from smfh.datasets.own import OwnData, classes_of, set_problems, template
+from smfh.datasets.own import OwnData, classes_of, example_archive, set_problems
 from smfh.datasets.own_rows import Columns, Parsed, grouped, guess_columns, name_modalities
 from smfh.datasets.source import multi_hot
 from smfh.files import read_table
@@ -52,8 +52,9 @@ def unpacked(content, folder):
 
 
 class TestPictures:
+    @pytest.mark.slow
     def test_the_template_loads_as_it_is(self, tmp_path):
-        handed = OwnData(template(), "template.zip")
+        handed = OwnData(example_archive(), "template.zip")
         preview = handed.preview()
         assert preview.problems == ()
         assert preview.items == 12
@@ -69,11 +70,11 @@ class TestPictures:
         assert (len(data), len(split.train), len(split.queries)) == (12, 9, 3)
         assert data.class_names == ("blue", "circle", "green", "orange", "red", "square", "triangle")
         assert len(data.thumbnails) == 12
-        from_folder, _ = OwnData(unpacked(template(), tmp_path)).load()
+        from_folder, _ = OwnData(unpacked(example_archive(), tmp_path)).load()
         assert from_folder.fingerprint == data.fingerprint
 
     def test_a_folder_around_everything_and_what_a_mac_adds(self):
-        with zipfile.ZipFile(io.BytesIO(template())) as archive:
+        with zipfile.ZipFile(io.BytesIO(example_archive())) as archive:
             members = {f"my set/{name}": archive.read(name) for name in archive.namelist()}
         handed = zipped({**members, "__MACOSX/my set/._items.csv": b"\0", "my set/.DS_Store": b"\0"})
         assert handed.preview().problems == ()
@@ -165,14 +166,14 @@ class TestPictures:
     def test_a_picture_is_decoded_once(self, monkeypatch):
         opened, really = [], Image.open
         monkeypatch.setattr(Image, "open", lambda *args, **rest: opened.append(1) or really(*args, **rest))
-        handed = OwnData(template(), "template.zip")
+        handed = OwnData(example_archive(), "template.zip")
         assert handed.preview().first[0].thumbnail
         handed.load()
         handed.load("random", seed=1)
         other = Columns("file", ("labels",), "caption")
         assert handed.read_as(other, ";").preview().classes[0] == ("a red triangle on white", 1)
         assert len(opened) == 12
-        OwnData(template(), "template.zip").load()
+        OwnData(example_archive(), "template.zip").load()
         assert len(opened) == 24
 
     @pytest.mark.parametrize(
@@ -199,10 +200,6 @@ class TestPictures:
         assert preview.problems == ()
         assert (preview.headings, preview.separator) == (("Filename", "Tags", "Description"), mark)
         assert preview.columns == Columns("Filename", ("Description",), "Tags")
-        assert preview.notes == (
-            "The table's columns: pictures in 'Filename', captions in 'Description', labels in 'Tags', "
-            f"separated by '{mark}'.",
-        )
         data, _ = handed.load()
         assert data.class_names == ("a", "all", "b")
         assert data.captions[2] == "a dot at 2"
@@ -289,6 +286,7 @@ class TestMatrices:
         assert isinstance(data.modalities["tags"], sparse.csr_array)
         np.testing.assert_allclose(data.modalities["tags"].toarray(), tags.toarray(), rtol=1e-6)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("make", [npz, mat])
     def test_negative_values_become_two_halves(self, make):
         signed = IMAGE - 0.5
@@ -388,6 +386,7 @@ class TestMatrices:
         handed = npz(image=np.ones((rows, 1)), text=np.ones((rows, 1)), labels=np.arange(rows))
         assert "60,000 classes; at most 2,000" in "\n".join(handed.preview().problems)
 
+    @pytest.mark.slow
     def test_huge_sparse_shapes_are_refused(self):
         wide = sparse.csc_array(([1.0], ([0], [0])), shape=(8, 5_000_000))
         tall = sparse.csc_array(([1.0], ([0], [0])), shape=(100_000, 100_000))

@@ -62,6 +62,7 @@ def test_it_loads_whole_and_splits(name, ready):
         assert X.dtype == np.float32
 
 
+@pytest.mark.slow
 @each_source
 def test_a_given_split_is_kept(name, ready):
     _, split = ready.load()

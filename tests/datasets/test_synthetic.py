@@ -81,6 +81,7 @@ def test_options_outside_their_range_are_all_told():
     assert len(caught.value.problems) == 3
 
 
+@pytest.mark.slow
 def test_progress_reaches_the_end():
     seen = []
     Synthetic(items=40_000).load(on_progress=lambda share, words: seen.append(share))
@@ -102,6 +103,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to measure memory")
 def test_memory_is_the_result_and_little_more():
     command = [sys.executable, "-c", MEASURE]

@@ -32,6 +32,7 @@ def test_the_official_split_and_features():
         np.testing.assert_allclose(X.sum(axis=1), 1, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("wiki_folder")
 def test_a_random_split_takes_three_quarters():
     _, split = Wiki().load("random", seed=3)

@@ -140,6 +140,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to measure memory")
 def test_bombs_take_little_memory(tmp_path):
     for number, data in enumerate([BOMB, LARGE]):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from smfh.datasets.own import OwnData, template
+from smfh.datasets.own import OwnData, example_archive
 from smfh.files import Table, open_archive, read_mat, read_npy, read_npz, read_table
 from smfh.types import InputError
 
@@ -87,11 +87,11 @@ MAT = saved(lambda file: scipy.io.savemat(file, NUMBERS | {"labels": np.arange(8
 READERS = {  # files to change, who reads them (none: a preview of own data), how often
     ".npy": (NPY, read_npy, 3000),
     ".npz": ([NPZ], read_npz, 1500),
-    ".zip": ([template()], read_all, 1000),
+    ".zip": ([example_archive()], read_all, 1000),
     ".csv": ([TABLE], lambda content: numbers_of(read_table(content)), 2000),
     ".mat": ([MAT], read_mat, 20),  # each in a process of its own
     "own .npz": ([NPZ], None, 2000),
-    "own .zip": ([template()], None, 500),
+    "own .zip": ([example_archive()], None, 500),
     "own .csv": ([TABLE], None, 2000),
     "own .mat": ([MAT], None, 20),
 }

@@ -434,6 +434,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to measure memory")
 def test_hostile_files_take_little_memory(tmp_path):
     for kind, cases in {"npy": HOSTILE_NPY, "zip": HOSTILE_ZIP}.items():

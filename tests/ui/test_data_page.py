@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from smfh.datasets import DATASETS, Planted
-from smfh.datasets.own import template
+from smfh.datasets.own import example_archive
 from smfh.types import MultimodalDataset, Split
 from smfh.ui.data.browse import A_PAGE, Filter, matching_rows
 from smfh.ui.items import cells, feature_tile, pictures_of, top_words
@@ -109,7 +109,7 @@ def test_use_changes_the_sidebar_and_the_link():
 def test_a_link_that_hides_the_data_fixes_it():
     page = open_page(data="planted", hide="data")
     assert page.button(key="use_synthetic").disabled
-    page = upload(page, "mine.zip", template())
+    page = upload(page, "mine.zip", example_archive())
     assert "own_use" not in [button.key for button in page.button]
     assert any("fixes the data" in info.value for info in page.info)
 
@@ -169,7 +169,7 @@ def test_a_tile_has_a_cell_for_each_dimension_or_their_means(dimensions):
 
 
 def test_words_that_weigh_most_come_first():
-    page = use(template())
+    page = use(example_archive())
     data, _ = page.session_state["own_loaded"]
     row = list(data.captions).index("a red circle on white")
     assert set(top_words(data, row, "text")) == {"a", "red", "circle", "on", "white"}
@@ -178,7 +178,7 @@ def test_words_that_weigh_most_come_first():
 
 
 def test_the_template_is_previewed_used_browsed_and_forgotten():
-    page = upload(open_page(data="planted"), "mine.zip", template())
+    page = upload(open_page(data="planted"), "mine.zip", example_archive())
     assert "mine.zip · 12 items · image: pictures · text: captions" in texts(page)
     assert "7 classes: triangle (4), square (4), circle (4), red (3)" in texts(page)
     assert not page.error
@@ -258,7 +258,7 @@ def test_a_look_at_an_upload_is_taken_once(monkeypatch):
 def drawings(table: str) -> bytes:
     """Five drawings in folders and below them a table, as people have it."""
     file = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(template())) as made, zipfile.ZipFile(file, "w") as archive:
+    with zipfile.ZipFile(io.BytesIO(example_archive())) as made, zipfile.ZipFile(file, "w") as archive:
         for number, name in enumerate(made.namelist()[:5]):
             archive.writestr(f"mine/photos/{number % 2}/{number}.png", made.read(name))
         archive.writestr("mine/list.csv", table)
@@ -286,7 +286,7 @@ def test_the_table_is_read_as_people_have_it_or_as_the_menus_say():
     data, _ = page.session_state["own_loaded"]
     assert list(data.modalities) == ["image", "text", "text (tags)"]
     assert data.class_names == ("x", "y0", "y1", "y2", "y3", "y4")
-    upload(page, "other.zip", template())
+    upload(page, "other.zip", example_archive())
     assert page.selectbox(key="own_menu_labels").value == "labels"
     assert "7 classes" in texts(page)
 
@@ -296,6 +296,7 @@ def test_a_table_without_labels_can_still_be_used_by_naming_a_column():
     page = upload(open_page(data="planted"), "mine.zip", drawings(table))
     assert "no column of labels" in texts(page)
     assert "name the one that holds them" in texts(page)
+    assert "Choose other columns above" in page.error[0].value
     assert not page.get("segmented_control")
     page.selectbox(key="own_menu_labels").set_value("sort").run()
     assert not page.error
@@ -316,7 +317,7 @@ def test_equal_problems_are_told_once_with_their_number():
 @pytest.mark.parametrize(
     ("name", "content", "problems"),
     [
-        ("broken.zip", template()[:500], ["broken.zip is truncated"]),
+        ("broken.zip", example_archive()[:500], ["broken.zip is truncated"]),
         ("empty.csv", b"", ["empty.csv is empty"]),
         ("words.zip", b"no archive", ["words.zip is not a .zip archive"]),
         ("one.npz", b"PK\x05\x06" + bytes(18), ["one.npz"]),
@@ -340,7 +341,7 @@ def test_what_cannot_be_used_is_refused_with_everything_that_is_wrong(name, cont
 def test_what_turns_out_only_when_features_are_made_is_told_too():
     """Captions of signs alone have no words to learn."""
     file = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(template())) as whole, zipfile.ZipFile(file, "w") as copy:
+    with zipfile.ZipFile(io.BytesIO(example_archive())) as whole, zipfile.ZipFile(file, "w") as copy:
         for member in whole.namelist():
             table = whole.read(member)
             if member.endswith(".csv"):

@@ -16,6 +16,7 @@ from smfh.ui.settings import Settings
 
 A_PAGE = 24
 FEATURES = "Features: "
+PARTS = ("all", "training", "queries")
 SHORT_CAPTION, CAPTIONS = 60, 200  # characters, and how many captions tell what is usual
 NARROW, WIDE = 132, 270  # pixels of a card with short and with long captions
 CLASSES, VIEW, PAGE = "browse_classes", "browse_view", "browse_page"  # keys of controls
@@ -33,7 +34,7 @@ class Filter:
 
 def matching_rows(data: MultimodalDataset, split: Split, wanted: Filter) -> IntArray:
     """The rows of the part that have the classes and, in any order, all the words in their caption."""
-    parts = {"all": np.arange(len(data)), "training": split.train, "queries": split.queries}
+    parts = dict(zip(PARTS, (np.arange(len(data)), split.train, split.queries), strict=True))
     rows: IntArray = np.sort(parts[wanted.part])
     if wanted.classes:
         columns = [name in wanted.classes for name in data.class_names]
@@ -68,17 +69,14 @@ def draw_items(title: str, data: MultimodalDataset, split: Split) -> None:
     with by_class:
         classes, every = draw_classes(data)
     with by_word:
-        words = st.text_input(
-            "Words", key="browse_words", max_chars=200, on_change=_to_first_page, placeholder="In the caption"
-        )
+        words = st.text_input("Words in the caption", key="browse_words", max_chars=200, on_change=_rewind)
     with by_part:
-        parts = ("all", "training", "queries")
         part = st.segmented_control(
-            "Part", parts, default="all", required=True, key="browse_part", on_change=_to_first_page
+            "Part", PARTS, default=PARTS[0], required=True, key="browse_part", on_change=_rewind
         )
     with to_see:
         modality = draw_view(data)
-    rows = matching_rows(data, split, Filter(classes, every, words, part or "all"))
+    rows = matching_rows(data, split, Filter(classes, every, words, part or PARTS[0]))
     if len(rows):
         draw_page(data, turn_page(title, rows), modality)
     else:
@@ -90,12 +88,7 @@ def draw_classes(data: MultimodalDataset) -> tuple[tuple[str, ...], bool]:
     known = set(data.class_names)
     st.session_state[CLASSES] = [name for name in st.session_state.get(CLASSES, []) if name in known]
     chosen = st.multiselect(
-        "Classes",
-        data.class_names,
-        key=CLASSES,
-        on_change=_to_first_page,
-        placeholder="Any class",
-        select_all=False,
+        "Classes", data.class_names, key=CLASSES, on_change=_rewind, placeholder="Any class", select_all=False
     )
     several = len(chosen) > 1 and has_several_labels(data)
     return tuple(chosen), several and st.toggle("All of them together", key="browse_every")
@@ -149,12 +142,12 @@ def draw_labels(data: MultimodalDataset) -> None:
         return
     several = data.labels[data.labels.sum(axis=1) > 1]
     columns = largest_classes(several)
-    together = cross_counts(several[:, columns], several[:, columns])
+    pair_counts = cross_counts(several[:, columns], several[:, columns])
     left, right = st.columns(2)
     with left:
         show_chart(counts, "label_counts")
     with right:
-        show_chart(label_pairs(together, [data.class_names[k] for k in columns]), "label_pairs")
+        show_chart(label_pairs(pair_counts, [data.class_names[k] for k in columns]), "label_pairs")
 
 
 def has_several_labels(data: MultimodalDataset) -> bool:
@@ -162,5 +155,5 @@ def has_several_labels(data: MultimodalDataset) -> bool:
     return bool((data.labels.sum(axis=1) > 1).any())
 
 
-def _to_first_page() -> None:
+def _rewind() -> None:
     st.session_state[PAGE] = 1

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from smfh.datasets import OnProgress
-from smfh.datasets.own import OwnData, Preview, template
+from smfh.datasets.own import OwnData, Preview, example_archive
 from smfh.datasets.own_rows import SEPARATORS, Columns
 from smfh.types import InputError
 from smfh.ui import address, server
@@ -63,9 +63,9 @@ def draw_own_data(settings: Settings) -> None:
         preview = preview_of(source)
         draw_summary(source.file_name, preview)
         if preview.problems:
-            draw_problems(preview.problems)
+            draw_problems(preview.problems, preview.columns is not None)
         elif st.session_state.get(OWN_SOURCE) is not source:
-            draw_use(source, DATA in settings.hidden)
+            draw_use(source, preview.columns is not None, DATA in settings.hidden)
     grid = st.grid(min_column_width=CELL, border=True, key="own_first")
     for item in preview.first:
         with grid.cell():
@@ -78,15 +78,9 @@ def draw_how() -> None:
     """What can be dropped, and a file to start from."""
     st.markdown(HOW)
     st.caption(LIMITS)
-    st.download_button(
-        "Template: 12 drawings with their table",
-        template(),
-        "smfh_template.zip",
-        "application/zip",
-        key="own_template",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    words, name = "Template: 12 drawings with their table", "smfh_template.zip"
+    icon = ":material/download:"
+    st.download_button(words, example_archive(), name, key="own_template", icon=icon, on_click="ignore")
 
 
 def read_upload(upload: Any) -> OwnData:
@@ -161,7 +155,8 @@ def draw_summary(file_name: str, preview: Preview) -> None:
     """How much there is of what; names come from the file and are shown as plain text."""
     st.markdown("**Preview**")
     parts = [f"{cut(name, NAME)}: {what}" for name, what in preview.modalities]
-    lines = [" · ".join([cut(file_name, NAME), f"{preview.items:,} items", *parts])]
+    items = [f"{preview.items:,} items"] if preview.items else []
+    lines = [" · ".join([cut(file_name, NAME), *items, *parts])]
     if preview.classes:
         named = [f"{cut(name, NAME)} ({items:,})" for name, items in preview.classes]
         more = f" … and {len(named) - SHOWN_CLASSES:,} more" if len(named) > SHOWN_CLASSES else ""
@@ -170,15 +165,16 @@ def draw_summary(file_name: str, preview: Preview) -> None:
         st.text(line)
 
 
-def draw_problems(problems: tuple[str, ...]) -> None:
+def draw_problems(problems: tuple[str, ...], has_menus: bool) -> None:
     """Every one of them at once, each with what was expected."""
     many = "One thing has" if len(problems) == 1 else f"{len(problems)} things have"
-    st.error(f"{many} to be put right before it can be used. Then drop the file again.")
+    way = "Choose other columns above, or change the file and drop it" if has_menus else "Then drop the file"
+    st.error(f"{many} to be put right before it can be used. {way} again.")
     for problem in problems:
         st.text(f"✗ {cut(problem, PROBLEM)}")
 
 
-def draw_use(source: OwnData, is_fixed: bool) -> None:
+def draw_use(source: OwnData, has_menus: bool, is_fixed: bool) -> None:
     """The button, and the progress of what follows it."""
     if is_fixed:
         st.info("The link that brought you here fixes the data. Open the app without it to use your own.")
@@ -186,7 +182,7 @@ def draw_use(source: OwnData, is_fixed: bool) -> None:
         try:
             loaded = with_progress(lambda tell: source.load(on_progress=tell), "Computing features")
         except InputError as error:
-            draw_problems(error.problems)
+            draw_problems(error.problems, has_menus)
             return
         st.session_state.update({OWN_SOURCE: source, OWN_DATA: loaded, WANTED: OWN})
         st.rerun()
