@@ -15,7 +15,7 @@ from smfh.types import InputError, MultimodalDataset, Split, parameters
 
 PROBE = Planted(items=60, sparse_text=True)
 PROBE_BITS = 12
-DIGITS = 9  # of a probe's scores: rounding that differs between processors is no other algorithm
+DIGITS = 4  # of a probe's figures: rounding that differs between processors is no other algorithm
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ def behaviour(name: str) -> str:
             outcomes.append(error.problems)
             continue
         outcomes += [codes.tolist() for codes in hasher.database_codes.values()]
-        outcomes += [round(score.mean, DIGITS) for score in scores.average_precision.values()]
+        outcomes += [f"{hasher.trace[at].objective:.{DIGITS}g}" for at in (0, -1)]
+        outcomes += [f"{score.mean:.{DIGITS}g}" for score in scores.average_precision.values()]
     return _digest(outcomes)
 
 

@@ -21,6 +21,7 @@ from smfh.runs.scores import finite, scores_header
 from smfh.types import InputError
 
 FORMAT, VERSION = "smfh-run", 2  # of the file's layout
+MOST_ITEMS = 10**12  # that a header may speak of
 
 
 @dataclass(frozen=True)
@@ -109,8 +110,8 @@ def read_header(id: str, header: bytes, size: int) -> RunRecord:
             title="",
             when=datetime.fromisoformat(said["when"]).astimezone(UTC),
             source=_read_source(str(said["dataset"]), said["options"]),
-            training_items=int(said["training_items"]),
-            queries=int(said["queries"]),
+            training_items=_count(said["training_items"]),
+            queries=_count(said["queries"]),
             key=RunKey(
                 data=str(said["data"]),
                 split=str(said["split"]),
@@ -143,6 +144,13 @@ def _read_source(name: str, options: Mapping[str, Any]) -> DatasetSource:
     """The data set with those of its options that it has today."""
     known = asdict(make_source(name))
     return make_source(name, **{option: _tuples(options)[option] for option in options if option in known})
+
+
+def _count(value: Any) -> int:
+    """A number of items."""
+    if not isinstance(value, int) or not 0 < value <= MOST_ITEMS:
+        raise InputError(f"It should hold numbers of items; got {str(value)[:40]!r}.")
+    return value
 
 
 def _search(header: Mapping[str, Any]) -> Search:
