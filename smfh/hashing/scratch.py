@@ -69,7 +69,8 @@ class SCRATCH(KernelMethod):
                 "ridge": self.ridge * sum(map(squared_norm, (V, G, *U.values(), *W.values()))),
             }
             yield Progress(terms, note=regressions.note)
-        return V @ R.T
+        turned: FloatArray = V @ R.T
+        return turned
 
     def factor(
         self,
