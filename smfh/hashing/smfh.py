@@ -33,7 +33,7 @@ from smfh.hashing.factorisation import (
 from smfh.hashing.function import HashFunction, shared_codes
 from smfh.hashing.positive import told
 from smfh.hashing.products import column_means, gram, squared_norm
-from smfh.hashing.sampled import FewItems, SampledSolver
+from smfh.hashing.sampled import ConstantPart, SampledSolver
 from smfh.hashing.steps import ratio_step
 from smfh.types import EPS, FloatArray, IntArray, Matrix, MultimodalDataset, parameter
 
@@ -91,7 +91,7 @@ class SMFH(Descent):
 
             XtY, YtY = correlate(X, Y), Y.T @ Y
             if graph is not whole_graph or not solvers:
-                solvers = {t: self.solver(parts[t], X[t][rows], rows, graph, Y) for t in X}
+                solvers = {t: self.solver(parts[t], X[t], rows, graph, Y) for t in X}
             W = {t: solvers[t].solve(XtY[t]) for t in X}
 
             terms = self.terms(weights, squared, U, W, XtY, YtY, solvers, graph.energy(Y[rows]))
@@ -103,20 +103,19 @@ class SMFH(Descent):
         functions = {t: HashFunction(t, X[t].shape[1], FeatureMap(), W[t], thresholds) for t in X}
         return Learnt(functions, shared_codes(tuple(X), Y > thresholds), U)
 
-    def constant_part(self, X: Matrix) -> FloatArray | FewItems:
-        """What every sample's hash functions share: XᵀX, or where items are fewer than dimensions XXᵀ."""
-        items, dimensions = X.shape
-        if self.graph_sample < items < dimensions:
-            return FewItems(X, self.smoothness, self.ridge)
+    def constant_part(self, X: Matrix) -> FloatArray | ConstantPart:
+        """What the hash functions of all samples share: XᵀX, or more where dimensions outnumber a sample."""
+        if self.graph_sample < min(X.shape):
+            return ConstantPart(X, self.smoothness, self.ridge)
         return gram(X)
 
     def solver(
-        self, part: FloatArray | FewItems, sampled: Matrix, rows: IntArray, graph: LabelGraph, Y: FloatArray
+        self, part: FloatArray | ConstantPart, X: Matrix, rows: IntArray, graph: LabelGraph, Y: FloatArray
     ) -> RidgeSolver | SampledSolver:
-        """W = (XᵀX + η X̂ᵀL̂X̂ + γI)⁻¹XᵀY for the sampled rows X̂."""
-        if isinstance(part, FewItems):
-            return part.sample(rows, graph, Y)
-        return RidgeSolver(part, self.ridge, graph.scatter(sampled), self.smoothness)
+        """W = (XᵀX + η X̂ᵀL̂X̂ + γI)⁻¹XᵀY for these rows X̂ of X."""
+        if isinstance(part, ConstantPart):
+            return SampledSolver(part, rows, graph, Y)
+        return RidgeSolver(part, self.ridge, graph.scatter(X[rows]), self.smoothness)
 
     def update_codes(
         self, Y: FloatArray, pull: FloatArray, M: FloatArray, rows: IntArray, graph: LabelGraph
