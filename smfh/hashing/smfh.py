@@ -7,7 +7,8 @@ over U_t, Y ≥ 0 and W_t. Each iteration: U by a ratio step; m items drawn; Y b
 they carry the graph L; the columns of Y scaled to a maximum of 1; W in closed form.
 
 The paper gives β = 0.001 and prints 4β in its Y step (Eq. 17), where the gradient of β‖·‖² has 2β. Its step
-is therefore ours at β = 0.002, the default here: that is what reproduces its table.
+is therefore ours at β = 0.002, the default here: that is what reproduces its table. It measures two
+modalities alone; more of them share the μ of two, as in SMFH+.
 """
 
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from smfh.features.maps import FeatureMap
 from smfh.hashing.base import Learning, Learnt, Progress, Trace
 from smfh.hashing.configuration import Preset
 from smfh.hashing.factorisation import (
+    FIT,
     Descent,
     LabelGraph,
     RidgeSolver,
@@ -27,6 +29,7 @@ from smfh.hashing.factorisation import (
     draw_rows,
     project,
     reconstruction_error,
+    share_out,
     update_basis,
     weighted_gram,
 )
@@ -51,7 +54,7 @@ class SMFH(Descent):
     }
 
     graph_weight: float = parameter(2.0, "α", 0.0, 1e6, "Pull between items with common labels.", "log")
-    projection_weight: float = parameter(25.0, "μ", 0.0, 1e6, "Weight of the hash functions' fit.", "log")
+    projection_weight: float = parameter(25.0, "μ", 0.0, 1e6, FIT, "log")
     graph_sample: int = parameter(
         1000, "m", 1, 10_000_000, "Items that carry the graph in an iteration.", "log", typical=(20, 20_000)
     )
@@ -64,6 +67,7 @@ class SMFH(Descent):
         X, dtype, weights = train.modalities, train.dtype, self.shares(train)
         whole_graph = LabelGraph.of(train.labels, dtype)
         squared = {t: squared_norm(X[t]) for t in X}
+        mu = share_out(self.projection_weight, len(X))
         parts = {t: self.constant_part(X[t]) for t in X}
 
         # drawn in double precision, so that single starts from the same point
@@ -81,8 +85,8 @@ class SMFH(Descent):
                 graph = LabelGraph.of(train.labels[rows], dtype)
             else:
                 rows, graph = np.arange(len(train)), whole_graph
-            pull = project(X, {t: weights[t] * U[t] + self.projection_weight * W[t] for t in X})
-            curvature = weighted_gram(U, weights) + len(X) * self.projection_weight * np.eye(self.bits)
+            pull = project(X, {t: weights[t] * U[t] + mu * W[t] for t in X})
+            curvature = weighted_gram(U, weights) + len(X) * mu * np.eye(self.bits)
             Y = self.update_codes(Y, pull, curvature + 2 * self.orthogonality_weight * YtY, rows, graph)
 
             heights = np.maximum(Y.max(axis=0), EPS)
@@ -142,7 +146,7 @@ class SMFH(Descent):
         energy: float,
     ) -> dict[str, float]:
         """Every part of O, weighted; none needs another pass over X."""
-        mu = self.projection_weight
+        mu = share_out(self.projection_weight, len(W))
         excess = YtY.astype(np.float64) - np.eye(self.bits)
         return {
             **{
