@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import solve
 
 from smfh.hashing.factorisation import LabelGraph
 from smfh.hashing.positive import Factor
@@ -71,7 +70,7 @@ class SampledSolver:
     def correction(self, T: FloatArray, predicted: FloatArray) -> FloatArray:
         """Q = η (I + ηL̂T)⁻¹ L̂P, where P is what the sample would be predicted without the graph"""
         eta, spread = self.constant.smoothness, self.graph.spread
-        Q: FloatArray = solve(np.eye(len(T)) + eta * spread(T), eta * spread(predicted), check_finite=False)
+        Q: FloatArray = np.linalg.solve(np.eye(len(T)) + eta * spread(T), eta * spread(predicted))
         return Q
 
     def error(self, W: FloatArray, XtY: FloatArray, YtY: FloatArray) -> float:
