@@ -27,7 +27,7 @@ def algorithm_1(method: SMFH, train: MultimodalDataset) -> Iterator[Iteration]:
     rng = np.random.default_rng(method.seed)
     X: dict[str, Any] = {t: M.astype(np.float64) for t, M in train.modalities.items()}
     N, r, n_t = len(train), method.bits, len(X)
-    alpha, mu, beta = method.graph_weight, method.projection_weight, method.orthogonality_weight
+    alpha, mu, beta = method.graph_weight, method.projection_weight * 2 / n_t, method.orthogonality_weight
     lam = 1 / n_t
     Y = rng.random((N, r))
     U = {t: rng.random((X[t].shape[1], r)) for t in X}
@@ -62,7 +62,7 @@ def objective(
     L: FloatArray,
 ) -> dict[str, float]:
     """Every term from its definition."""
-    mu, lam = method.projection_weight, 1 / len(X)
+    mu, lam = method.projection_weight * 2 / len(X), 1 / len(X)
     H = {t: X[t] @ W[t] for t in X}
     rough = sum(np.trace(H[t][rows].T @ L @ H[t][rows]) for t in X)
     return {

@@ -86,12 +86,10 @@ def balance(S: FloatArray, rng: np.random.Generator) -> FloatArray:
     """
     items, bits = S.shape
     P, sigma, Qt = svd(S - S.mean(axis=0), full_matrices=False, check_finite=False)
-    there = int(np.sum(sigma > FLAT * sigma[0]))
-    missing = min(bits, items - 1) - there
-    if missing > 0:
-        known = np.hstack([np.ones((items, 1)), P[:, :there]])
-        Q, _ = np.linalg.qr(np.hstack([known, rng.standard_normal((items, missing))]))
-        P = np.hstack([P[:, :there], Q[:, there + 1 :]])
-    rank = P.shape[1]
-    V: FloatArray = np.sqrt(items) * (P @ Qt[:rank])
+    there, rank = int(np.sum(sigma > FLAT * sigma[0])), min(bits, items - 1)
+    if there < rank:
+        drawn = rng.standard_normal((items, rank - there))
+        Q, _ = np.linalg.qr(np.hstack([np.ones((items, 1)), P[:, :there], drawn]))
+        P[:, there:rank] = Q[:, there + 1 :]
+    V: FloatArray = np.sqrt(items) * (P[:, :rank] @ Qt[:rank])
     return V

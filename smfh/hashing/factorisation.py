@@ -26,6 +26,7 @@ from smfh.types import EPS, BoolArray, FloatArray, InputError, IntArray, Matrix,
 
 SHARES = "Share of each modality's reconstruction, summing to 1; equal if none given."
 ITERATIONS = "Stop the descent after so many iterations at the latest."
+FIT = "Weight of the hash functions' fit; more than two modalities share what two would have."
 TOLERANCE = "Stop when the objective changes by less than this share; 0 never does."
 
 
@@ -67,6 +68,11 @@ class Descent(HashMethod):
             return False
         before, now = trace[-2].objective, trace[-1].objective
         return abs(before - now) < self.tolerance * abs(before)
+
+
+def share_out(weight: float, modalities: int) -> float:
+    """μ of each modality: with more than two they share what two have, or they would outweigh the labels."""
+    return weight * 2 / modalities
 
 
 def update_basis(XtY: FloatArray, U: FloatArray, YtY: FloatArray) -> FloatArray:

@@ -32,7 +32,7 @@ class Factor:
                 try:
                     root = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
                 except np.linalg.LinAlgError:
-                    if not grown < trace:  # larger than all of S: it is not rounding, or not finite
+                    if not grown < trace:  # larger than all of S: this is no rounding
                         raise
                     grown = max(GROWTH * grown, ROUNDING * trace)
                 else:

@@ -1,45 +1,43 @@
-"""The hash functions of SMFH for more dimensions than items: another graph in every iteration, one factor.
+"""The hash functions of SMFH on many dimensions: another graph in every iteration, one factor for all.
 
     W = (C + η X̂ᵀL̂X̂)⁻¹XᵀY   with   C = XᵀX + γI
 
 for the graph L̂ of the m sampled rows X̂ of X. C stays, and the rest has a rank of m at the most. By Woodbury W
-is what it would be without the graph, for targets that are corrected on the sample,
+is what it would be without the graph, for targets that are corrected on the sample:
 
-    W = C⁻¹(XᵀY − η X̂ᵀQ),   Q = (I + ηL̂T)⁻¹ L̂X̂C⁻¹XᵀY,   T = X̂C⁻¹X̂ᵀ,
+    W = C⁻¹(XᵀY − X̂ᵀQ),   Q = η (I + ηL̂T)⁻¹ L̂X̂C⁻¹XᵀY,   T = X̂C⁻¹X̂ᵀ
 
-and C⁻¹Xᵀ = Xᵀ(XXᵀ + γI)⁻¹, hence XC⁻¹Xᵀ = I − γ(XXᵀ + γI)⁻¹: nothing of dimensions × dimensions is formed.
+With fewer items than dimensions C⁻¹Xᵀ = Xᵀ(XXᵀ + γI)⁻¹, and so XC⁻¹Xᵀ = I − γ(XXᵀ + γI)⁻¹: nothing of
+dimensions × dimensions is formed at all.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import solve
 
 from smfh.hashing.factorisation import LabelGraph
 from smfh.hashing.positive import Factor
-from smfh.hashing.products import squared_norm, times
+from smfh.hashing.products import gram, squared_norm, times
 from smfh.types import FloatArray, IntArray, Matrix
 
 
-class FewItems:
-    """(XXᵀ + γI)⁻¹ for all samples to come."""
+class ConstantPart:
+    """The smaller of XᵀX + γI and XXᵀ + γI, inverted for all samples to come."""
 
     def __init__(self, X: Matrix, smoothness: float, ridge: float) -> None:
-        self.X, self.smoothness = X.astype(np.float64), smoothness
-        products = self.X @ self.X.T
+        self.smoothness, self.by_item = smoothness, X.shape[0] < X.shape[1]
+        self.X = X.astype(np.float64) if self.by_item else X
+        products = self.X @ self.X.T if self.by_item else gram(X)
         self.factor = Factor.of(products.toarray() if sparse.issparse(products) else products, ridge)
-        self.inverse = self.factor.solve(np.eye(X.shape[0]))
-
-    def sample(self, rows: IntArray, graph: LabelGraph, Y: FloatArray) -> "SampledSolver":
-        return SampledSolver(self, rows, graph, Y)
+        self.inverse = self.factor.solve(np.eye(len(self.factor.root)))
 
 
 @dataclass(frozen=True, eq=False)
 class SampledSolver:
-    """W for the graph of these rows, with the interface of a `RidgeSolver`."""
+    """W for the graph of some rows; it can be asked what a `RidgeSolver` can."""
 
-    constant: FewItems
+    constant: ConstantPart
     rows: IntArray
     graph: LabelGraph
     Y: FloatArray
@@ -49,20 +47,36 @@ class SampledSolver:
         return self.constant.factor
 
     def solve(self, XtY: FloatArray) -> FloatArray:
-        """C⁻¹Xᵀ(Y − ηSQ), where S puts the rows of Q among those of Y."""
-        constant, rows, Y = self.constant, self.rows, self.Y.astype(np.float64)
-        gamma, eta, inverse = self.factor.ridge, constant.smoothness, constant.inverse
-        T = np.eye(len(rows)) - gamma * inverse[np.ix_(rows, rows)]
-        predicted = Y[rows] - gamma * (inverse[rows] @ Y)
-        system = np.eye(len(rows)) + eta * self.graph.spread(T)
-        Y[rows] -= eta * solve(system, self.graph.spread(predicted), overwrite_a=True, check_finite=False)
-        W: FloatArray = constant.X.T @ (inverse @ Y)
+        W = self.by_item() if self.constant.by_item else self.by_dimension(XtY)
         return W.astype(XtY.dtype)
+
+    def by_item(self) -> FloatArray:
+        """Xᵀ(XXᵀ + γI)⁻¹(Y − SQ), where S puts the sampled rows among all"""
+        inverse, rows, gamma = self.constant.inverse, self.rows, self.factor.ridge
+        Y = self.Y.astype(np.float64)
+        T = np.eye(len(rows)) - gamma * inverse[np.ix_(rows, rows)]
+        Y[rows] -= self.correction(T, Y[rows] - gamma * (inverse[rows] @ Y))
+        W: FloatArray = self.constant.X.T @ (inverse @ Y)
+        return W
+
+    def by_dimension(self, XtY: FloatArray) -> FloatArray:
+        """C⁻¹XᵀY − C⁻¹X̂ᵀQ"""
+        inverse, X = self.constant.inverse, self.constant.X[self.rows].astype(np.float64)
+        W = inverse @ XtY
+        T = (X @ inverse) @ X.T
+        corrected: FloatArray = W - inverse @ (X.T @ self.correction(T, X @ W))
+        return corrected
+
+    def correction(self, T: FloatArray, predicted: FloatArray) -> FloatArray:
+        """Q = η (I + ηL̂T)⁻¹ L̂P, where P is what the sample would be predicted without the graph"""
+        eta, spread = self.constant.smoothness, self.graph.spread
+        Q: FloatArray = np.linalg.solve(np.eye(len(T)) + eta * spread(T), eta * spread(predicted))
+        return Q
 
     def error(self, W: FloatArray, XtY: FloatArray, YtY: FloatArray) -> float:
         """‖Y − XW‖²"""
-        return squared_norm(self.Y - times(self.constant.X, W.astype(np.float64)))
+        return squared_norm(self.Y - times(self.constant.X, W.astype(self.constant.X.dtype)))
 
     def roughness(self, W: FloatArray) -> float:
         """Tr(WᵀX̂ᵀL̂X̂W)"""
-        return self.graph.energy(times(self.constant.X[self.rows], W.astype(np.float64)))
+        return self.graph.energy(times(self.constant.X[self.rows], W.astype(self.constant.X.dtype)))

@@ -46,6 +46,7 @@ class SCRATCH(KernelMethod):
     ) -> Search:
         """U, G and W, then V, then R and B; each is the minimum of O while the others stay."""
         share = 1 / len(regressions.views)  # λ
+        squared = {t: float(np.trace(view.gram)) for t, view in regressions.views.items()}
         V = start
         R, _ = np.linalg.qr(rng.standard_normal((self.bits, self.bits)).astype(labels.dtype))
         B = signs(V @ R.T)
@@ -58,25 +59,18 @@ class SCRATCH(KernelMethod):
             R = rotation(B, V)
             B = signs(V @ R.T)
             KtV, VtV = regressions.correlate(V), gram(V)
-            error = {
-                t: reconstruction_error(float(np.trace(regressions.views[t].gram)), U[t], KtV[t], VtV)
-                for t in U
+            misfit = {t: reconstruction_error(squared[t], U[t], KtV[t], VtV) for t in U}
+            error = {t: solver.error(W[t], KtV[t], VtV) for t, solver in regressions.solvers.items()}
+            terms = {
+                **{f"reconstruction ({t})": share * misfit[t] for t in U},
+                **{f"projection ({t})": self.projection_weight * error[t] for t in W},
+                "labels": self.label_weight * squared_norm(labels - V @ G.T),
+                "rotation": squared_norm(B - V @ R.T),
+                "ridge": self.ridge * sum(map(squared_norm, (V, G, *U.values(), *W.values()))),
             }
-            yield Progress(
-                {
-                    **{f"reconstruction ({t})": share * error[t] for t in U},
-                    **{
-                        f"projection ({t})": self.projection_weight * solver.error(W[t], KtV[t], VtV)
-                        for t, solver in regressions.solvers.items()
-                    },
-                    "labels": self.label_weight * squared_norm(labels - V @ G.T),
-                    "rotation": squared_norm(B - V @ R.T),
-                    "ridge": self.ridge * sum(map(squared_norm, (V, G, *U.values(), *W.values()))),
-                },
-                note=regressions.note,
-            )
-        rotated: FloatArray = V @ R.T
-        return rotated
+            yield Progress(terms, note=regressions.note)
+        turned: FloatArray = V @ R.T
+        return turned
 
     def factor(
         self,
@@ -90,9 +84,9 @@ class SCRATCH(KernelMethod):
     ) -> FloatArray:
         """V = [ Σ_t K_t(λU_t + μW_t) + αLG + BR ] [ λ Σ_t U_tᵀU_t + αGᵀG + (n_tμ + 1 + γ)I ]⁻¹"""
         alpha, mu = self.label_weight, self.projection_weight
-        curvature = share * sum(gram(U[t]) for t in U) + alpha * gram(G)
-        pull = alpha * (labels @ G) + BR
+        curvature, pull = alpha * gram(G), alpha * (labels @ G) + BR
         for t, view in regressions.views.items():
+            curvature += share * gram(U[t])
             pull += view.project(share * U[t] + mu * W[t])
         system = Factor.of(curvature, len(U) * mu + 1 + self.ridge)
         V: FloatArray = system.solve(pull.T).T.astype(labels.dtype)

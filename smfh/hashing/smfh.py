@@ -7,7 +7,8 @@ over U_t, Y ≥ 0 and W_t. Each iteration: U by a ratio step; m items drawn; Y b
 they carry the graph L; the columns of Y scaled to a maximum of 1; W in closed form.
 
 The paper gives β = 0.001 and prints 4β in its Y step (Eq. 17), where the gradient of β‖·‖² has 2β. Its step
-is therefore ours at β = 0.002, the default here: that is what reproduces its table.
+is therefore ours at β = 0.002, the default here: that is what reproduces its table. It measures two
+modalities alone; more of them share the μ of two, as in SMFH+.
 """
 
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from smfh.features.maps import FeatureMap
 from smfh.hashing.base import Learning, Learnt, Progress, Trace
 from smfh.hashing.configuration import Preset
 from smfh.hashing.factorisation import (
+    FIT,
     Descent,
     LabelGraph,
     RidgeSolver,
@@ -27,13 +29,14 @@ from smfh.hashing.factorisation import (
     draw_rows,
     project,
     reconstruction_error,
+    share_out,
     update_basis,
     weighted_gram,
 )
 from smfh.hashing.function import HashFunction, shared_codes
 from smfh.hashing.positive import told
 from smfh.hashing.products import column_means, gram, squared_norm
-from smfh.hashing.sampled import FewItems, SampledSolver
+from smfh.hashing.sampled import ConstantPart, SampledSolver
 from smfh.hashing.steps import ratio_step
 from smfh.types import EPS, FloatArray, IntArray, Matrix, MultimodalDataset, parameter
 
@@ -51,7 +54,7 @@ class SMFH(Descent):
     }
 
     graph_weight: float = parameter(2.0, "α", 0.0, 1e6, "Pull between items with common labels.", "log")
-    projection_weight: float = parameter(25.0, "μ", 0.0, 1e6, "Weight of the hash functions' fit.", "log")
+    projection_weight: float = parameter(25.0, "μ", 0.0, 1e6, FIT, "log")
     graph_sample: int = parameter(
         1000, "m", 1, 10_000_000, "Items that carry the graph in an iteration.", "log", typical=(20, 20_000)
     )
@@ -64,6 +67,7 @@ class SMFH(Descent):
         X, dtype, weights = train.modalities, train.dtype, self.shares(train)
         whole_graph = LabelGraph.of(train.labels, dtype)
         squared = {t: squared_norm(X[t]) for t in X}
+        mu = share_out(self.projection_weight, len(X))
         parts = {t: self.constant_part(X[t]) for t in X}
 
         # drawn in double precision, so that single starts from the same point
@@ -86,8 +90,8 @@ class SMFH(Descent):
                 graph = LabelGraph.of(train.labels[rows], dtype)
             else:
                 rows, graph = np.arange(len(train)), whole_graph
-            pull = project(X, {t: weights[t] * U[t] + self.projection_weight * W[t] for t in X})
-            curvature = weighted_gram(U, weights) + len(X) * self.projection_weight * np.eye(self.bits)
+            pull = project(X, {t: weights[t] * U[t] + mu * W[t] for t in X})
+            curvature = weighted_gram(U, weights) + len(X) * mu * np.eye(self.bits)
             Y = self.update_codes(Y, pull, curvature + 2 * self.orthogonality_weight * YtY, rows, graph)
 
             heights = np.maximum(Y.max(axis=0), EPS)
@@ -96,7 +100,7 @@ class SMFH(Descent):
 
             XtY, YtY = correlate(X, Y), Y.T @ Y
             if graph is not whole_graph or not solvers:
-                solvers = {t: self.solver(parts[t], X[t][rows], rows, graph, Y) for t in X}
+                solvers = {t: self.solver(parts[t], X[t], rows, graph, Y) for t in X}
             W = {t: solvers[t].solve(XtY[t]) for t in X}
 
             terms = self.terms(weights, squared, U, W, XtY, YtY, solvers, graph.energy(Y[rows]))
@@ -107,20 +111,19 @@ class SMFH(Descent):
 
         return learnt()
 
-    def constant_part(self, X: Matrix) -> FloatArray | FewItems:
-        """What every sample's hash functions share: XᵀX, or where items are fewer than dimensions XXᵀ."""
-        items, dimensions = X.shape
-        if self.graph_sample < items < dimensions:
-            return FewItems(X, self.smoothness, self.ridge)
+    def constant_part(self, X: Matrix) -> FloatArray | ConstantPart:
+        """What the hash functions of all samples share: XᵀX, or more where dimensions outnumber a sample."""
+        if self.graph_sample < min(X.shape):
+            return ConstantPart(X, self.smoothness, self.ridge)
         return gram(X)
 
     def solver(
-        self, part: FloatArray | FewItems, sampled: Matrix, rows: IntArray, graph: LabelGraph, Y: FloatArray
+        self, part: FloatArray | ConstantPart, X: Matrix, rows: IntArray, graph: LabelGraph, Y: FloatArray
     ) -> RidgeSolver | SampledSolver:
-        """W = (XᵀX + η X̂ᵀL̂X̂ + γI)⁻¹XᵀY for the sampled rows X̂."""
-        if isinstance(part, FewItems):
-            return part.sample(rows, graph, Y)
-        return RidgeSolver(part, self.ridge, graph.scatter(sampled), self.smoothness)
+        """W = (XᵀX + η X̂ᵀL̂X̂ + γI)⁻¹XᵀY for these rows X̂ of X."""
+        if isinstance(part, ConstantPart):
+            return SampledSolver(part, rows, graph, Y)
+        return RidgeSolver(part, self.ridge, graph.scatter(X[rows]), self.smoothness)
 
     def update_codes(
         self, Y: FloatArray, pull: FloatArray, M: FloatArray, rows: IntArray, graph: LabelGraph
@@ -147,7 +150,7 @@ class SMFH(Descent):
         energy: float,
     ) -> dict[str, float]:
         """Every part of O, weighted; none needs another pass over X."""
-        mu = self.projection_weight
+        mu = share_out(self.projection_weight, len(W))
         excess = YtY.astype(np.float64) - np.eye(self.bits)
         return {
             **{

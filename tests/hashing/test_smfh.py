@@ -11,7 +11,9 @@ from scipy import sparse
 from smfh.bench.equations import affinity, algorithm_1
 from smfh.datasets.planted import Planted
 from smfh.hashing import SMFH
-from smfh.hashing.factorisation import LabelGraph, draw_rows, update_basis
+from smfh.hashing.factorisation import LabelGraph, RidgeSolver, draw_rows, update_basis
+from smfh.hashing.products import gram
+from smfh.hashing.sampled import ConstantPart, SampledSolver
 from smfh.types import InputError, MultimodalDataset
 
 
@@ -19,7 +21,7 @@ def double(data: MultimodalDataset) -> MultimodalDataset:
     return replace(data, modalities={t: X.astype(np.float64) for t, X in data.modalities.items()})
 
 
-@pytest.mark.parametrize("sample", [50, 10_000])
+@pytest.mark.parametrize("sample", [20, 50, 10_000])
 @pytest.mark.parametrize("modalities", [2, 3])
 @pytest.mark.parametrize("sparse_text", [False, True])
 def test_the_fused_training_equals_the_equations(sample, modalities, sparse_text):
@@ -35,6 +37,22 @@ def test_the_fused_training_equals_the_equations(sample, modalities, sparse_text
         assert step.terms.keys() == iteration.terms.keys()
         for name, value in iteration.terms.items():
             assert step.terms[name] == pytest.approx(value, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("dimensions", [40, 300])
+@pytest.mark.parametrize("thin", [False, True])
+@pytest.mark.parametrize("smoothness", [0.0, 1e-3, 10.0])
+def test_a_sample_corrects_what_stays_as_if_all_were_factored_anew(dimensions, thin, smoothness, rng):
+    X = rng.random((80, dimensions)) * (rng.random((80, dimensions)) < 0.2)
+    X = sparse.csr_array(X) if thin else X
+    Y, rows = rng.random((80, 5)), rng.choice(80, size=30, replace=False)
+    graph = LabelGraph.of(rng.random((30, 4)) < 0.4, np.dtype(np.float64))
+    direct = RidgeSolver(gram(X), 0.1, graph.scatter(X[rows]), smoothness)
+    sampled = SampledSolver(ConstantPart(X, smoothness, 0.1), rows, graph, Y)
+    W = direct.solve(X.T @ Y)
+    np.testing.assert_allclose(sampled.solve(X.T @ Y), W, rtol=1e-7, atol=1e-9)
+    assert sampled.error(W, X.T @ Y, Y.T @ Y) == pytest.approx(direct.error(W, X.T @ Y, Y.T @ Y))
+    assert sampled.roughness(W) == pytest.approx(direct.roughness(W))
 
 
 def test_single_precision_stays_near_double(planted):

@@ -53,7 +53,7 @@ def objective(problem: Problem, state) -> float:
         total += problem.weights[t] * np.sum((X - Y @ state.U[t].T) ** 2)
         smooth = np.trace(W.T @ X.T @ (D - A) @ X @ W)
         fit = np.sum((Y - H) ** 2) + method.smoothness * smooth + method.ridge * np.sum(W**2)
-        total += method.projection_weight * fit
+        total += method.projection_weight * 2 / len(problem.X) * fit
     return float(total)
 
 
@@ -127,7 +127,7 @@ def test_the_fused_step_of_the_codes_equals_its_equations(rng, modalities, spars
     A, D = graph_of(problem)
     N, r = Y.shape
     c, T = 2 * beta / (N * r), N / 4 * (np.ones((r, r)) + np.eye(r))
-    mu, alpha, lam = method.projection_weight, method.graph_weight, problem.weights
+    mu, alpha, lam = method.projection_weight * 2 / len(problem.X), method.graph_weight, problem.weights
     X = {t: dense(x) for t, x in problem.X.items()}
     B = sum(X[t] @ (lam[t] * U[t] + mu * state.W[t]) + mu * state.b[t] for t in X) + alpha * A @ Y + c * Y @ T
     h = sum(lam[t] * Y @ U[t].T @ U[t] for t in X) + len(X) * mu * Y + alpha * D @ Y + np.maximum(-B, 0)

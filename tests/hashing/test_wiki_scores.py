@@ -33,32 +33,53 @@ MEASURED = [
     ("pdh", "paper", 32, (0.19, 0.15), (0.205, 0.175)),
     ("pdh", "paper", 64, (0.21, 0.17), (0.21, 0.175)),
     ("pdh", "paper", 128, (0.24, 0), (0.225, 0)),
+    ("dch", "paper", 64, (0.63, 0.63), (0.255, 0.255)),
+    ("scratch", "paper", 64, (0.685, 0.685), (0.275, 0.275)),
+    ("batch", "paper", 64, (0.68, 0.68), (0.275, 0.275)),
     ("pdh", "strong", 64, (0.46, 0.37), (0.245, 0.215)),
+]
+PROTOTYPES = [  # mAP@100, of the whole ranking, and @100 on unseen items, as measured beforehand
+    ("dch", 64, (0.693, 0.300), (0.755, 0.399), (0.351, 0.299)),
+    ("dch", 128, (0.702, 0.306), (0.762, 0.394), (0.353, 0.301)),
+    ("scratch", 16, (0.692, 0.278), (0.747, 0.371), (0.326, 0.277)),
+    ("scratch", 64, (0.700, 0.300), (0.761, 0.394), (0.351, 0.300)),
+    ("batch", 16, (0.684, 0.272), (0.738, 0.360), (0.331, 0.271)),
+    ("batch", 64, (0.698, 0.293), (0.758, 0.397), (0.353, 0.297)),
 ]
 DIRECTIONS = (("text", "image"), ("image", "text"))
 
 
 def mean_scores(name: str, choice: str, bits: int, protocol: str = "training") -> np.ndarray:
-    """Mean mAP and P@100 over five seeds, a row a direction."""
+    """Mean mAP@100, P@100 and mAP of the whole ranking over five seeds, a row a direction."""
     data, split = Wiki().load()
     train, values = data.take(split.train), preset(name, choice)
     by_seed = []
     for seed in range(5):
         hasher = make_method(name, **values, bits=bits, seed=seed).fit(train)
         scores = [evaluate(hasher, data, split, *direction, protocol) for direction in DIRECTIONS]
-        by_seed.append([(one.mean_average_precision, one.precision_at_100) for one in scores])
+        by_seed.append(
+            [(s.mean_average_precision, s.precision_at_100, s.average_precision["full"].mean) for s in scores]
+        )
     return np.mean(by_seed, axis=0)
 
 
 @pytest.mark.parametrize(("name", "choice", "bits", "text_to_image", "image_to_text"), PUBLISHED)
 def test_at_most_3_points_below_the_published_table(name, choice, bits, text_to_image, image_to_text):
-    assert np.all(mean_scores(name, choice, bits) >= np.array([text_to_image, image_to_text]) - 0.03)
+    assert np.all(mean_scores(name, choice, bits)[:, :2] >= np.array([text_to_image, image_to_text]) - 0.03)
 
 
 @pytest.mark.parametrize(("name", "choice", "bits", "text_to_image", "image_to_text"), MEASURED)
 def test_scores_stay_what_they_were_measured_to_be(name, choice, bits, text_to_image, image_to_text):
-    assert np.all(mean_scores(name, choice, bits) >= [text_to_image, image_to_text])
+    assert np.all(mean_scores(name, choice, bits)[:, :2] >= [text_to_image, image_to_text])
 
 
 def test_smfh_plus_does_as_well_on_unseen_items_as_it_promises():
     assert np.all(mean_scores("smfh-plus", "kernel", 64, "unseen")[:, 0] >= [0.33, 0.28])
+
+
+@pytest.mark.parametrize(("name", "bits", "first_hundred", "whole", "unseen"), PROTOTYPES)
+def test_newer_rivals_are_where_their_prototypes_were(name, bits, first_hundred, whole, unseen):
+    scores = mean_scores(name, "strong", bits)
+    assert scores[:, 0] == pytest.approx(first_hundred, abs=0.01)
+    assert scores[:, 2] == pytest.approx(whole, abs=0.01)
+    assert mean_scores(name, "strong", bits, "unseen")[:, 0] == pytest.approx(unseen, abs=0.014)

@@ -1,0 +1,98 @@
+"""DCH, SCRATCH and BATCH: every step is the best there is, and the objective never rises."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smfh.datasets.planted import Planted
+from smfh.hamming import unpack
+from smfh.hashing import BATCH, DCH, SCRATCH
+from smfh.hashing.batch import balance
+from smfh.hashing.dch import choose_bits
+from smfh.hashing.kernelised import signs
+from smfh.hashing.scratch import rotation
+from smfh.types import MultimodalDataset
+
+each_of_them = pytest.mark.parametrize("method", [DCH, SCRATCH, BATCH])
+
+
+def planted(modalities: int = 2, labels_per_item: int = 1, seed: int = 0) -> MultimodalDataset:
+    source = Planted(items=120, modalities=modalities, labels_per_item=labels_per_item, data_seed=seed)
+    data = source.load()[0]
+    double = {t: X.astype(np.float64) for t, X in data.modalities.items()}
+    return MultimodalDataset(data.name, double, data.labels, data.class_names)
+
+
+@each_of_them
+@pytest.mark.parametrize("modalities", [2, 3])
+@pytest.mark.parametrize("labels_per_item", [1, 2])
+@pytest.mark.parametrize("anchors", [0, 50])
+def test_the_objective_never_rises(method, modalities, labels_per_item, anchors):
+    train = planted(modalities, labels_per_item)
+    trace = method(bits=12, anchors=anchors, iterations=20).fit(train).trace
+    assert all(b.objective <= a.objective * (1 + 1e-9) for a, b in pairwise(trace))
+    assert trace[-1].objective < trace[0].objective
+    assert all(value >= -1e-9 * step.objective for step in trace for value in step.terms.values())
+
+
+@pytest.mark.parametrize("method", [DCH, BATCH])
+def test_a_query_is_asked_with_a_ridge_regression_on_the_codes(method):
+    train = planted()
+    hasher = method(bits=12, anchors=0, ridge=0.3).fit(train)
+    for name, x in train.modalities.items():
+        K = np.sqrt(x) / np.linalg.norm(np.sqrt(x), axis=1, keepdims=True)
+        K -= K.mean(axis=0)
+        B = 2.0 * unpack(hasher.database_codes[name], 12) - 1
+        W = np.linalg.solve(K.T @ K + 0.3 * np.eye(K.shape[1]), K.T @ B)
+        np.testing.assert_allclose(hasher.functions[name].margins(x), K @ W, atol=1e-8)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), bits=st.integers(1, 8))
+def test_no_bit_of_dch_is_better_the_other_way_round(seed, bits):
+    rng = np.random.default_rng(seed)
+    B, G, labels = signs(rng.standard_normal((6, bits))), rng.standard_normal((bits, 3)), rng.random((6, 3))
+    chosen = B
+    for _ in range(20):
+        chosen = choose_bits(chosen, G, labels)
+    least = np.sum((labels - chosen @ G) ** 2)
+    assert least <= np.sum((labels - B @ G) ** 2) + 1e-12
+    for cell in np.ndindex(B.shape):
+        flipped = chosen.copy()
+        flipped[cell] *= -1
+        assert np.sum((labels - flipped @ G) ** 2) >= least - 1e-9
+
+
+def test_a_rotation_that_was_made_is_found(rng):
+    turn, _ = np.linalg.qr(rng.standard_normal((5, 5)))
+    B = signs(rng.standard_normal((40, 5)))
+    np.testing.assert_allclose(rotation(B, B @ turn), turn, atol=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), rank=st.integers(0, 6))
+def test_balanced_numbers_are_uncorrelated_and_the_nearest(seed, rank):
+    rng = np.random.default_rng(seed)
+    S = rng.standard_normal((30, rank)) @ rng.standard_normal((rank, 6)) + 5
+    V, other = balance(S, rng), balance(rng.standard_normal((30, 6)), rng)
+    np.testing.assert_allclose(V.T @ V, 30 * np.eye(6), atol=1e-9)
+    np.testing.assert_allclose(V.sum(axis=0), 0, atol=1e-9)
+    assert np.linalg.norm(S - V) <= np.linalg.norm(S - other) + 1e-9
+
+
+def test_more_bits_than_items_have_directions_can_be_asked_for():
+    few = planted().take(np.arange(9))
+    V = balance(np.random.default_rng(0).standard_normal((9, 20)), np.random.default_rng(1))
+    assert V.shape == (9, 20)
+    assert np.linalg.matrix_rank(V) == 8
+    assert BATCH(bits=20).fit(few).database_codes["image"].shape == (9, 1)
+
+
+def test_labels_alone_decide_the_codes_of_dch():
+    train = planted()
+    codes = DCH(bits=32).fit(train).database_codes["image"]
+    classes = train.labels.argmax(axis=1)
+    assert len(np.unique(codes)) == len(np.unique(np.column_stack([codes, classes]), axis=0))
