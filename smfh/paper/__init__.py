@@ -2,7 +2,17 @@
 
 from smfh.paper.errata import ERRATA, NOT_REPRODUCED, NUMBERS, RIGHT, WORDS, Erratum
 from smfh.paper.figures import figure_2, figure_3, figure_4a, figure_4b
-from smfh.paper.plan import BENCHMARKS, PARTS, SEEDS, STAND_IN, TABLE_BITS, Part, paper_method, runnable
+from smfh.paper.plan import (
+    BENCHMARKS,
+    PAPER_METHODS,
+    PARTS,
+    SEEDS,
+    STAND_IN,
+    TABLE_BITS,
+    Part,
+    paper_method,
+    runnable,
+)
 from smfh.paper.published import (
     CITATION,
     COLUMNS,

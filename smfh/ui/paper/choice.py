@@ -6,7 +6,7 @@ import streamlit as st
 
 from smfh.datasets import DATASETS
 from smfh.hashing import METHODS
-from smfh.paper import BENCHMARKS, SEEDS, STAND_IN, runnable
+from smfh.paper import BENCHMARKS, PAPER_METHODS, SEEDS, STAND_IN, runnable
 from smfh.ui.address import Part, current, draw_notes, keep, one_of, part_of, several, told, whole
 
 MOST_SEEDS = 5
@@ -17,7 +17,7 @@ class Choice:
     """What is measured."""
 
     data: str
-    methods: tuple[str, ...] = told(tuple(METHODS), several(one_of(METHODS)))
+    methods: tuple[str, ...] = told(PAPER_METHODS, several(one_of(PAPER_METHODS)))
     seeds: int = told(SEEDS, whole(1, MOST_SEEDS))
 
 
@@ -39,13 +39,13 @@ def choose() -> Choice:
         )
         methods = st.multiselect(
             "Methods",
-            list(METHODS),
+            PAPER_METHODS,
             format_func=lambda name: METHODS[name].title,
             key="paper_methods",
             placeholder="Choose at least one",
             width=560,  # all six on one line; on a phone a line of its own
         )
-    choice = Choice(data, tuple(name for name in METHODS if name in methods), seeds or before.seeds)
+    choice = Choice(data, tuple(name for name in PAPER_METHODS if name in methods), seeds or before.seeds)
     if choice == before:
         draw_notes(notes)
     keep(part, choice)
