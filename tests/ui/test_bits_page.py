@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from smfh.bits import BitTopic
+from smfh.bits import BitTopic, correlate, database_bits, group_votes
 from smfh.datasets import DATASETS
 from smfh.evaluation import evaluate
 from smfh.hashing import SMFHPlus
@@ -76,14 +76,24 @@ def test_every_data_set_has_bits_and_all_tabs_or_says_what_it_needs(name):
 def test_only_the_open_tab_is_computed():
     page = until_bits(open_page(data="planted", bits="16"))
     assert not _has(page, "look_up_radius")
-    assert not page.dataframe
+    assert not page.multiselect  # of the queries
     open_tab(page, SPACE)
     assert _has(page, "look_up_radius")
-    assert not page.dataframe
+    assert not page.multiselect  # of the queries
 
 
 def _has(page: AppTest, key: str) -> bool:
     return key in [slider.key for slider in page.slider]
+
+
+def test_codes_and_votes_are_counted_before_any_bit_is_looked_at():
+    page = until_bits(open_page(data="planted", bits="16"))
+    run: Run = page.session_state["shown"].job.result
+    codes = database_bits(run.hasher, run.data, run.split)
+    different = len(np.unique(codes, axis=0))
+    told = next(text.value for text in page.text if "different votes" in text.value)
+    assert f"300 items share {different} codes" in told
+    assert f"16 bits cast {len(group_votes(correlate(codes)))} different votes" in told
 
 
 def test_a_chosen_bit_is_shown_and_stays_in_the_link():
