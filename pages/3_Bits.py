@@ -3,7 +3,7 @@
 import streamlit as st
 
 from smfh.ui.bits.chosen import chosen_bit
-from smfh.ui.bits.matrix import draw_matrix
+from smfh.ui.bits.matrix import draw_matrix, draw_votes
 from smfh.ui.bits.queries import draw_queries
 from smfh.ui.bits.space import draw_space
 from smfh.ui.bits.tiles import draw_tiles
@@ -19,6 +19,7 @@ TABS = {
 
 run = begin_run("Bits", "Each bit is a topic: see what switches it on, and how the codes lie.")
 topics = topics_of(run)
+draw_votes(run)
 chosen = chosen_bit(topics)
 left, right = st.columns([6, 5], gap="large")
 with left:

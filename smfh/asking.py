@@ -34,7 +34,7 @@ from smfh.types import (
 )
 
 TIES: dict[str, str] = {
-    "likeness": "Equal distances: first what is most like the items that such a query has in training.",
+    "likeness": "Equal distances: most alike first, by the training items that such a query comes with.",
     "database": "Equal distances: in database order, as every score counts them.",
 }
 MOST_CHARACTERS = 500

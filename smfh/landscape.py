@@ -13,10 +13,10 @@ KINDS: Mapping[str, str] = {
     "PCA": "the two directions in which the codes differ most",
     "t-SNE": "codes that are near stay near; how far the others are tells little",
 }
-MOST_ITEMS = 2_000  # that are drawn
+MOST_ITEMS = 4_000  # that are drawn
 MOST_CODES = 600  # that t-SNE lays out: it takes a few seconds for them
 PERPLEXITY, ITERATIONS = 30, 500
-GRAIN = 0.005  # between two items of one code, in shares of the map's width
+GRAIN = 0.0075  # between two items of one code, in shares of the map's width
 GOLDEN = np.pi * (3 - np.sqrt(5))  # turned by this angle, no two of them hide each other
 
 

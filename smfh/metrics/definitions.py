@@ -62,6 +62,16 @@ class APDefinition:
         by = {"found": f"Σ_(k≤{K}) rel(k)", "capped": f"min(R, {K})", "all": "R"}[self.divide_by]
         return f"AP@{K} = Σ_(k≤{K}) P@k · rel(k) / {by}"
 
+    @property
+    def latex(self) -> str:
+        """The same as mathematics."""
+        if self.top is None:
+            return r"\mathrm{AP} = \frac{1}{R} \sum_k P@k \cdot \mathrm{rel}(k)"
+        K = self.top
+        found = rf"\sum_{{k \le {K}}} \mathrm{{rel}}(k)"
+        by = {"found": found, "capped": rf"\min(R, {K})", "all": "R"}[self.divide_by]
+        return rf"\mathrm{{AP}}@{K} = \frac{{\sum_{{k \le {K}}} P@k \cdot \mathrm{{rel}}(k)}}{{{by}}}"
+
     def denominator(self, found: IntArray, total: IntArray) -> IntArray:
         """found: Σ_(k≤K) rel(k); capped: min(R, K); all: R. At least 1, since the sum above a 0 is 0."""
         by = found if self.divide_by == "found" else total

@@ -19,6 +19,7 @@ MOST_BITS = 256  # that a matrix shows
 MOST_CLASSES = 12  # that are shown of one bit
 KIND_LOOKS = {  # what it is called, its colour and its pattern
     "live": ("of use", BLUE, ""),
+    "echo": ("votes with another", GREY, "/"),
     "twin": ("twin of another", GREY, "/"),
     "dead": ("dead", GREY, "x"),
 }
@@ -81,15 +82,16 @@ def class_bits(shares: FloatArray, contrast: FloatArray, class_names: Sequence[s
 
 
 @chart
-def bit_correlation(correlation: FloatArray) -> HeatMap:
-    """The correlation of every two bits, (bits, bits); not a number for a dead bit."""
-    shown = correlation[:MOST_BITS, :MOST_BITS]
+def bit_correlation(correlation: FloatArray, order: Sequence[int] | None = None) -> HeatMap:
+    """The correlation of every two bits, (bits, bits), drawn in this order; not a number for a dead bit."""
+    bits = list(range(len(correlation)) if order is None else order)[:MOST_BITS]
+    shown = correlation[np.ix_(bits, bits)]
     pairs = np.abs(np.where(np.tri(len(shown), dtype=np.bool_), np.nan, shown))
     title = "Correlation of bits: there are no two bits to compare"
     if not np.isnan(pairs).all():
         j, k = highest(pairs)
-        title = f"Bits {j} and {k} are the most alike: correlation {number(shown[j, k])}"
-    names = tuple(map(str, range(len(shown))))
+        title = f"Bits {bits[j]} and {bits[k]} are the most alike: correlation {number(shown[j, k])}"
+    names = tuple(map(str, bits))
     return HeatMap(
         kind="correlation of bits",
         title=title,
@@ -131,7 +133,9 @@ def bit_classes(bit: int, classes: Named) -> BarChart:
     on = values > 0
     title = f"Bit {bit} follows no class"
     if on.any():
-        title = f"Bit {bit} is on for “{short(names[0])}” most: {values[0]:+.0%} against the other items"
+        title = (
+            f"Bit {bit} is on for “{short(names[0])}” most: {values[0] * 100:+.0f} points against the others"
+        )
     return BarChart(
         kind="classes of a bit",
         title=title,

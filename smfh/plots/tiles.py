@@ -1,4 +1,4 @@
-"""All bits at a glance: a tile each, coloured by the class it follows, with a bar for its balance."""
+"""All bits at a glance: a tile each, with a band of the classes it follows and a bar for its balance."""
 
 import math
 from collections.abc import Sequence
@@ -9,12 +9,15 @@ import numpy as np
 import plotly.graph_objects as go
 
 from smfh.plots.bits import KIND_LOOKS, NO_CODES
-from smfh.plots.chart import Chart, Row, chart
+from smfh.plots.chart import Chart, Row, chart, short
 from smfh.plots.theme import GREY, class_colour, plain
 
 COLUMNS, MOST_COLUMNS = 8, 32
-TILE, MARGIN = 50, 90  # pixels of height that a row of tiles and what stands round them take
-SIDE, BAR = 0.92, 0.72  # of a tile, and of the bar of its balance, in columns
+TILE, MARGIN, LEGEND = 56, 70, 24  # pixels of height: a row of tiles, what stands round them, a line of names
+NAMES = 4  # of classes in a line of the legend
+MOST_NAMES = 40
+SIDE, BAR = 0.92, 0.76  # of a tile, and of the bars in it, in columns
+SLATE = "#4B5162"
 FAINT, FULL = "rgba(255, 255, 255, 0.3)", "rgba(255, 255, 255, 0.95)"
 
 
@@ -23,11 +26,11 @@ class Tile:
     """A bit as its tile shows it."""
 
     number: int
-    kind: str  # "live", "dead" or "twin"
+    kind: str  # "live", "echo" or "dead"
     balance: float
-    position: int  # of the class that it follows
-    class_name: str
+    classes: tuple[int, ...]  # positions of those that it follows
     summary: str
+    echoes: tuple[int, int] | None = None  # the earlier bit that it votes with, and 1 or −1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -35,6 +38,7 @@ class TileChart(Chart):
     """Tiles row by row; the point that is clicked carries the bit's number as its custom data."""
 
     tiles: tuple[Tile, ...]
+    class_names: tuple[str, ...]
     chosen: int | None = None
 
     @property
@@ -49,7 +53,8 @@ class TileChart(Chart):
 
     @property
     def height(self) -> int:
-        return MARGIN + self.lines * (TILE if self.columns <= COLUMNS else TILE * 2 // 3)
+        a_line = TILE if self.columns <= COLUMNS else TILE * 2 // 3
+        return MARGIN + self.lines * a_line + LEGEND * -(-min(len(self.class_names), MOST_NAMES) // NAMES)
 
     def _draw(self, figure: go.Figure) -> None:
         bare = {"showgrid": False, "zeroline": False, "showticklabels": False, "fixedrange": True}
@@ -58,7 +63,8 @@ class TileChart(Chart):
         figure.update_layout(xaxis=bare | x, yaxis=bare | y)
         figure.update_layout(barmode="overlay", dragmode=False, showlegend=True, clickmode="event+select")
         if self.tiles:
-            figure.add_traces([self._trace(name, at) for name, at in self._groups().items()])
+            figure.add_traces([self._trace(kind) for kind in KIND_LOOKS if self._of_kind(kind)])
+            figure.add_traces([self._followers(position) for position in self._named()])
             all_items, balances = [1.0] * len(self.tiles), [tile.balance for tile in self.tiles]
             figure.add_traces([self._bars(FAINT, all_items), self._bars(FULL, balances)])
         for k, tile in enumerate(self.tiles):
@@ -67,43 +73,77 @@ class TileChart(Chart):
                 corners = {"x0": across - 0.5, "x1": across + 0.5, "y0": -1.0 - down, "y1": -float(down)}
                 figure.add_shape(type="rect", line={"color": GREY, "width": 4}, **corners)
 
-    def _groups(self) -> dict[str, list[int]]:
-        """Which tiles, counted from 0, by what the legend calls them: a class, or of no use."""
-        groups: dict[str, list[int]] = {}
-        for k, tile in sorted(enumerate(self.tiles), key=lambda pair: pair[1].position):
-            name = tile.class_name if tile.kind == "live" else KIND_LOOKS[tile.kind][0]
-            groups.setdefault(name, []).append(k)
-        return groups
+    def _of_kind(self, kind: str) -> list[int]:
+        return [k for k, tile in enumerate(self.tiles) if tile.kind == kind]
 
-    def _trace(self, name: str, at: Sequence[int]) -> go.Bar:
+    def _named(self) -> list[int]:
+        """The classes that the legend names: all, or of very many those that a bit follows."""
+        if len(self.class_names) <= MOST_NAMES:
+            return list(range(len(self.class_names)))
+        return sorted({position for tile in self.tiles for position in tile.classes})
+
+    def _trace(self, kind: str) -> go.Bar:
+        """The tiles of a kind, with their numbers; a click or a look finds them."""
+        at = self._of_kind(kind)
         tiles = [self.tiles[k] for k in at]
-        first = tiles[0]
+        name, _, pattern = KIND_LOOKS[kind]
         return self._boxes(
             at,
-            name=plain(name),
-            text=[f"<b>{tile.number}</b>" for tile in tiles],
+            name=name,
+            text=[self._label(tile) for tile in tiles],
             customdata=[tile.number for tile in tiles],
-            hovertext=[plain(_words(tile)) for tile in tiles],
+            hovertext=[plain(self._words(tile)) for tile in tiles],
             hovertemplate="%{hovertext}<extra></extra>",
             textposition="inside",
             insidetextanchor="end",
             textangle=0,
             textfont={"color": "white", "size": 13},
             marker={
-                "color": class_colour(first.position) if first.kind == "live" else GREY,
-                "pattern": {"shape": KIND_LOOKS[first.kind][2]},
+                "color": SLATE if kind == "live" else GREY,
+                "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": FAINT},
                 "line": {"width": 0},
                 "cornerradius": 6,
             },
             selected={"textfont": {"color": "white"}},
             unselected={"marker": {"opacity": 1}, "textfont": {"color": "white"}},
+            showlegend=kind != "live",
+        )
+
+    def _label(self, tile: Tile) -> str:
+        """Its number and, where there is room, the bit that it repeats."""
+        if tile.echoes is None or self.columns > COLUMNS:
+            return f"<b>{tile.number}</b>"
+        return f"<b>{tile.number}</b> ≈ {_signed(tile.echoes)}"
+
+    def _words(self, tile: Tile) -> str:
+        names = ", ".join(self.class_names[position] for position in tile.classes) or "no class"
+        use = "dead" if tile.kind == "dead" else f"follows {names}"
+        told = "" if tile.echoes is None else f" · votes with {_signed(tile.echoes)}"
+        return f"Bit {tile.number}: {tile.summary} · on for {tile.balance:.0%} · {use}{told}"
+
+    def _followers(self, position: int) -> go.Bar:
+        """A piece of the band in the tile of each bit that follows the class."""
+        at = [k for k, tile in enumerate(self.tiles) if position in tile.classes]
+        parts = [len(self.tiles[k].classes) for k in at]
+        which = [self.tiles[k].classes.index(position) for k in at]
+        return self._boxes(
+            at,
+            height=0.26,
+            foot=0.32,
+            name=f"{plain(short(self.class_names[position]))} · {len(at)}",
+            width=[BAR / part for part in parts],
+            offset=[BAR * (k / part - 0.5) for k, part in zip(which, parts, strict=True)],
+            marker={"color": class_colour(position), "line": {"width": 0}},
+            hoverinfo="skip",
+            showlegend=True,
+            unselected={"marker": {"opacity": 1}},
         )
 
     def _bars(self, colour: str, shares: Sequence[float]) -> go.Bar:
         """A bar at the foot of each tile: the whole width is all items."""
         return self._boxes(
             range(len(self.tiles)),
-            height=0.12,
+            height=0.1,
             foot=0.14,
             width=[BAR * share for share in shares],
             offset=-BAR / 2,
@@ -124,7 +164,8 @@ class TileChart(Chart):
                 "bit": tile.number,
                 "kind": tile.kind,
                 "balance": tile.balance,
-                "class": tile.class_name,
+                "classes": "; ".join(self.class_names[position] for position in tile.classes),
+                "votes with": "" if tile.echoes is None else _signed(tile.echoes),
                 "stands for": tile.summary,
             }
             for tile in self.tiles
@@ -132,21 +173,22 @@ class TileChart(Chart):
 
 
 @chart
-def bit_tiles(tiles: Sequence[Tile], chosen: int | None = None) -> TileChart:
+def bit_tiles(tiles: Sequence[Tile], class_names: Sequence[str], chosen: int | None = None) -> TileChart:
     """A tile for each bit, in the order given."""
-    useless = sum(tile.kind != "live" for tile in tiles)
-    use = f"{useless} of no use (dead or twins)" if useless else "all of use"
-    title = f"{len(tiles)} bits: {use}" if tiles else "Bits: none to show"
+    echoes, dead = (sum(tile.kind == kind for tile in tiles) for kind in ("echo", "dead"))
+    found = [f"{echoes} vote with another (≈)"] * bool(echoes) + [f"{dead} dead"] * bool(dead)
+    title = f"{len(tiles)} bits: {' and '.join(found) or 'each votes for itself'}" if tiles else "Bits: none"
     return TileChart(
         kind="bits as tiles",
         title=title,
-        description=f"{len(tiles)} tiles, one a bit, coloured by the class that it follows most. {title}.",
+        description=f"{len(tiles)} tiles, one a bit, with a band of the classes that it follows. {title}.",
         tiles=tuple(tiles),
+        class_names=tuple(class_names),
         chosen=chosen,
         note=NO_CODES,
     )
 
 
-def _words(tile: Tile) -> str:
-    use = f"follows {tile.class_name}" if tile.kind == "live" else KIND_LOOKS[tile.kind][0]
-    return f"Bit {tile.number}: {tile.summary} · on for {tile.balance:.0%} · {use}"
+def _signed(echoes: tuple[int, int]) -> str:
+    number, sign = echoes
+    return str(number) if sign > 0 else f"−{number}"

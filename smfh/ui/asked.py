@@ -23,6 +23,7 @@ from smfh.evaluation import PROTOCOLS
 from smfh.runs import Run
 from smfh.types import MultimodalDataset
 from smfh.ui.address import Part, any_text, current, keep, one_of, part_of, told, whole
+from smfh.ui.gallery import in_bits
 from smfh.ui.server import derive
 
 NUMBERS = (12, 24, 48, 100)
@@ -98,8 +99,11 @@ def keep_asked(asked: Asked, run: Run) -> None:
 
 
 def fitting(asked: Asked, data: MultimodalDataset) -> Asked:
-    """The same with modalities that can be asked so: words need one that takes them, and two must differ."""
+    """The same with modalities that can be asked so: words need one that takes them, and two must differ.
+    Blank words ask nothing."""
     speaking = takes_words(data)
+    if asked.words is not None and not asked.words.strip():
+        asked = replace(asked, words=None)
     if asked.words is not None and asked.source not in speaking and speaking:
         asked = replace(asked, source=speaking[0])
     if asked.source == asked.target:
@@ -119,6 +123,14 @@ def pose(asked: Asked, run: Run) -> Question:
     if row is None:
         row = int(run.split.queries[run.typical_query(source, asked.target, asked.database)])
     return ask_item(data, source, row)
+
+
+def nearest_in_words(found: Answer) -> str:
+    """How many items share the code of what is asked, or are nearest to it."""
+    tied = int(found.counts.items[0, found.nearest])
+    if found.nearest == 0:
+        return f"{tied:,} items share this code" if tied > 1 else "one item has this code"
+    return f"{f'{tied:,} items are' if tied > 1 else 'one item is'} nearest, {in_bits(found.nearest)} away"
 
 
 def answer_of(run: Run, question: Question, asked: Asked) -> Answer:

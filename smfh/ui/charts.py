@@ -49,7 +49,7 @@ def picked_numbers(event: Mapping[str, Any] | None) -> list[int]:
 
 def offer_data(chart: Chart, key: str) -> None:
     st.download_button(
-        "Data (CSV)",
+        f"{chart.kind[0].upper()}{chart.kind[1:]} (CSV)",  # a name of its own for who hears the page
         lambda: csv_of(chart.rows()),  # written when it is asked for
         f"{key}.csv",
         "text/csv",

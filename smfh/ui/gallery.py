@@ -52,18 +52,3 @@ def about_item(data: MultimodalDataset, row: int) -> list[str]:
 def in_bits(distance: int) -> str:
     """1 bit, 2 bits."""
     return f"{distance:,} {'bit' if distance == 1 else 'bits'}"
-
-
-def relevance_words(relevant: bool) -> str:
-    """By shape and word, not by colour."""
-    return "✓ same label" if relevant else "✗ other label"
-
-
-def draw_relevance(relevant: bool | None) -> None:
-    """By shape, word and colour; None where nobody knows."""
-    if relevant is None:
-        st.badge("not known", icon=":material/remove:", color="gray")
-    elif relevant:
-        st.badge("right", icon=":material/check:", color="green")
-    else:
-        st.badge("other", icon=":material/close:", color="orange")

@@ -23,7 +23,8 @@ def open_bits(page: Page, app: str, query: str = "") -> None:
 
 
 def tile(page: Page, number: int) -> Locator:
-    return page.locator(".st-key-bit_tiles text.bartext").get_by_text(str(number), exact=True)
+    number_or_echo = re.compile(rf"^{number}( ≈.*)?$")  # ≈ the bit that it votes with
+    return page.locator(".st-key-bit_tiles text.bartext").get_by_text(number_or_echo)
 
 
 def click_tile(page: Page, number: int) -> None:
@@ -67,21 +68,42 @@ def test_a_clicked_bit_shows_its_words_and_pictures_and_a_link_opens_it(page: Pa
     other.context.close()
 
 
-def test_brushed_points_show_their_pictures_and_the_radius_widens_what_is_found(page: Page, app: str):
-    open_bits(page, app)
+def open_map(page: Page) -> Locator:
     page.get_by_role("tab", name="The space of codes").click()
-    drag = page.locator(".st-key-code_map .nsewdrag").first
-    expect(drag).to_be_visible()
+    canvas = page.locator(".st-key-picture_map canvas")
+    expect(canvas).to_be_visible()
     expect(page.get_by_text("Drag over the map")).to_be_visible()
     until_still(page)
-    drag.scroll_into_view_if_needed()
-    box = drag.bounding_box()
-    page.mouse.move(box["x"] + 2, box["y"] + 2)
+    canvas.scroll_into_view_if_needed()
+    return canvas
+
+
+def drag(page: Page, canvas: Locator, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """From one place to another, in shares of the canvas."""
+    box = canvas.bounding_box()
+    there = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in (start, end)]
+    page.mouse.move(*there[0])
     page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=5)
-    page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] - 4, steps=5)
+    page.mouse.move(*there[1], steps=5)
     page.mouse.up()
-    expect(page.get_by_text(re.compile(r"^[\d,]+ items, the first 12 of them here"))).to_be_visible()
+
+
+def coloured(canvas: Locator) -> int:
+    """Pixels of the map that are not empty."""
+    return canvas.evaluate(
+        """c => c.getContext("2d").getImageData(0, 0, c.width, c.height).data
+            .reduce((sum, v, k) => sum + (k % 4 === 3 && v > 0), 0)"""
+    )
+
+
+def test_the_map_is_drawn_with_pictures_and_brushed_ones_are_shown(page: Page, app: str):
+    open_bits(page, app)
+    canvas = open_map(page)
+    expect(canvas).to_have_attribute("aria-label", re.compile("1,391 items of the database by PCA"))
+    page.wait_for_function("window.smfhSheet !== undefined")
+    assert coloured(canvas) > 10_000
+    drag(page, canvas, (0.01, 0.01), (0.99, 0.99))
+    expect(page.get_by_text(re.compile(r"^1,391 items, the first 12 of them here"))).to_be_visible()
     expect(pictures(page, "brushed")).to_have_count(12)
     until_still(page)
 
@@ -91,6 +113,30 @@ def test_brushed_points_show_their_pictures_and_the_radius_widens_what_is_found(
     expect(page.get_by_text(re.compile("finds 1,391 items within radius 32"))).to_be_visible()
     expect(page.get_by_test_id("stMetricValue").get_by_text("100%")).to_be_visible()
     expect(pictures(page, "brushed")).to_have_count(12)
+
+    canvas.focus()
+    canvas.press("Escape")
+    expect(page.get_by_text("Drag over the map")).to_be_visible()
+
+
+def test_the_map_zooms_and_moves_and_then_a_brush_finds_fewer(page: Page, app: str):
+    open_bits(page, app)
+    canvas = open_map(page)
+    for _ in range(4):
+        page.get_by_role("button", name="Zoom in", exact=True).last.click()
+    drag(page, canvas, (0.01, 0.01), (0.99, 0.99))
+    told = page.get_by_text(re.compile(r"^[\d,]+ items?(, the first 12 of them here)?: "))
+    expect(told).to_be_visible()
+    assert int(told.inner_text().split()[0].replace(",", "")) < 1391
+    until_still(page)
+    before = told.inner_text()
+    page.get_by_role("button", name="Move", exact=True).click()
+    drag(page, canvas, (0.5, 0.5), (0.6, 0.6))
+    expect(told).to_have_text(before)  # moving chooses nothing else
+    page.get_by_role("button", name="Whole map").click()
+    page.get_by_role("button", name="Brush", exact=True).click()
+    drag(page, canvas, (0.01, 0.01), (0.99, 0.99))
+    expect(page.get_by_text(re.compile("^1,391 items"))).to_be_visible()
 
 
 def test_the_worst_query_opens_in_search(page: Page, app: str):

@@ -18,7 +18,7 @@ def until_still(page: Page) -> None:
 
 def open_search(page: Page, address: str) -> None:
     page.goto(address)
-    expect(page.get_by_text("nearest at distance")).to_be_visible(timeout=TRAINED)
+    expect(page.get_by_text("within radius")).to_be_visible(timeout=TRAINED)
     until_still(page)
 
 
@@ -69,13 +69,13 @@ def test_words_find_pictures_a_picture_finds_words_and_the_way_back(page: Page, 
     clicked = results(page).locator("img").first.get_attribute("alt")
 
     item = page.get_by_text(re.compile("a training item"))
-    click(page, results(page).get_by_role("button", name="Ask").first, item)
+    click(page, results(page).get_by_role("button", name="Ask #1", exact=True), item)
     expect(page).to_have_url(re.compile(r"search\.source=image"))
     expect(page.get_by_text(f"“{clicked}”", exact=False).first).to_be_visible()
     expect(results(page).get_by_text(clicked, exact=True).first).to_be_visible()  # its own words come first
 
     why = page.get_by_role("heading", name="Why did this match?")
-    click(page, results(page).get_by_role("button", name="Why?").first, why)
+    click(page, results(page).get_by_role("button", name="Why #1?"), why)
     expect(page.get_by_text(re.compile(r"of 64 bits agree")).first).to_be_visible()
     expect(page.locator(".st-key-search_why .js-plotly-plot")).to_be_visible()
     expect(page.get_by_text("On in both")).to_be_visible()
@@ -151,3 +151,25 @@ def test_a_link_opens_the_same_answers_and_fits_a_phone(app: str, browser):
     expect(phone.get_by_placeholder(WORDS)).to_have_value("heart")
     assert phone.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
     phone.context.close()
+
+
+@pytest.mark.parametrize("address", ["/Search?search.number=24", "/Search?search.words=flag", "/"])
+def test_every_button_has_a_name_of_its_own(page: Page, app: str, address: str):
+    page.goto(f"{app}{address}")
+    expect(page.locator("[data-testid=stPlotlyChart]").first).to_be_visible(timeout=TRAINED)
+    until_still(page)
+    buttons = page.locator("[data-testid^=stBaseButton]:visible")  # ours: not those that Plotly draws
+    names = [re.match(r'- button "(.*)"', button.aria_snapshot()) for button in buttons.all()]
+    assert len(names) > 5
+    assert all(names)
+    told = [name[1] for name in names]
+    assert sorted(told) == sorted(set(told))
+
+
+def test_cards_are_equally_tall_and_rows_are_full(page: Page, app: str):
+    open_search(page, f"{app}/Search?search.words=flag")
+    boxes = [card.bounding_box() for card in results(page).locator("> *").all()]
+    assert len(boxes) == 12
+    assert len({round(box["height"]) for box in boxes}) == 1
+    rows = [round(box["y"]) for box in boxes]
+    assert {rows.count(y) for y in rows} == {6}

@@ -257,6 +257,15 @@ def test_definitions_say_what_they_are():
     assert APDefinition(50, "capped").formula.endswith("/ min(R, 50)")
     assert APDefinition(50, "all").formula.endswith("/ R")
     assert AP_DEFINITIONS["full"].formula == "AP = Σ_k P@k · rel(k) / R"
+
+
+def test_the_formula_as_mathematics_has_every_denominator():
+    assert APDefinition(50).latex == (
+        r"\mathrm{AP}@50 = \frac{\sum_{k \le 50} P@k \cdot \mathrm{rel}(k)}{\sum_{k \le 50} \mathrm{rel}(k)}"
+    )
+    assert APDefinition(50, "capped").latex.endswith(r"{\min(R, 50)}")
+    assert APDefinition(50, "all").latex.endswith("{R}")
+    assert AP_DEFINITIONS["full"].latex == r"\mathrm{AP} = \frac{1}{R} \sum_k P@k \cdot \mathrm{rel}(k)"
     assert len({d.words for d in AP_DEFINITIONS.values()}) == len(AP_DEFINITIONS)
     for definition in AP_DEFINITIONS.values():
         assert "a query with nothing relevant counts as 0" in definition.words

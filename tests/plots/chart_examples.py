@@ -42,7 +42,7 @@ EXAMPLES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
     "bit_classes": ((0, [(MARKUP, 0.5), ("dog", -0.5)]), (0, ())),
     "bit_correlation": ((np.array([[1, 0.5], [0.5, 1]]),), (NO_MATRIX,)),
     "bit_strips": ((np.array([True, False]), np.array([True, True])), (None, None)),
-    "bit_tiles": (([Tile(3, "live", 0.5, 0, MARKUP, MARKUP)],), ((),)),
+    "bit_tiles": (([Tile(3, "live", 0.5, (0,), MARKUP)], [MARKUP]), ((), ())),
     "bit_words": ((0, MARKUP, [(MARKUP, 1.0)]), (0, "text", ())),
     "bucket_sizes": ((np.array([3, 1]),), (NO_ROWS,)),
     "class_bits": ((np.eye(3), np.eye(3) - 0.5, CLASSES), (NO_MATRIX, NO_MATRIX, ())),

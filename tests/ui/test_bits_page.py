@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from smfh.bits import BitTopic
+from smfh.bits import BitTopic, correlate, database_bits, group_votes
 from smfh.datasets import DATASETS
 from smfh.evaluation import evaluate
 from smfh.hashing import SMFHPlus
 from smfh.runs import Run
 from smfh.ui.bits.asked import LAST
 from smfh.ui.bits.chosen import Chosen, chosen_part
+from smfh.ui.bits.matrix import groups_of
 from smfh.ui.bits.queries import order_queries, picked_row
 from smfh.ui.bits.space import class_shares
 from smfh.ui.bits.tiles import arrange, tile_of
+from smfh.ui.bits.topic import disagreement_in_words
 from smfh.ui.charts import picked_numbers
 
 pytestmark = pytest.mark.slow
@@ -74,14 +76,24 @@ def test_every_data_set_has_bits_and_all_tabs_or_says_what_it_needs(name):
 def test_only_the_open_tab_is_computed():
     page = until_bits(open_page(data="planted", bits="16"))
     assert not _has(page, "look_up_radius")
-    assert not page.dataframe
+    assert not page.multiselect  # of the queries
     open_tab(page, SPACE)
     assert _has(page, "look_up_radius")
-    assert not page.dataframe
+    assert not page.multiselect  # of the queries
 
 
 def _has(page: AppTest, key: str) -> bool:
     return key in [slider.key for slider in page.slider]
+
+
+def test_codes_and_votes_are_counted_before_any_bit_is_looked_at():
+    page = until_bits(open_page(data="planted", bits="16"))
+    run: Run = page.session_state["shown"].job.result
+    codes = database_bits(run.hasher, run.data, run.split)
+    different = len(np.unique(codes, axis=0))
+    told = next(text.value for text in page.text if "different votes" in text.value)
+    assert f"300 items share {different} codes" in told
+    assert f"16 bits cast {len(group_votes(correlate(codes)))} different votes" in told
 
 
 def test_a_chosen_bit_is_shown_and_stays_in_the_link():
@@ -178,31 +190,43 @@ def test_queries_can_be_filtered_by_class_and_turned_round():
     assert list(turned["AP"]) == sorted(some["AP"], reverse=True)
 
 
-def topic(number, kind="live", balance=0.5, name="a", agreement=1.0):
-    return BitTopic(number, balance, kind, ((name, 0.5), ("z", -0.5)), {}, (), agreement, ())
+def topic(number, kind="live", balance=0.5, name="a", agreement=1.0, group=None, fidelity=None):
+    classes, group = ((name, 0.5), ("z", -0.5)), group or (((number, 1),) if kind != "dead" else ())
+    return BitTopic(number, balance, kind, classes, {}, (), agreement, 0.5, fidelity or {}, group, ())
 
 
 def test_bits_can_be_ordered_and_filtered():
+    pair = ((2, 1), (3, -1))
     known = [
         topic(0, balance=0.1, name="b"),
         topic(1, "dead", 1.0),
-        topic(2, agreement=0.7),
-        topic(3, "twin"),
+        topic(2, agreement=0.7, group=pair),
+        topic(3, "twin", group=pair),
     ]
 
     def numbers(order, kind):
         return [shown.number for shown in arrange(known, order, kind)]
 
     assert numbers("Number", "All") == [0, 1, 2, 3]
+    assert numbers("Bits that vote together", "All") == [2, 3, 0, 1]
     assert numbers("Class it follows", "All") == [2, 0, 1, 3]
-    assert numbers("Balance, the evenest first", "Of use") == [2, 0]
-    assert numbers("Agreement, the highest first", "Of use") == [0, 2]
-    assert numbers("Number", "Dead or twin") == [1, 3]
+    assert numbers("Balance, the evenest first", "One of each vote") == [2, 0]
+    assert numbers("Agreement, the highest first", "One of each vote") == [0, 2]
+    assert numbers("Number", "Dead or repeated") == [1, 3]
+    assert groups_of(tuple(known)) == [pair, ((0, 1),)]
 
 
-def test_a_tile_is_coloured_by_the_class_that_the_bit_follows():
-    tile = tile_of(topic(4, name="b"), ("z", "a", "b"))
-    assert (tile.number, tile.position, tile.class_name) == (4, 2, "b")
+def test_a_tile_shows_the_classes_that_the_bit_follows():
+    tile = tile_of(topic(4, name="b", group=((1, 1), (4, -1))), ("z", "a", "b"))
+    assert (tile.number, tile.kind, tile.classes, tile.echoes) == (4, "echo", (2,), (1, -1))
+
+
+def test_a_bit_on_which_modalities_disagree_says_which_is_the_farther():
+    told = disagreement_in_words(topic(0, agreement=0.56, fidelity={"text": 0.91, "image": 0.74}))
+    assert "image is the farther from the database (74% of items have its bit, text: 91%)" in told
+    assert "56% of held-out items, and would by chance for 50%" in told
+    even = disagreement_in_words(topic(0, agreement=0.56, fidelity={"text": 0.97, "image": 0.98}))
+    assert "none is much farther" in even
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,19 @@
 
 import io
 import time
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
+from smfh.asking import answer
 from smfh.datasets import DATASETS, DatasetSource, Planted
 from smfh.hashing import SMFHPlus
 from smfh.runs import Run, find_or_train
-from smfh.ui.asked import UPLOAD, Asked, asked_part, fitting, usual_asked
+from smfh.types import DistanceCounts
+from smfh.ui.asked import UPLOAD, Asked, asked_part, fitting, nearest_in_words, pose, usual_asked
 
 pytestmark = pytest.mark.slow
 
@@ -70,7 +74,7 @@ def test_every_data_set_answers_at_once_or_says_what_it_needs(name):
     again = page.run()
     assert not again.exception
     assert len(answers(again)) == 12
-    assert "nearest at distance" in texts(again)
+    assert "within radius 8" in texts(again)
     assert "a held-out query" in texts(again)
     assert again.image  # pictures, or features as tiles
     assert again.get("plotly_chart")
@@ -81,7 +85,7 @@ def test_words_find_pictures_and_a_picture_finds_words(emoji):
     page.text_input(key="search_words").set_value("flag").run()
     assert page.query_params["search.words"] == "flag"
     assert "“flag”" in texts(page)
-    assert "Right (✓) is what has a class that your words name: Flags" in texts(page)
+    assert "Right is what has a class that your words name: Flags" in texts(page)
     assert texts(page).count("flag: ") >= 9
     row = answers(page)[0]
     page.button(key=f"search_with_{row}").click().run()
@@ -102,6 +106,7 @@ def test_why_shows_the_two_codes_and_what_they_stand_for(emoji):
     assert any(heading.value == "Why did this match?" for heading in page.subheader)
     assert "of 16 bits agree" in texts(page)
     assert any(text.value.startswith(("bit ", "bits ")) for text in page.text)
+    assert [text.value for text in page.text].count("“flag”") == 2  # asked above, and beside the result
     page.button(key="search_why_close").click().run()
     assert "search.why" not in page.query_params
     assert "of 16 bits agree" not in texts(page)
@@ -121,7 +126,7 @@ def test_hostile_words_are_answered_and_shown_as_plain_text(emoji, words):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ("", "no word to search with"),
+        ("!?", "no word to search with"),
         ("a" * 3_000, "At most 500 characters"),
         ("zzxqj", "known from training"),
     ],
@@ -133,6 +138,33 @@ def test_what_cannot_be_asked_is_refused_clearly(emoji, words, why):
     assert not answers(page)
     page.text_input(key="search_words").set_value("dog").run()
     assert len(answers(page)) == 12
+
+
+@pytest.mark.parametrize("blank", ["", "   "])
+def test_an_empty_box_asks_the_usual_query(emoji, blank):
+    usual = until_trained(open_page(**emoji))
+    linked = until_trained(open_page(**emoji, **{"search.words": blank}))
+    assert answers(linked) == answers(usual)
+    linked.text_input(key="search_words").set_value("dog").run()
+    assert answers(linked) != answers(usual)
+    linked.text_input(key="search_words").set_value(blank).run()
+    assert answers(linked) == answers(usual)
+    assert "search.words" not in linked.query_params
+    assert not linked.exception
+
+
+def test_only_wrong_answers_are_marked_and_what_that_means_is_said_once(emoji):
+    page = until_trained(open_page(**emoji, **{"search.words": "flag", "search.number": "48"}))
+    run: Run = page.session_state["shown"].job.result
+    asked = Asked("text", "image", words="flag")
+    found = answer(run.hasher, run.data, run.split, pose(asked, run), "image")
+    marked = sum(text.value.startswith("✗ ") for text in page.text)
+    rivals = 8  # shown again in the row of the method
+    assert marked == np.count_nonzero(~found.relevance[:24]) + np.count_nonzero(~found.relevance[:rivals])
+    assert "✓" not in texts(page)
+    assert sum("✗ marks what is not right" in caption.value for caption in page.caption[:4]) == int(
+        not found.relevance[:24].all()
+    )
 
 
 def test_an_unknown_word_is_told_and_replaced_by_one_like_it(emoji):
@@ -295,3 +327,20 @@ def test_an_uploaded_picture_can_be_asked_again(emoji):
     page.button(key="search_upload_again").click().run()
     assert "Your picture" in texts(page)
     assert not page.exception
+
+
+@pytest.mark.parametrize(
+    ("codes", "told"),
+    [
+        ([0, 0, 3], "2 items share this code"),
+        ([0, 1, 3], "one item has this code"),
+        ([1, 1, 1], "3 items are nearest, 1 bit away"),
+        ([2, 3, 3], "one item is nearest, 2 bits away"),
+    ],
+)
+def test_ties_are_told_with_the_right_number_of_bits_and_items(codes, told):
+    counts = DistanceCounts(np.bincount(codes, minlength=5)[None], np.zeros((1, 5), dtype=np.int64))
+    run = planted_run(Planted(items=60))
+    found = answer(run.hasher, run.data, run.split, pose(Asked("text", "image", row=3), run), "image")
+    found = replace(found, distances=np.array(codes), counts=counts)
+    assert nearest_in_words(found) == told

@@ -10,6 +10,7 @@ from smfh.plots import code_map
 from smfh.runs import Run
 from smfh.types import FloatArray, MultimodalDataset
 from smfh.ui.bits.asked import answer_asked, choose_query, words_of
+from smfh.ui.bits.canvas import make_sheet, show_pictures
 from smfh.ui.bits.radius import draw_buckets, draw_radius, shown_codes
 from smfh.ui.charts import picked_numbers, show_pickable
 from smfh.ui.gallery import about_item, caption_of, draw_gallery
@@ -28,7 +29,7 @@ def draw_space(run: Run) -> None:
     with what:
         asked = choose_query(run)
     answer = answer_asked(run, asked)
-    left, right = st.columns(2, gap="large")
+    left, right = st.columns([3, 2], gap="medium")
     with left:
         rows = draw_map(run, kind, answer)
     with right:
@@ -57,12 +58,18 @@ def draw_map(run: Run, kind: str, answer: Answer) -> list[int]:
         flat.locate(pack(answer.code[None])[0]),
         flat.find(answer.rows[:MARKED]),
     )
-    event = show_pickable(chart, "code_map", ("box", "lasso", "points"))
+    if data.thumbnails is None:
+        rows = picked_numbers(show_pickable(chart, "code_map", ("box", "lasso", "points")))
+    else:
+        pictures = [data.thumbnails[row] for row in flat.rows]
+        sheet = derive(run, ("sheet", kind), lambda: make_sheet(pictures), "Drawing the pictures small …")
+        rows = show_pictures(chart, sheet, "picture_map")
+        st.caption("A dot is an item that has no room for its picture, in the colour of its class: zoom in.")
     st.caption(
         f"{kind}: {KINDS[kind]}. Items of one code stand round one place. The star is the query, amid the "
         f"codes nearest to it; rings are its first {MARKED} answers, where they are drawn."
     )
-    return picked_numbers(event)
+    return rows
 
 
 def draw_brushed(data: MultimodalDataset, rows: list[int]) -> None:

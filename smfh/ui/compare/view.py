@@ -90,7 +90,7 @@ def draw_figures(grid: Grid, view: View, published: Sequence[Published]) -> None
     """All figures with their formulas, and whether a difference is more than noise."""
     store, metric = run_store(), view.metric
     found = grid.found(store)
-    st.text(f"{metric.label}: {metric.formula}", help=metric.words)
+    st.latex(metric.latex, help=metric.words)
     with st.spinner("Reading what is stored …"):  # shows only where it takes a while: the first time
         charts = every_chart(grid, store, view, published, st.session_state.get(LOG_K, False))
         pairs = _pairs(grid, tuple(record.id for record in found.values()), view)

@@ -30,8 +30,11 @@ def draw_scores(run: Run, pinned: Run | None) -> None:
         f"split, one seed; trained in {run.hasher.seconds:.1f} s."
     )
     with st.popover("All figures, and what they mean", width="stretch", key="all_figures"):
-        rows = [score_row(run, source, target) for source, target in directions]
-        st.dataframe(rows, hide_index=True, alt="Scores of every direction with chance level and ties")
+        columns = {f"{source} → {target}": score_row(run, source, target) for source, target in directions}
+        measures = list(dict.fromkeys(name for column in columns.values() for name in column))
+        table = {name: [column.get(name, "") for name in measures] for name, column in columns.items()}
+        alt = "Scores of every direction with chance level and ties"
+        st.dataframe({"": measures} | table, hide_index=True, height="content", alt=alt)
         st.caption(derive(run, "bits in words", lambda: bits_in_words(run)))
         if scores.queries_without_relevant:
             st.caption(f"{scores.queries_without_relevant} queries have nothing relevant and count as 0.")
@@ -60,7 +63,7 @@ def draw_card(run: Run, pinned: Run | None, source: str, target: str) -> None:
 
 def draw_meaning(definition: APDefinition) -> None:
     st.markdown(f"**{definition.label}**: {definition.words}")
-    st.code(definition.formula, language=None)
+    st.latex(definition.latex)
     st.markdown(
         f"**Database.** {PROTOCOLS['training']}\n\n**Unseen items.** {PROTOCOLS['unseen']}\n\n"
         "**Chance** is the same score for a random order. **Ties**: items at the same distance stand in "
@@ -73,7 +76,6 @@ def score_row(run: Run, source: str, target: str) -> Row:
     scores, unseen = (run.scores(source, target, protocol) for protocol in PROTOCOLS)
     score, on_unseen = (which.average_precision["found"] for which in (scores, unseen))
     row = {
-        "direction": scores.direction,
         score.definition.label: f"{score.mean:.3f}",
         "mAP, whole ranking": f"{scores.average_precision['full'].mean:.3f}",
         "P@100": f"{scores.precision_at_100:.3f}",

@@ -10,8 +10,8 @@ from smfh.hashing import FittedHasher
 from smfh.runs import Run
 from smfh.types import InputError
 from smfh.ui.address import go, hold
-from smfh.ui.asked import Asked, answer_of, ask, current_asked, draw_ask, keep_asked, pose
-from smfh.ui.gallery import caption_of, draw_terms, in_bits, labels_of
+from smfh.ui.asked import Asked, answer_of, ask, current_asked, draw_ask, keep_asked, nearest_in_words, pose
+from smfh.ui.gallery import caption_of, draw_terms, labels_of
 from smfh.ui.items import cut, looks_of
 from smfh.ui.navigation import PAGES
 from smfh.ui.running import MOVING, TICK
@@ -126,10 +126,7 @@ def draw_cards(found: Answer, run: Run) -> None:
 
 def in_words(found: Answer) -> str:
     """How near they are, how many share a code, whether they are right, and how ties are ordered."""
-    nearest = found.nearest
-    tied = int(found.counts.items[0, nearest])
-    many = f"{tied:,} items share" if tied > 1 else "one item has"
-    words = [f"{many} this code" if nearest == 0 else f"{many} the nearest code, {in_bits(nearest)} away"]
+    words = [nearest_in_words(found)]
     if found.relevance is not None:
         first = found.relevance[:SHOWN]
         words.append(f"{np.count_nonzero(first)} of {len(first)} have a label of what is asked (✗: not)")

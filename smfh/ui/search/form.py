@@ -30,7 +30,7 @@ MOST_OFFERED = 5_000  # queries in the list
 MOST_UNKNOWN = 5  # words that near spellings are sought for
 OPTION, WORD = 70, 40  # characters shown
 DATABASES = {"training": "training items", "unseen": "unseen items"}
-ORDERS = {"likeness": "most alike first", "database": "as in the database"}
+ORDERS = {"likeness": "most alike first", "database": "in database order"}
 
 
 def draw_form(asked: Asked, run: Run) -> None:

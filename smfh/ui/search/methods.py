@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import streamlit as st
 
 from smfh.asking import Answer
@@ -10,7 +11,7 @@ from smfh.jobs import Job
 from smfh.runs import Run, RunKey
 from smfh.types import InputError
 from smfh.ui.asked import Asked, answer_of
-from smfh.ui.gallery import caption_of
+from smfh.ui.gallery import caption_of, in_bits
 from smfh.ui.items import cut, looks_of
 from smfh.ui.running import MOVING, TICK, draw_progress, steer
 from smfh.ui.server import job_queue
@@ -27,8 +28,8 @@ def draw_methods(asked: Asked, answer: Answer, run: Run) -> None:
     """A row a method, the shown one first; then buttons for those that have no run."""
     st.subheader("The same query by other methods", anchor=False)
     st.caption(
-        "With as many bits and the same seed, else as each method comes. AP@100 has ties in database order; "
-        "– where nobody knows what is right."
+        "With as many bits and the same seed, else as each method comes. AP@100 has ties in database order, "
+        "– where nobody knows what is right; ✗ marks what is not right."
     )
     with st.container(border=True, key=f"search_method_{run.method.name}"):
         _draw_answers(answer, run)
@@ -62,18 +63,17 @@ def _draw_answers(answer: Answer, run: Run) -> None:
     """The method, its score, and the first answers to what is asked."""
     data, rows = run.data, answer.rows[:SHOWN].tolist()
     score = "–" if answer.average_precision is None else f"{answer.average_precision:.3f}"
-    relevance = [None] * len(rows) if answer.relevance is None else answer.relevance.tolist()
+    wrong = np.zeros(len(rows), dtype=np.bool_) if answer.relevance is None else ~answer.relevance
     about, found = st.columns([1, 5], vertical_alignment="center")
     with about:
         st.markdown(f"**{run.method.title}**")
         st.text(f"AP@100 {score}")
     with found.container(horizontal=True):
         for rank, (row, picture) in enumerate(zip(rows, looks_of(data, rows, answer.target), strict=True)):
-            mark = {None: "–", True: "✓", False: "✗"}[relevance[rank]]
             with st.container(width=CARD, gap=None):
                 st.image(picture, width=PICTURE, alt=caption_of(data, row))
-                st.text(f"{mark} {answer.distances[rank]}")
-                st.text(cut(caption_of(data, row), CAPTION))
+                st.text(f"{'✗ ' if wrong[rank] else ''}{cut(caption_of(data, row), CAPTION)}")
+                st.text(in_bits(int(answer.distances[rank])))
 
 
 def _draw_untrained(methods: list[HashMethod]) -> None:

@@ -10,13 +10,14 @@ from smfh.plots import distance_histogram
 from smfh.runs import Run
 from smfh.types import MultimodalDataset
 from smfh.ui.address import hold
-from smfh.ui.asked import UPLOAD, Asked, ask, draw_ask
+from smfh.ui.asked import UPLOAD, Asked, ask, draw_ask, nearest_in_words
 from smfh.ui.charts import show_chart
-from smfh.ui.gallery import caption_of, draw_relevance, draw_terms, in_bits, labels_of
+from smfh.ui.gallery import caption_of, draw_terms, in_bits, labels_of
 from smfh.ui.items import PICTURE, cut, looks_of, top_words
 
 A_PAGE = 24  # answers
-NARROW = 136  # pixels of a card
+COLUMNS, NARROW = 6, 136  # so many cards in a row that all rows are full; pixels of a card
+STYLE = "<style>.st-key-search_results { grid-auto-rows: 1fr; }</style>"  # all cards as tall as the tallest
 CAPTION, LABELS, QUERY = 90, 40, 300  # characters shown
 RADIUS = "search_radius"
 
@@ -25,10 +26,8 @@ def draw_question(asked: Asked, answer: Answer, run: Run) -> None:
     """What is asked, its code, and the answer in a few figures."""
     question, data = answer.question, run.data
     with st.container(horizontal=True, vertical_alignment="center", key="search_question"):
-        if question.row is not None:
-            st.image(looks_of(data, [question.row], question.source)[0], width=PICTURE, alt="the query")
-        elif question.picture:
-            st.image(st.session_state[UPLOAD].getvalue(), width=PICTURE, alt="the query")
+        if (look := look_of_query(answer, run)) is not None:
+            st.image(look, width=PICTURE, alt="the query")
         with st.container(gap="xxsmall"):
             for line in _question_lines(asked, answer, run):
                 st.text(line)
@@ -39,29 +38,45 @@ def draw_question(asked: Asked, answer: Answer, run: Run) -> None:
         st.caption("– Nobody knows here which answers are right: nothing that is asked names a class.")
     elif question.row is None:
         names = ", ".join(np.array(data.class_names)[question.classes])
-        st.text(f"Right (✓) is what has a class that your words name: {cut(names, QUERY)}")
+        st.text(f"Right is what has a class that your words name: {cut(names, QUERY)}")
+
+
+def look_of_query(answer: Answer, run: Run) -> bytes | None:
+    """The picture of what is asked; none for words."""
+    question = answer.question
+    if question.row is not None:
+        return looks_of(run.data, [question.row], question.source)[0]
+    upload: bytes | None = st.session_state[UPLOAD].getvalue() if question.picture else None
+    return upload
+
+
+def query_in_words(asked: Asked, answer: Answer, run: Run) -> str:
+    """The words, or what the item says."""
+    if answer.question.row is not None:
+        return f"“{cut(caption_of(run.data, answer.question.row), QUERY)}”"
+    return "Your picture" if answer.question.picture else f"“{asked.words}”"
 
 
 def _question_lines(asked: Asked, answer: Answer, run: Run) -> list[str]:
     """What is asked, in words."""
     data, row = run.data, answer.question.row
+    query = query_in_words(asked, answer, run)
     if row is None:
-        return ["Your picture" if answer.question.picture else f"“{asked.words}”"]
+        return [query]
     is_held_out = row in run.split.queries
     part = "a held-out query" if is_held_out else "a training item"
     if is_held_out == (asked.database == "unseen"):
         part += ": its own pair is in the database"
-    said, labels = cut(caption_of(data, row), QUERY), ", ".join(labels_of(data, row))
-    return [f"“{said}” · {labels}" if labels not in ("", said) else f"“{said}”", f"item {row}, {part}"]
+    labels = ", ".join(labels_of(data, row))
+    return [
+        f"{query} · {labels}" if labels not in ("", caption_of(data, row)) else query,
+        f"item {row}, {part}",
+    ]
 
 
 def _summary(asked: Asked, answer: Answer) -> str:
     """Where the nearest are, how many within the radius, how many right."""
-    tied = int(answer.counts.items[0, answer.nearest])
-    parts = [
-        f"nearest at distance {answer.nearest} ({tied:,} {'item' if tied == 1 else 'items'} there)",
-        f"{answer.within(asked.radius):,} within radius {asked.radius}",
-    ]
+    parts = [nearest_in_words(answer), f"{answer.within(asked.radius):,} within radius {asked.radius}"]
     if answer.relevance is not None:
         first = answer.relevance[: asked.number]
         parts.append(f"{np.count_nonzero(first)} of the first {len(first)} right")
@@ -81,9 +96,11 @@ def draw_results(asked: Asked, answer: Answer, run: Run) -> None:
             key = f"search_page_{page}"  # a new control for each page: this kind cannot be set from the link
             turn = lambda: ask(asked, run, page=st.session_state[key])  # noqa: E731
             st.pagination(last, default=page, key=key, on_change=turn)
-    st.caption(TIES[asked.ties])
+    wrong = "" if answer.relevance is None or answer.relevance[ranks].all() else " ✗ marks what is not right."
+    st.caption(TIES[asked.ties] + wrong)
     pictures = looks_of(run.data, answer.rows[ranks].tolist(), answer.target)
-    grid = st.grid(min_column_width=NARROW, border=True, key="search_results")
+    st.html(STYLE)
+    grid = st.grid(COLUMNS, min_column_width=NARROW, border=True, key="search_results")
     for rank, picture in zip(ranks, pictures, strict=True):
         with grid.cell():
             draw_result(asked, answer, run, rank, picture)
@@ -95,24 +112,24 @@ def draw_result(asked: Asked, answer: Answer, run: Run, rank: int, picture: byte
     data, row, target = run.data, int(answer.rows[rank]), answer.target
     said, labels = caption_of(data, row), ", ".join(labels_of(data, row))
     terms = [] if target == "image" else found_words(data, row, target)
-    with st.container(gap="xxsmall"):
+    wrong = answer.relevance is not None and not answer.relevance[rank]
+    with st.container(gap="xxsmall", height="stretch"):
         if not terms:
             st.image(picture, width=PICTURE, alt=said)
-        st.text(cut(said, CAPTION))
+        st.text(f"{'✗ ' if wrong else ''}{cut(said, CAPTION)}")
         if terms:
             st.text(", ".join(terms))
             st.image(picture, width=PICTURE // 2, alt=said)
         if labels != said:
             st.text(f"▪ {cut(labels, LABELS)}")
-        st.text(f"#{rank + 1} · {in_bits(int(answer.distances[rank]))}")
-        draw_relevance(None if answer.relevance is None else bool(answer.relevance[rank]))
-        with st.container(horizontal=True, gap="xsmall"):
+        st.text(f"{in_bits(int(answer.distances[rank]))} away")
+        with st.container(horizontal=True, gap="xsmall", height="stretch", vertical_alignment="bottom"):
             this = {"words": None, "row": row, "source": target, "target": asked.source}
             words = f"Search with this: {target} → {asked.source}"
             look = {"type": "tertiary", "icon": ":material/search:", "help": words}
-            draw_ask("Ask", f"search_with_{row}", asked, run, this, **look)
+            draw_ask(f"Ask #{rank + 1}", f"search_with_{row}", asked, run, this, **look)
             look = {"type": "tertiary", "help": "Why did this match?"}
-            draw_ask("Why?", f"search_why_{row}", asked, run, {"why": row}, **look)
+            draw_ask(f"Why #{rank + 1}?", f"search_why_{row}", asked, run, {"why": row}, **look)
 
 
 def found_words(data: MultimodalDataset, row: int, modality: str) -> list[str]:

@@ -12,7 +12,8 @@ from smfh.runs import Run
 from smfh.ui.asked import Asked, draw_ask
 from smfh.ui.charts import show_chart
 from smfh.ui.gallery import caption_of, in_bits
-from smfh.ui.items import PICTURE, cut
+from smfh.ui.items import PICTURE, cut, looks_of
+from smfh.ui.search.results import look_of_query, query_in_words
 from smfh.ui.topics import topics_of
 
 CAPTION, SUMMARY = 80, 90  # characters shown
@@ -26,7 +27,7 @@ def draw_why(asked: Asked, answer: Answer, run: Run) -> None:
     ranks = np.flatnonzero(answer.rows == asked.why)
     if len(ranks) == 0:
         st.text(
-            f"Item {asked.why} is not among the answers, so there is nothing to explain. Ask “Why?” below."
+            f"Item {asked.why} is not among the answers, so there is nothing to explain. Press a “Why” below."
         )
         return
     rank = int(ranks[0])
@@ -35,23 +36,33 @@ def draw_why(asked: Asked, answer: Answer, run: Run) -> None:
             st.subheader("Why did this match?", anchor=False)
             look = {"icon": ":material/close:", "type": "tertiary"}
             draw_ask("Close", "search_why_close", asked, run, {"why": None}, **look)
-        left, right = st.columns([1, 3])
-        with left:
+        query, result, codes = st.columns([1, 1, 4])
+        with query:
+            _draw_query(asked, answer, run)
+        with result:
             _draw_result(answer, rank, run)
-        with right:
+        with codes:
             show_chart(bit_strips(answer.code, answer.codes[rank]), "search_why")
         _draw_meaning(answer, rank, run)
+
+
+def _draw_query(asked: Asked, answer: Answer, run: Run) -> None:
+    st.markdown("**Query**")
+    if (look := look_of_query(answer, run)) is not None:
+        st.image(look, width=PICTURE, alt="the query")
+    st.text(cut(query_in_words(asked, answer, run), CAPTION))
 
 
 def _draw_result(answer: Answer, rank: int, run: Run) -> None:
     data, row, distance = run.data, int(answer.rows[rank]), int(answer.distances[rank])
     said, tied = caption_of(data, row), int(answer.counts.items[0, distance])
-    if data.thumbnails is not None:
-        st.image(data.thumbnails[row], width=PICTURE, alt=said)
+    st.markdown(f"**Result #{rank + 1}**")
+    st.image(looks_of(data, [row], answer.target)[0], width=PICTURE, alt=said)
     st.text(cut(said, CAPTION))
-    st.text(f"#{rank + 1} · {in_bits(distance)} away")
+    st.text(f"{in_bits(distance)} away")
     if tied > 1:
-        st.text(f"{tied:,} items lie at this distance. Bits alone cannot tell which of them comes first.")
+        share = "share this code" if distance == 0 else "lie at this distance"
+        st.text(f"{tied:,} items {share}. Bits alone cannot tell which of them comes first.")
 
 
 def _draw_meaning(answer: Answer, rank: int, run: Run) -> None:
@@ -65,8 +76,7 @@ def _draw_meaning(answer: Answer, rank: int, run: Run) -> None:
         bits = [topic for topic in topics if chosen[topic.number] and topic.kind != "dead"]
         if bits:
             st.markdown(f"**{title}**")
-        for line in meaning_lines(bits):
-            st.text(line)
+            st.text("\n".join(meaning_lines(bits)))
 
 
 def meaning_lines(bits: Iterable[BitTopic]) -> list[str]:

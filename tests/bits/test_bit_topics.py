@@ -1,92 +1,19 @@
-"""What bits do and stand for, against slow counts, hand-made codes and planted answers."""
+"""What bits stand for, against slow counts, hand-made margins and planted answers."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smfh.bits import (
-    BLOCK,
-    ITEMS,
-    RELATIVES,
-    WORDS,
-    BitTopic,
-    bit_kinds,
-    class_contrast,
-    class_shares,
-    confusion_shares,
-    correlate,
-    cross_counts,
-    database_bits,
-    describe_bits,
-    item_counts,
-    largest_classes,
-    sample,
-    top_rows,
-)
+from smfh.bits import BitTopic, database_bits, describe_bits, sample
+from smfh.bits.topics import ITEMS, NAMELESS, RELATIVES, WORDS, strongest_items, strongest_words, top_rows
 from smfh.datasets import DATASETS
 from smfh.features.text import fit_bag_of_words
 from smfh.hashing import METHODS, SMFH, SMFHPlus, make_method
-from smfh.types import InputError, MultimodalDataset, Split
+from smfh.types import MultimodalDataset, Split
 
-#                    live  twin  mirror dead  dead  live
-CODES = np.array([[1, 1, 0, 1, 0, 1], [1, 1, 0, 1, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 1, 1, 0, 0]], dtype=bool)
-LABELS = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]], dtype=bool)
 ANIMALS = ("cat", "dog", "horse", "cow")
 TOOLS = ("hammer", "saw", "drill", "wrench")
-
-
-def test_dead_bits_and_twins_are_found():
-    assert bit_kinds(CODES).tolist() == ["live", "twin", "twin", "dead", "dead", "live"]
-
-
-@given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 2**32 - 1))
-def test_live_bits_are_as_many_as_there_are_different_ones(items, bits, seed):
-    codes = np.random.default_rng(seed).random((items, bits)) < 0.5
-    different = {tuple(bit ^ bit[0]) for bit in codes.T} - {(False,) * items}
-    assert np.count_nonzero(bit_kinds(codes) == "live") == len(different)
-
-
-def test_the_share_of_a_class_that_has_a_bit_on():
-    expected = [[1, 1, 0, 1, 0, 0.5], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 0, 0]]  # the last class has no items
-    np.testing.assert_array_equal(class_shares(CODES, LABELS), expected)
-
-
-def test_correlations_are_those_of_numpy_and_dead_bits_have_none():
-    correlation, live = correlate(CODES), [0, 1, 2, 5]
-    np.testing.assert_allclose(correlation[np.ix_(live, live)], np.corrcoef(CODES[:, live].T), atol=1e-12)
-    assert np.isnan(correlation[3]).all()
-    assert np.isnan(correlation[:, 4]).all()
-
-
-def test_counts_are_exact_over_several_blocks(rng):
-    A, B = (rng.random((BLOCK + 100, 3)) < 0.5 for _ in range(2))
-    np.testing.assert_array_equal(cross_counts(A, B), A.T.astype(int) @ B.astype(int))
-
-
-def test_what_is_no_code_is_refused_with_all_reasons():
-    with pytest.raises(InputError) as refused:
-        class_shares(CODES.astype(float), LABELS[:, 0])
-    assert len(refused.value.problems) == 2
-    with pytest.raises(InputError, match="4 rows of codes and 3 rows of labels"):
-        class_shares(CODES, LABELS[:3])
-
-
-def test_the_largest_classes_come_first_and_an_empty_one_not_at_all():
-    labels = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 1, 1, 0]], dtype=bool)
-    assert largest_classes(labels).tolist() == [1, 2, 0]
-    assert largest_classes(labels, most=1).tolist() == [1]
-
-
-def test_the_share_of_answers_that_carry_each_class():
-    labels = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 1]], dtype=bool)
-    queries = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0]], dtype=bool)
-    rows = np.array([[0, 1, 2], [0, 2, 3], [3, 2, 0]])
-    # art: answers 0 1 and 0 2, of four three are art and one is history; history: 3 2, one is music too
-    expected = [[0.75, 0.25, 0], [0, 1, 0.5], [0, 0, 0]]
-    np.testing.assert_allclose(confusion_shares(rows, queries, labels, top=2), expected)
-    both = np.array([[0, 1, 1]], dtype=bool)  # counts for both of its classes; depth is what there is
-    np.testing.assert_allclose(confusion_shares(rows[2:, :2], both, labels)[1:, 1:], [[1, 0.5], [1, 0.5]])
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +60,7 @@ def test_every_method_has_topics_in_the_order_of_its_bits(planted, name):
     for topic in known:
         assert topic.balance == pytest.approx(codes[:, topic.number].mean())
         assert topic.kind in ("live", "dead", "twin")
-        assert len(topic.rows) == ITEMS
+        assert len(topic.rows) <= ITEMS
         assert set(topic.rows) <= set(split.train.tolist())
         assert 0 <= topic.agreement <= 1
         assert topic.words == {}
@@ -143,13 +70,42 @@ def test_every_method_has_topics_in_the_order_of_its_bits(planted, name):
         assert topic.number not in [number for number, _ in topic.relatives]
 
 
-def test_the_strongest_items_have_the_largest_margins(planted):
+def test_the_strongest_items_are_on_in_every_modality_and_have_the_largest_margins(planted):
     data, split = planted
     hasher = SMFHPlus(bits=8).fit(data.take(split.train))
-    margins = hasher.functions["image"].margins(data.modalities["image"][split.train])
+    margins = {m: f.margins(data.modalities[m][split.train]) for m, f in hasher.functions.items()}
     for topic in describe_bits(hasher, data, split):
-        best = split.train[np.argsort(-margins[:, topic.number], kind="stable")[:ITEMS]]
-        assert list(topic.rows) == best.tolist()
+        everywhere = np.all([of_one[:, topic.number] > 0 for of_one in margins.values()], axis=0)
+        order = np.argsort(-margins["image"][:, topic.number], kind="stable")
+        assert list(topic.rows) == split.train[order[everywhere[order]]][:ITEMS].tolist()
+
+
+def test_strong_items_that_are_off_in_one_modality_are_left_out():
+    margins = np.array([[5.0, -1.0], [9.0, -2.0], [1.0, -3.0]])
+    on = np.array([[True, False], [False, False], [True, False]])
+    assert strongest_items(margins, on, np.array([10, 20, 30])) == [(10, 30), ()]
+
+
+@pytest.mark.parametrize(
+    ("agreement", "chance", "kappa", "agrees"),
+    [(0.75, 0.5, 0.5, True), (0.6, 0.5, 0.2, False), (0.9, 0.9, 0.0, False), (1.0, 1.0, 0.0, False)],
+)
+def test_modalities_agree_where_they_do_so_more_often_than_by_chance(agreement, chance, kappa, agrees):
+    topic = a_topic(agreement=agreement, chance=chance)
+    assert topic.kappa == pytest.approx(kappa)
+    assert topic.agrees == agrees
+
+
+def test_a_word_is_told_only_where_the_pictures_of_its_items_have_the_bit_on(spoken):
+    data, split = spoken
+    hasher = SMFH(bits=8).fit(data.take(split.train))
+    encoder, X = data.encoders["text"], data.modalities["text"][split.train]
+    always, never = np.ones((160, 8), dtype=bool), np.zeros((160, 8), dtype=bool)
+    assert strongest_words(hasher, "text", encoder, X, always) == [()] * 8  # on for all: no word tells
+    assert strongest_words(hasher, "text", encoder, X, never) == [()] * 8
+    has_cat = X[:, [encoder.vocabulary.tokens.index("cat")]].toarray() > 0
+    told = strongest_words(hasher, "text", encoder, X, np.repeat(has_cat, 8, axis=1))
+    assert {word for words in told for word, _ in words} == {"cat"}
 
 
 def test_words_that_every_item_has_tell_nothing(spoken):
@@ -162,22 +118,16 @@ def test_agreement_counts_the_held_out_pairs_on_which_modalities_agree(three_mod
     data, split = three_modalities
     hasher = SMFHPlus(bits=8).fit(data.take(split.train))
     bits = [f.margins(data.modalities[m][split.queries]) > 0 for m, f in hasher.functions.items()]
+    learned = database_bits(hasher, data, split)
     for topic in describe_bits(hasher, data, split):
         a, b, c = (matrix[:, topic.number] for matrix in bits)
         expected = np.mean([np.mean(a == b), np.mean(a == c), np.mean(b == c)])
         assert topic.agreement == pytest.approx(expected)
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_the_contrast_of_a_class_is_its_share_less_that_of_the_others(seed):
-    rng = np.random.default_rng(seed)
-    codes, labels = rng.random((30, 4)) < 0.5, rng.random((30, 3)) < rng.random(3)
-    contrast = class_contrast(codes, labels)
-    for k, has in enumerate(labels.T):
-        for bit in range(4):
-            inside, outside = codes[has, bit], codes[~has, bit]
-            expected = inside.mean() - outside.mean() if len(inside) and len(outside) else 0
-            assert contrast[k, bit] == pytest.approx(expected)
+        shuffled = [np.mean(p[:, None] == q[None]) for p, q in ((a, b), (a, c), (b, c))]
+        assert topic.chance == pytest.approx(np.mean(shuffled))  # every item of one with every of the other
+        for modality, f in hasher.functions.items():
+            own = f.margins(data.modalities[modality][split.train])[:, topic.number] > 0
+            assert topic.fidelity[modality] == pytest.approx(np.mean(own == learned[:, topic.number]))
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 20), st.integers(1, 12))
@@ -196,20 +146,26 @@ def test_a_sample_is_bounded_and_spread_over_all_rows():
     assert some[-1] == rows[-1]
 
 
-def test_items_are_counted_in_sparse_and_dense_columns_alike(three_modalities):
-    data, split = three_modalities
-    X = data.modalities["text"]
-    np.testing.assert_array_equal(item_counts(X, split.train), item_counts(X.toarray(), split.train))
+def a_topic(kind="live", classes=(), words=None, agreement=1.0, chance=0.5, group=((17, 1),)):
+    return BitTopic(17, 0.5, kind, classes, words or {}, (), agreement, chance, {}, group, ())
 
 
-def test_a_summary_falls_back_to_classes_and_then_to_the_number():
-    def topic(kind="live", classes=(), words=None):
-        return BitTopic(17, 0.5, kind, classes, words or {}, (), 1.0, ())
+def test_a_summary_says_words_where_modalities_agree_else_classes_else_that_there_is_no_name():
+    words = {"text": (("cat", 2.0), ("dog", 1.0))}
+    pets = (("pets", 0.5), ("cars", 0.1), ("food", -0.5))
+    assert a_topic(classes=pets, words=words).summary == "cat, dog"
+    assert a_topic(classes=pets, words=words, agreement=0.6).summary == "pets"
+    assert a_topic(classes=pets, words={"text": ()}).summary == "pets"
+    assert a_topic(classes=pets).follows == ("pets",)
+    assert a_topic(classes=pets[1:]).summary == NAMELESS
+    assert a_topic(kind="dead", words=words).summary == NAMELESS
 
-    assert topic(words={"text": (("cat", 2.0), ("dog", 1.0))}).summary == "cat, dog"
-    assert topic(classes=(("pets", 0.5), ("cars", -0.5)), words={"text": ()}).summary == "pets"
-    assert topic(classes=(("cars", -0.5),)).summary == "bit 17"
-    assert topic(kind="dead", words={"text": (("cat", 2.0),)}).summary == "bit 17"
+
+def test_a_bit_echoes_the_first_of_its_group():
+    assert a_topic().echoes is None
+    assert a_topic(group=((3, 1), (17, -1))).echoes == (3, -1)
+    assert a_topic(group=((17, 1), (20, 1))).echoes is None
+    assert a_topic(kind="dead", group=()).echoes is None
 
 
 @pytest.mark.slow
