@@ -4,6 +4,7 @@ import gc
 import io
 import weakref
 import zipfile
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from smfh.datasets import DATASETS, Planted
 from smfh.datasets.own import template
 from smfh.types import MultimodalDataset, Split
 from smfh.ui.data.browse import A_PAGE, Filter, matching_rows
-from smfh.ui.items import cells, feature_tile, pictures_of, top_words
+from smfh.ui.items import cells, draw_bars, feature_tile, looks_of, pictures_of, top_words
 from smfh.ui.server import data_queue, derive, job_queue
 
 pytestmark = pytest.mark.slow
@@ -166,6 +167,48 @@ def test_a_tile_has_a_cell_for_each_dimension_or_their_means(dimensions):
     assert square.max() == 1.0
     assert feature_tile(features).startswith(b"\x89PNG")
     assert not cells(np.zeros(dimensions)).any()
+
+
+def test_bars_stand_for_the_values_in_place_and_height():
+    pixels = draw_bars(np.array([1.0, 0.5, 0.0, 0.25]))
+    heights = (pixels < 255).any(axis=2).sum(axis=0)[8::44]  # (192 − 2 · 8) / 4 pixels a bar
+    assert heights[:4].tolist() == [173, 87, 1, 44]  # 1 + x · (176 − 4)
+    colours = {tuple(pixels[183, 8 + 44 * place]) for place in range(4)}
+    assert len(colours) == 4
+
+
+def test_two_lines_of_bars_show_the_root_of_small_values():
+    pixels = draw_bars(np.r_[1.0, np.zeros(31), 0.25, np.zeros(31)])
+    heights = [(pixels[rows] < 255).any(axis=2).sum(axis=0)[8] for rows in (slice(96), slice(96, 192))]
+    assert heights == [85, 43]  # 1 + √x · (176 / 2 − 4)
+
+
+@pytest.fixture
+def nothing_loaded() -> Iterator[None]:
+    """No data in memory, neither before nor after: files of the same name may hold other data."""
+    data_queue().forget(lambda key: True)
+    yield
+    data_queue().forget(lambda key: True)
+
+
+@pytest.mark.usefixtures("small_wiki", "nothing_loaded")
+def test_items_of_wiki_look_different_from_each_other():
+    data, _ = DATASETS["wiki"]().load()
+    rows = range(len(data))
+    for modality in data.modalities:
+        assert len(set(looks_of(data, rows, modality))) == len(data)
+    page = open_page("Browse pairs", data="wiki").run()
+    assert not page.exception
+    assert len(page.image) == 6 + 2 * len(data)  # on the card, and of both modalities
+    assert "text0-1.2 / image0" in texts(page)
+
+
+@pytest.mark.usefixtures("illustrated_wiki", "nothing_loaded")
+def test_pictures_and_texts_of_wiki_are_shown_where_they_are_there():
+    page = open_page("Browse pairs", data="wiki").run()
+    assert not page.exception
+    assert len(page.image) == 6 + 8
+    assert "Section 0 <b> of it" in texts(page)
 
 
 def test_words_that_weigh_most_come_first():
