@@ -6,8 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 from smfh.datasets.planted import Planted
+from smfh.features.pictures import thumbnail
 from smfh.types import MultimodalDataset, Split
 
 
@@ -40,3 +42,32 @@ def wiki_folder() -> Path:
     if not (folder / "raw_features.mat").is_file():
         pytest.skip("the Wiki files are not here: SMFH_DATA should name a folder that has wiki/")
     return folder
+
+
+@pytest.fixture
+def small_wiki(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Eight pairs in two classes in Wiki's own files; the last two are the queries."""
+    folder = tmp_path / "data" / "wiki"
+    folder.mkdir(parents=True)
+    (folder / "categories.list").write_text("art\nsport\n")
+    for name, rows in (("trainset", range(6)), ("testset", range(6, 8))):
+        lines = [f"text{k}-1.2\timage{k}\t{k % 2 + 1}\n" for k in rows]
+        (folder / f"{name}_txt_img_cat.list").write_text("".join(lines))
+    X = np.random.default_rng(0).random((8, 14)) + np.tile(np.eye(2), (4, 7))
+    parts = {"I_tr": X[:6, :8], "I_te": X[6:, :8], "T_tr": X[:6, 8:], "T_te": X[6:, 8:]}
+    savemat(folder / "raw_features.mat", parts)
+    monkeypatch.setenv("SMFH_DATA", str(folder.parent))
+    return folder
+
+
+@pytest.fixture
+def illustrated_wiki(small_wiki: Path) -> Path:
+    """The same with pictures, the lighter the later, and texts in the official layout."""
+    (small_wiki / "texts").mkdir()
+    for k in range(8):
+        picture = small_wiki / "images" / ("art", "sport")[k % 2] / f"image{k}.jpg"
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        picture.write_bytes(thumbnail(np.full((40, 30, 3), 30 * k, dtype=np.uint8)))
+        text = f"<document><text>\nSection {k} &lt;b&gt;\nof it</text></document>"
+        (small_wiki / "texts" / f"text{k}-1.2.xml").write_text(text)
+    return small_wiki

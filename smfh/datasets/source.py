@@ -26,6 +26,7 @@ class DatasetCard:
     origin: str  # where a person gets it
     folder: str = ""  # below the data folder; none for a built-in set
     files: tuple[str, ...] = ()  # expected in it, or patterns such as <category>/<image>.jpg
+    example: str = ""  # words for a first question that shows it at its best
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,11 @@ class DatasetSource(ABC):
         if missing := self.missing():
             raise InputError(missing)
         return required_root() / self.card.folder
+
+    @property
+    def can_be_fetched(self) -> bool:
+        """Whether it is a public file that `fetch` downloads."""
+        return type(self).fetch is not DatasetSource.fetch
 
     def fetch(self, on_progress: OnProgress | None = None) -> Path:
         """Download and unpack it into the data folder, if it is a public file; the folder it is now in."""

@@ -72,9 +72,9 @@ class Wiki(DatasetSource):
         parts = [read_pairs(folder / part, len(classes)) for part in PARTS]
         pairs = [pair for part in parts for pair in part]
         labels = np.eye(len(classes), dtype=np.bool_)[[pair.label for pair in pairs]]
-        texts, pictures = read_captions(folder, pairs), find_pictures(folder, pairs, classes)
+        captions, pictures = name_pairs(folder, pairs), find_pictures(folder, pairs, classes)
         modalities = {"image": image, "text": text}
-        data = MultimodalDataset(self.name, modalities, labels, classes, texts, pictures)
+        data = MultimodalDataset(self.name, modalities, labels, classes, captions, pictures)
         rows = np.arange(len(data))
         official = Split(train=rows[: len(parts[0])], queries=rows[len(parts[0]) :])
         return data, resolve_split(split, seed, len(data), official)
@@ -113,10 +113,11 @@ def find_pictures(folder: Path, pairs: Sequence[Pair], classes: Sequence[str]) -
     return PictureFiles(paths) if all(path.is_file() for path in paths) else None
 
 
-def read_captions(folder: Path, pairs: Sequence[Pair]) -> list[str] | None:
-    """The beginning of every row's text, or None where the folder does not have them."""
+def name_pairs(folder: Path, pairs: Sequence[Pair]) -> list[str]:
+    """The beginning of every row's text; where the folder does not have it, the names of its two files."""
     paths = [folder / "texts" / f"{pair.text}.xml" for pair in pairs]
-    return [read_caption(path) for path in paths] if all(path.is_file() for path in paths) else None
+    said = [read_caption(path) if path.is_file() else "" for path in paths]
+    return [words or f"{pair.text} / {pair.image}" for words, pair in zip(said, pairs, strict=True)]
 
 
 def read_caption(path: Path) -> str:

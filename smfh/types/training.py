@@ -118,11 +118,15 @@ class Choice:
 
     options: tuple[str, ...]
     help: str
+    names: Mapping[str, str]  # of options that a person reads by another word
+
+    def name(self, option: str) -> str:
+        return self.names.get(option, option)
 
 
-def choice(default: Any, options: tuple[str, ...], help: str) -> Any:
+def choice(default: Any, options: tuple[str, ...], help: str, names: Mapping[str, str] | None = None) -> Any:
     """A dataclass field of words that describes itself; a tuple as default takes several."""
-    return field(default=default, metadata={"choice": Choice(options, help)})
+    return field(default=default, metadata={"choice": Choice(options, help, names or {})})
 
 
 def choices(configuration: Any) -> dict[str, Choice]:

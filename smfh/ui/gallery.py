@@ -7,7 +7,7 @@ import streamlit as st
 
 from smfh.datasets import DATASETS
 from smfh.types import MultimodalDataset
-from smfh.ui.items import cut
+from smfh.ui.items import cut, pictures_of
 
 CARD = 124  # pixels
 
@@ -15,13 +15,13 @@ CARD = 124  # pixels
 def draw_gallery(
     data: MultimodalDataset, rows: Iterable[int], notes: Iterable[Sequence[str]], key: str
 ) -> None:
-    """A card for each row: picture, caption or labels, and notes such as the distance."""
+    """A card for each row: what it looks like, caption or labels, and notes such as the distance."""
+    shown = list(rows)
     with st.container(horizontal=True, key=f"gallery_{key}"):
-        for row, words in zip(rows, notes, strict=True):
+        for row, picture, words in zip(shown, pictures_of(data, shown, None), notes, strict=True):
             caption = caption_of(data, row)
             with st.container(width=CARD, gap=None):
-                if data.thumbnails is not None:
-                    st.image(data.thumbnails[row], width=CARD - 28, alt=caption)
+                st.image(picture, width=CARD - 28, alt=caption)
                 for text in (cut(caption), *words):
                     st.text(text)
 

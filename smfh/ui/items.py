@@ -2,39 +2,47 @@
 
 import io
 from collections.abc import Sequence
+from colorsys import hls_to_rgb
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from smfh.types import FloatArray, Matrix, MultimodalDataset
 
 PICTURE = 96  # pixels
+TILE = 2 * PICTURE  # of a file, for screens with fine pixels
+MARGIN = 8  # pixels of it: pages round the corners off
+A_LINE, MOST_LINES = 32, 6  # bars beside each other, and lines of them
 MOST_CELLS = 32 * 32
 INK = np.array([0x44, 0x5C, 0xB0])  # the theme's blue, on white as the pictures are
 SHORT, SHOWN_TEXT, SHOWN_LABELS = 60, 300, 80  # characters
 TOP_WORDS = 5
 
 
-def draw_item(picture: bytes | None, texts: Sequence[str], labels: Sequence[str]) -> None:
-    """Picture, words and labels, below each other."""
+def draw_item(pictures: Sequence[bytes], texts: Sequence[str], labels: Sequence[str]) -> None:
+    """Pictures beside each other, and below them words and labels."""
     said = [text for text in texts if text]
     words = ", ".join(labels)
     with st.container(gap="xxsmall"):
-        if picture is not None:
-            st.image(picture, width=PICTURE, alt=" · ".join(said) or "an item without words")
+        if pictures:
+            with st.container(horizontal=True, gap="small"):
+                for picture in pictures:
+                    st.image(picture, width=PICTURE, alt=" · ".join(said) or "an item without words")
         for text in said:
             st.text(cut(text, SHOWN_TEXT))
         if words and words not in said:
             st.text(f"▪ {cut(words, SHOWN_LABELS)}")
-        if picture is None and not said and not words:
+        if not pictures and not said and not words:
             st.text("(nothing)")
 
 
 def pictures_of(data: MultimodalDataset, rows: Sequence[int], modality: str | None) -> list[bytes]:
-    """Their pictures, or, of sets without and where a modality is asked for, their features as tiles."""
+    """Their pictures, or, where a modality is asked for, its features as tiles; of sets without pictures
+    those of the modality with the fewest dimensions, which can be seen best."""
     if modality is None and data.thumbnails is not None:
         return [data.thumbnails[row] for row in rows]
-    X = data.modalities[modality or next(iter(data.modalities))]
+    X = data.modalities[modality or min(data.modalities, key=lambda name: data.modalities[name].shape[1])]
     return [feature_tile(features) for features in _dense(X, rows)]
 
 
@@ -54,14 +62,35 @@ def top_words(data: MultimodalDataset, row: int, modality: str) -> list[str]:
 
 
 def feature_tile(features: FloatArray) -> bytes:
-    """A PNG file: one cell a dimension, row by row, the darker the larger; very many are averaged."""
+    """A PNG file: a bar for each dimension; where they are many, a cell, the darker the larger."""
     from PIL import Image
 
-    pixels = np.round(255 + (INK - 255) * cells(features)[:, :, None]).astype(np.uint8)
-    image = Image.fromarray(pixels).resize((PICTURE, PICTURE), Image.Resampling.NEAREST)
+    if len(features) <= MOST_LINES * A_LINE:
+        image = Image.fromarray(draw_bars(features))
+    else:
+        pixels = np.round(255 + (INK - 255) * cells(features)[:, :, None]).astype(np.uint8)
+        image = Image.fromarray(pixels).resize((TILE, TILE), Image.Resampling.NEAREST)
     file = io.BytesIO()
     image.save(file, "PNG")
     return file.getvalue()
+
+
+def draw_bars(features: FloatArray) -> NDArray[np.uint8]:
+    """x / max x as bars, or its root on several lines, so that small ones are seen; each dimension has its
+    place and its colour."""
+    lines = -(-len(features) // A_LINE)
+    a_line = -(-len(features) // lines)
+    height, width = (TILE - 2 * MARGIN) // lines, (TILE - 2 * MARGIN) // a_line
+    gap = width // 6
+    shares = (features / (features.max() or 1.0)) ** (1.0 if lines == 1 else 0.5)
+    pixels = np.full((TILE, TILE, 3), 255, dtype=np.uint8)
+    for dimension, share in enumerate(shares):
+        line, place = divmod(dimension, a_line)
+        bottom, left = MARGIN + (line + 1) * height, MARGIN + place * width
+        top = bottom - 1 - round(float(share) * (height - 4))
+        hue = hls_to_rgb(dimension / len(features), 0.45, 0.6)
+        pixels[top:bottom, left : left + width - gap] = np.round(255 * np.array(hue))
+    return pixels
 
 
 def cells(features: FloatArray) -> FloatArray:

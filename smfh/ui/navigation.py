@@ -15,7 +15,7 @@ STYLE = """<style>
 .stMain h3 { font-size: 1.05rem; padding: .2rem 0; }
 .stSidebar [data-testid="stSidebarHeader"] { height: 1.6rem; margin: 0; padding: 0; }
 .stSidebar [data-testid="stVerticalBlock"] { gap: .45rem; }
-.st-key-wall [data-testid="stText"] {
+.st-key-wall [data-testid="stText"], .st-key-wall [data-testid="stText"] * {
   font-size: .8rem; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; max-width: 5.6rem; }
 @media (max-width: 640px) { .st-key-navigation { padding-left: 2rem; } }
 :focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }

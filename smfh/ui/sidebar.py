@@ -161,8 +161,9 @@ def _pick(name: str, about: Choice, value: Any, owner: str) -> Any:
     key = _key(name, owner)
     st.session_state.setdefault(key, list(value) if isinstance(value, tuple) else value)
     if isinstance(value, tuple):
-        return tuple(st.multiselect(_words(name), about.options, key=key, help=about.help))
-    return st.selectbox(_words(name), about.options, key=key, help=about.help)
+        chosen = st.multiselect(_words(name), about.options, key=key, help=about.help, format_func=about.name)
+        return tuple(chosen)
+    return st.selectbox(_words(name), about.options, key=key, help=about.help, format_func=about.name)
 
 
 def _select(label: str, options: list[str], value: str, title: Callable[[str], str], key: str) -> str:

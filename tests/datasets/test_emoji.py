@@ -62,7 +62,7 @@ def test_flags_are_thinned_out_and_the_order_tells_no_labels(catalogue) -> None:
 
 def test_it_loads_pictures_words_and_groups(loaded) -> None:
     data, _ = loaded
-    assert list(data.modalities) == ["image", "text", "text (es)", "text (ja)"]
+    assert list(data.modalities) == ["image", "text", "text (Spanish)", "text (Japanese)"]
     assert data.labels.shape == (len(data), 9)
     assert (data.labels.sum(axis=1) == 1).all()
     assert all(X.dtype == np.float32 for X in data.modalities.values())
@@ -98,7 +98,7 @@ def test_what_a_person_brings_is_encoded_as_the_items_were(loaded) -> None:
     np.testing.assert_array_equal(
         data.encoders["image"].encode(data.thumbnails[:5]), data.modalities["image"][:5]
     )
-    for modality, question in {"text": "cat", "text (es)": "gatos", "text (ja)": "猫"}.items():
+    for modality, question in {"text": "cat", "text (Spanish)": "gatos", "text (Japanese)": "猫"}.items():
         similarity = data.modalities[modality] @ data.encoders[modality].encode([question]).T
         found = np.argsort(-similarity.toarray()[:, 0], kind="stable")[:8]
         assert sum("cat" in data.captions[row] for row in found) >= 5, modality

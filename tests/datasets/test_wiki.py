@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from smfh.datasets import wiki
-from smfh.datasets.wiki import CHECKSUMS, PARTS, Wiki, read_caption, read_classes, read_pairs
-from smfh.features.pictures import thumbnail
+from smfh.datasets.wiki import CHECKSUMS, Wiki, read_caption, read_pairs
+from smfh.features.pictures import decode_image
 from smfh.types import InputError
 
 
@@ -57,23 +57,28 @@ def test_a_missing_file_is_named(wiki_folder, tmp_path, monkeypatch):
         Wiki().load()
 
 
-@pytest.mark.slow
-def test_pictures_and_texts_are_shown_where_the_folder_has_them(wiki_folder, tmp_path, monkeypatch):
-    folder = copy_of(wiki_folder, tmp_path, monkeypatch)
-    classes = read_classes(folder)
-    pairs = [pair for part in PARTS for pair in read_pairs(folder / part, len(classes))]
-    picture = thumbnail(np.full((40, 30, 3), 200, dtype=np.uint8))
-    for name in classes:
-        (folder / "images" / name).mkdir(parents=True)
-    (folder / "texts").mkdir()
-    for pair in pairs:
-        (folder / "images" / classes[pair.label] / f"{pair.image}.jpg").write_bytes(picture)
-        (folder / "texts" / f"{pair.text}.xml").write_text(f"<doc><text>\n{pair.text} &lt;b&gt;</text></doc>")
+@pytest.mark.usefixtures("small_wiki")
+def test_an_item_is_called_by_the_names_of_its_files():
+    data, _ = Wiki().load()
+    assert list(data.captions) == [f"text{k}-1.2 / image{k}" for k in range(8)]
+    assert data.thumbnails is None
+
+
+def test_pictures_and_texts_are_shown_where_the_folder_has_them(illustrated_wiki):
     data, split = Wiki().load()
-    assert data.captions[0] == f"{pairs[0].text} <b>"
-    assert data.take(split.queries).thumbnails[0][:2] == b"\xff\xd8"
-    next((folder / "texts").iterdir()).unlink()
-    assert Wiki().load()[0].captions is None
+    assert data.captions[3] == "Section 3 <b> of it"
+    assert [colour_of(data.thumbnails[row]) for row in (0, 1, 7)] == [0, 30, 210]
+    assert colour_of(data.take(split.queries).thumbnails[0]) == 180
+    (illustrated_wiki / "texts" / "text3-1.2.xml").unlink()
+    assert Wiki().load()[0].captions[2:4] == ["Section 2 <b> of it", "text3-1.2 / image3"]
+    (illustrated_wiki / "images" / "art" / "image0.jpg").unlink()
+    assert Wiki().load()[0].thumbnails is None
+    assert Wiki().load()[0].fingerprint == data.fingerprint
+
+
+def colour_of(picture: bytes) -> int:
+    """The grey of a picture of one colour, as far as JPEG keeps it, in steps of 30."""
+    return 30 * round(float(decode_image(picture).mean()) / 30)
 
 
 def test_a_long_text_is_cut_at_a_word(tmp_path):

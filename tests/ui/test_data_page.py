@@ -2,18 +2,25 @@
 
 import gc
 import io
+import shutil
+import socket
+import threading
 import weakref
 import zipfile
+from collections.abc import Iterator
+from functools import partial
+from hashlib import sha256
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from smfh.datasets import DATASETS, Planted
+from smfh.datasets import DATASETS, Planted, wiki
 from smfh.datasets.own import example_archive
 from smfh.types import MultimodalDataset, Split
 from smfh.ui.data.browse import A_PAGE, Filter, matching_rows
-from smfh.ui.items import cells, feature_tile, pictures_of, top_words
+from smfh.ui.items import cells, draw_bars, feature_tile, looks_of, pictures_of, top_words
 from smfh.ui.server import data_queue, derive, job_queue
 
 pytestmark = pytest.mark.slow
@@ -166,6 +173,132 @@ def test_a_tile_has_a_cell_for_each_dimension_or_their_means(dimensions):
     assert square.max() == 1.0
     assert feature_tile(features).startswith(b"\x89PNG")
     assert not cells(np.zeros(dimensions)).any()
+
+
+def test_bars_stand_for_the_values_in_place_and_height():
+    pixels = draw_bars(np.array([1.0, 0.5, 0.0, 0.25]))
+    heights = (pixels < 255).any(axis=2).sum(axis=0)[8::44]  # (192 − 2 · 8) / 4 pixels a bar
+    assert heights[:4].tolist() == [173, 87, 1, 44]  # 1 + x · (176 − 4)
+    colours = {tuple(pixels[183, 8 + 44 * place]) for place in range(4)}
+    assert len(colours) == 4
+
+
+def test_two_lines_of_bars_show_the_root_of_small_values():
+    pixels = draw_bars(np.r_[1.0, np.zeros(31), 0.25, np.zeros(31)])
+    heights = [(pixels[rows] < 255).any(axis=2).sum(axis=0)[8] for rows in (slice(96), slice(96, 192))]
+    assert heights == [85, 43]  # 1 + √x · (176 / 2 − 4)
+
+
+@pytest.fixture
+def nothing_loaded() -> Iterator[None]:
+    """No data in memory, neither before nor after: files of the same name may hold other data."""
+    data_queue().forget(lambda key: True)
+    yield
+    data_queue().forget(lambda key: True)
+
+
+@pytest.mark.usefixtures("small_wiki", "nothing_loaded")
+def test_items_of_wiki_look_different_from_each_other():
+    data, _ = DATASETS["wiki"]().load()
+    rows = range(len(data))
+    for modality in data.modalities:
+        assert len(set(looks_of(data, rows, modality))) == len(data)
+    page = open_page("Browse pairs", data="wiki").run()
+    assert not page.exception
+    assert len(page.image) == 6 + 2 * len(data)  # on the card, and of both modalities
+    assert "text0-1.2 / image0" in texts(page)
+
+
+@pytest.mark.usefixtures("illustrated_wiki", "nothing_loaded")
+def test_pictures_and_texts_of_wiki_are_shown_where_they_are_there():
+    page = open_page("Browse pairs", data="wiki").run()
+    assert not page.exception
+    assert len(page.image) == 6 + 8
+    assert "Section 0 <b> of it" in texts(page)
+
+
+@pytest.fixture
+def wiki_archive(illustrated_wiki, tmp_path, monkeypatch) -> Iterator[None]:
+    """A server on this machine offers Wiki's archive, and the data folder is empty."""
+    sums = {name: sha256((illustrated_wiki / name).read_bytes()).hexdigest() for name in wiki.CHECKSUMS}
+    monkeypatch.setattr(wiki, "CHECKSUMS", sums)
+    shutil.make_archive(str(tmp_path / "wiki"), "zip", illustrated_wiki)
+    monkeypatch.setenv("SMFH_DATA", str(tmp_path / "empty"))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=tmp_path)) as server:
+        monkeypatch.setattr(wiki, "ARCHIVE", f"http://127.0.0.1:{server.server_port}/wiki.zip")
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield
+        server.shutdown()
+        thread.join()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_args: object) -> None:
+        pass
+
+
+def until_over(page: AppTest) -> AppTest:
+    """Until the page tells what became of the download."""
+    assert page.session_state["fetching_wiki"].wait(timeout=SECONDS)
+    page.run()
+    assert not page.exception
+    return page
+
+
+@pytest.mark.usefixtures("wiki_archive", "nothing_loaded")
+def test_a_set_is_fetched_from_its_card():
+    page = open_page(data="planted")
+    assert page.button(key="fetch_wiki").label == "Download it"
+    page.button(key="fetch_wiki").click().run()
+    until_over(page)
+    assert page.button(key="use_wiki").label == "Use"
+    assert page.button(key="fetch_wiki").label == "Download it again"
+    data, _ = DATASETS["wiki"]().load()
+    assert data.captions[0] == "Section 0 <b> of it"
+    assert data.thumbnails is not None
+    assert "fetch_emoji" not in [button.key for button in page.button]
+
+
+def test_a_download_without_a_connection_says_what_to_do(monkeypatch, tmp_path):
+    monkeypatch.setenv("SMFH_DATA", str(tmp_path))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # and does not listen
+        monkeypatch.setattr(wiki, "ARCHIVE", f"http://127.0.0.1:{unused.getsockname()[1]}/wiki.zip")
+        page = open_page(data="planted")
+        page.button(key="fetch_wiki").click().run()
+        until_over(page)
+    assert "did not work" in page.error[0].value
+    assert "is this computer online?" in texts(page)
+    assert "put raw_features.mat, trainset_txt_img_cat.list" in texts(page)
+    monkeypatch.delenv("SMFH_DATA")
+    page.button(key="fetch_wiki").click().run()
+    assert "Point SMFH_DATA" in texts(until_over(page))
+
+
+def test_a_download_can_be_cancelled(monkeypatch, tmp_path):
+    monkeypatch.setenv("SMFH_DATA", str(tmp_path))
+    goes_on = threading.Event()
+
+    def fetch(_source, on_progress):
+        while not goes_on.wait(0.01):
+            on_progress(0.25, "1.0 of 4.0 MB")
+
+    monkeypatch.setattr(wiki.Wiki, "fetch", fetch)
+    page = open_page(data="planted")
+    page.button(key="fetch_wiki").click().run()
+    job = page.session_state["fetching_wiki"]
+    while not job.reports:
+        page.run()
+    page.run()
+    assert page.get("progress")[0].proto.text == "1.0 of 4.0 MB"
+    page.button(key="stop_wiki").click().run()
+    until_over(page)
+    assert job.state == "cancelled"
+    assert any("the next try goes on" in caption.value for caption in page.caption)
+    goes_on.set()
 
 
 def test_words_that_weigh_most_come_first():

@@ -95,12 +95,12 @@ def draw_classes(data: MultimodalDataset) -> tuple[tuple[str, ...], bool]:
 
 
 def draw_view(data: MultimodalDataset) -> str | None:
-    """What to see of each item: its picture (None), or what a method sees, the features of a modality."""
-    pictures = ["Pictures"] if data.thumbnails is not None else []
-    views = pictures + [FEATURES + modality for modality in data.modalities]
+    """What to see of each item: its picture or else all its features (None), or those of one modality."""
+    usual = "Pictures" if data.thumbnails is not None else "All features"
+    views = [usual, *(FEATURES + modality for modality in data.modalities)]
     if st.session_state.get(VIEW) not in views:
-        st.session_state[VIEW] = views[0]
-    about = "Features are drawn as a tile: a cell for each dimension, the darker the larger."
+        st.session_state[VIEW] = usual
+    about = "Features are what a method sees: a bar for each dimension, or a cell, the darker the larger."
     view: str = st.selectbox("Look at", views, key=VIEW, help=about)
     return view.removeprefix(FEATURES) if view.startswith(FEATURES) else None
 
@@ -126,10 +126,12 @@ def draw_page(data: MultimodalDataset, rows: list[int], modality: str | None) ->
     usual = np.median([len(caption_of(data, row)) for row in range(min(len(data), CAPTIONS))])
     width = NARROW if usual <= SHORT_CAPTION else WIDE
     grid = st.grid(min_column_width=width, border=True, key="browse_items")
-    for row, picture in zip(rows, pictures_of(data, rows, modality), strict=True):
+    seen = list(data.modalities) if modality is None and data.thumbnails is None else [modality]
+    looks = [pictures_of(data, rows, name) for name in seen]
+    for row, *pictures in zip(rows, *looks, strict=True):
         words = [] if modality is None else top_words(data, row, modality)
         with grid.cell():
-            draw_item(picture, [caption_of(data, row), ", ".join(words)], labels_of(data, row))
+            draw_item(pictures, [caption_of(data, row), ", ".join(words)], labels_of(data, row))
 
 
 def draw_labels(data: MultimodalDataset) -> None:

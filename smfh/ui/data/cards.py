@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from smfh.datasets import DATASETS, DatasetCard, DatasetSource, data_root, found_files
 from smfh.types import InputError, MultimodalDataset, Split
 from smfh.ui.address import current, keep
+from smfh.ui.data.fetch import draw_fetch
 from smfh.ui.gallery import caption_of
 from smfh.ui.items import pictures_of
 from smfh.ui.server import Loaded, peek_source
@@ -86,9 +87,12 @@ def draw_card(source: DatasetSource, settings: Settings) -> DeltaGenerator:
     with body.container():
         draw_body(source, peek(source))
     if missing:
+        draw_fetch(source)
         draw_needs(card, missing)
     with st.expander("Terms, and where to get it"):
         st.caption(f"**Terms.** {card.terms}\n\n**Where to get it.** {card.origin}")
+        if not missing:
+            draw_fetch(source)
     if in_use and not missing:
         st.button("Browse its pairs", on_click=open_tab, args=(PAIRS,), key="browse_chosen")
     elif not missing:

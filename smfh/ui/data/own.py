@@ -69,7 +69,7 @@ def draw_own_data(settings: Settings) -> None:
     grid = st.grid(min_column_width=CELL, border=True, key="own_first")
     for item in preview.first:
         with grid.cell():
-            draw_item(item.thumbnail, item.captions, item.labels)
+            draw_item([item.thumbnail] if item.thumbnail else [], item.captions, item.labels)
     with st.expander("What can be dropped here"):
         draw_how()
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from smfh.asking import MOST_CHARACTERS, TIES, Answer, answer, takes_words
+from smfh.asking import MOST_CHARACTERS, TIES, Answer, Question, answer, takes_words
 from smfh.hashing import FittedHasher
 from smfh.runs import Run
 from smfh.types import InputError
@@ -18,7 +18,6 @@ from smfh.ui.running import MOVING, TICK
 from smfh.ui.server import film_of
 from smfh.ui.session import Shown
 
-EXAMPLES = {"emoji": "smiling cat"}  # a first question for those who have not asked yet
 WORDS, ITERATION = "search_words", "wall_iteration"  # the box is the same as on Search
 SHOWN = 16
 CARD, PICTURE = 76, 64  # pixels
@@ -45,6 +44,7 @@ def draw_wall(run: Run) -> None:
         ways = (asked.target, asked.database, asked.ties)
         found = answer(frame, run.data, run.split, question, *ways)
     with cards:
+        draw_query(question, run)
         draw_cards(found, run)
     draw_terms(run.data)
 
@@ -59,10 +59,12 @@ def draw_wall_live(shown: Shown) -> None:
             run = Run(shown.job_key, shown.settings.source, *shown.loaded, frames[-1])
             asked = with_example(current_asked(run)[0], run)
             try:
-                found = answer(frames[-1], run.data, run.split, pose(asked, run), asked.target)
+                question = pose(asked, run)
+                found = answer(frames[-1], run.data, run.split, question, asked.target)
             except InputError:  # the finished page says what is wrong with it
                 return
             st.text(f"“{asked.words or 'a held-out query'}” after {frames[-1].trace[-1].iteration} steps")
+            draw_query(question, run)
             draw_cards(found, run)
 
     live()
@@ -82,17 +84,17 @@ def choose_frame(run: Run) -> FittedHasher | None:
 
 
 def with_example(asked: Asked, run: Run) -> Asked:
-    """What is asked, or a charming question where nothing is."""
-    words = EXAMPLES.get(run.data.name)
-    if asked.words is not None or asked.row is not None or asked.source not in takes_words(run.data):
+    """What is asked; where nothing is, a charming question, or the first query where words cannot ask."""
+    if asked.words is not None or asked.row is not None:
         return asked
-    return replace(asked, words=words)
+    if asked.source in takes_words(run.data):
+        return replace(asked, words=run.source.card.example or None)
+    return replace(asked, row=int(run.split.queries[0]))
 
 
 def _draw_box(asked: Asked, run: Run) -> None:
-    data, row = run.data, asked.row
     with st.container(horizontal=True, vertical_alignment="bottom", key="explore_box"):
-        if takes_words(data):
+        if takes_words(run.data):
             st.text_input(
                 "Type words",
                 key=hold(WORDS, asked.words or ""),
@@ -107,8 +109,16 @@ def _draw_box(asked: Asked, run: Run) -> None:
         if st.button("Open in Search", icon=":material/open_in_new:", key="explore_search"):
             keep_asked(asked, run)
             go(PAGES["Search"].script, PAGES["Search"].prefix)
-    if asked.words is None and row is not None:
-        st.text(f"“{caption_of(data, row)}” · {', '.join(labels_of(data, row))} · a held-out query")
+
+
+def draw_query(question: Question, run: Run) -> None:
+    """The item that asks, as it looks in its modality; words stand in the box."""
+    if (row := question.row) is not None:
+        with st.container(horizontal=True, vertical_alignment="center", key="wall_query"):
+            st.image(looks_of(run.data, [row], question.source)[0], width=PICTURE, alt="the query")
+            with st.container(gap="xxsmall"):
+                st.text(f"“{caption_of(run.data, row)}”")
+                st.text(" · ".join([*labels_of(run.data, row), f"a held-out query of {question.source}"]))
 
 
 def draw_cards(found: Answer, run: Run) -> None:
