@@ -10,7 +10,7 @@ import numpy as np
 
 from smfh.datasets import DatasetSource
 from smfh.hashing import HashMethod
-from smfh.runs import RunKey, RunRecord, RunStore, run_key, usual_first
+from smfh.runs import KeptRuns, RunKey, RunRecord, run_key, usual_first
 from smfh.types import InputError, MultimodalDataset, Split, parameters
 
 MOST_METHODS, MOST_LENGTHS, MOST_SEEDS, MOST_RUNS = 24, 12, 20, 500
@@ -101,12 +101,19 @@ def _problems(comparison: Comparison) -> list[str]:
     trainings = len(comparison.methods) * len(comparison.bits) * comparison.seeds
     if not problems and trainings > MOST_RUNS:
         problems.append(f"{trainings:,} trainings are too many at once; at most {MOST_RUNS} are taken.")
-    if comparison.source.name == "own":
-        problems.append(
-            "Own data stays with its visitor and is not kept on disk, so it cannot be compared in the "
-            "background: choose another data set."
-        )
     return problems
+
+
+@dataclass(frozen=True)
+class GridKey:
+    """What decides the outcome, and whose it is; of the data its fingerprint alone."""
+
+    data: str
+    split: str
+    methods: tuple[HashMethod, ...]
+    bits: tuple[int, ...]
+    seeds: int
+    owner: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,19 +123,20 @@ class Grid:
     comparison: Comparison
     data: MultimodalDataset
     split: Split
+    owner: str = ""  # of private data
 
     @cached_property
     def keys(self) -> Mapping[HashMethod, RunKey]:
         """The key of every training; the data is hashed once for all of them."""
         first, *others = self.comparison.trainings
-        key = run_key(self.data, self.split, first)
+        key = run_key(self.data, self.split, first, self.owner)
         return {first: key} | {method: replace(key, method=method) for method in others}
 
     @cached_property
-    def key(self) -> tuple[object, ...]:
+    def key(self) -> "GridKey":
         """What makes two grids the same."""
-        first = next(iter(self.keys.values()))
-        return ("grid", first.data, first.split, self.comparison)
+        first, wanted = next(iter(self.keys.values())), self.comparison
+        return GridKey(first.data, first.split, wanted.methods, wanted.bits, wanted.seeds, self.owner)
 
     @property
     def directions(self) -> list[tuple[str, str]]:
@@ -136,12 +144,12 @@ class Grid:
         names = tuple(self.data.modalities)
         return usual_first([(s, t) for t in names for s in names if s != t])
 
-    def found(self, store: RunStore) -> dict[HashMethod, RunRecord]:
+    def found(self, store: KeptRuns) -> dict[HashMethod, RunRecord]:
         """The runs that are there, by whichever program they were trained."""
         records = {method: store.find(key) for method, key in self.keys.items()}
         return {method: record for method, record in records.items() if record is not None}
 
-    def missing(self, store: RunStore) -> list[HashMethod]:
+    def missing(self, store: KeptRuns) -> list[HashMethod]:
         """What is still to be trained, in its order."""
         return [method for method, key in self.keys.items() if store.find(key) is None]
 

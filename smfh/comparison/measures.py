@@ -13,7 +13,7 @@ from smfh.evaluation import PROTOCOLS
 from smfh.hashing import HashMethod
 from smfh.metrics import AP_DEFINITIONS, APDefinition, APScore, Scores
 from smfh.plots import Curve
-from smfh.runs import RunRecord, RunStore
+from smfh.runs import KeptRuns, RunRecord
 from smfh.types import FloatArray, InputError, Point, unknown
 
 RADIUS, MOST_RADIUS = 2, 8  # of the usual look-up, and of the widest
@@ -98,7 +98,7 @@ class View:
         return replace(self, source=source, target=target)
 
 
-def points(grid: Grid, store: RunStore, view: View, measure: str = "map") -> list[Point]:
+def points(grid: Grid, store: KeptRuns, view: View, measure: str = "map") -> list[Point]:
     """Every method at every length with a finished run, in the order of the comparison; a value a seed."""
     if measure not in MEASURES:
         raise unknown("measure", measure, MEASURES)
@@ -121,7 +121,7 @@ def points(grid: Grid, store: RunStore, view: View, measure: str = "map") -> lis
     return found
 
 
-def points_every_way(grid: Grid, store: RunStore, view: View, measure: str = "map") -> list[Point]:
+def points_every_way(grid: Grid, store: KeptRuns, view: View, measure: str = "map") -> list[Point]:
     """The same in all directions."""
     return [
         point
@@ -130,7 +130,7 @@ def points_every_way(grid: Grid, store: RunStore, view: View, measure: str = "ma
     ]
 
 
-def curves(grid: Grid, store: RunStore, view: View) -> list[Curve]:
+def curves(grid: Grid, store: KeptRuns, view: View) -> list[Curve]:
     """The scores of every method that has a finished run at the view's length, a seed each."""
     found = {
         method: tuple(run.scores for run in measured(grid, store, view, method, view.bits))
@@ -140,7 +140,7 @@ def curves(grid: Grid, store: RunStore, view: View) -> list[Curve]:
     return [Curve(method.name, titles[method], scores) for method, scores in found.items() if scores]
 
 
-def query_precisions(grid: Grid, store: RunStore, view: View) -> dict[str, FloatArray]:
+def query_precisions(grid: Grid, store: KeptRuns, view: View) -> dict[str, FloatArray]:
     """The AP of every query by title of the method, (seeds, queries): for `significance.compare_pairs`."""
     by_title = {
         title: [run.precision.by_query for run in measured(grid, store, view, method, view.bits)]
@@ -149,7 +149,7 @@ def query_precisions(grid: Grid, store: RunStore, view: View) -> dict[str, Float
     return {title: np.stack(rows) for title, rows in by_title.items() if rows}
 
 
-def measured(grid: Grid, store: RunStore, view: View, method: HashMethod, bits: int) -> Iterator[Measured]:
+def measured(grid: Grid, store: KeptRuns, view: View, method: HashMethod, bits: int) -> Iterator[Measured]:
     """The finished seeds of a method at a length; one that turns out to be damaged is as if missing."""
     for seed in range(grid.comparison.seeds):
         key = grid.keys.get(replace(method, bits=bits, seed=seed))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from smfh.comparison.grid import Grid, estimate_seconds
 from smfh.hashing import HashMethod
 from smfh.jobs import Course
-from smfh.runs import RunStore, find_or_keep
+from smfh.runs import KeptRuns, find_or_keep
 from smfh.types import InputError, OnStep
 
 Problems = Mapping[HashMethod, tuple[str, ...]]  # what could not be trained, with the reasons in words
@@ -25,7 +25,7 @@ class GridProgress:
 
 def train_grid(
     grid: Grid,
-    store: RunStore,
+    store: KeptRuns,
     on_progress: Callable[[GridProgress], None] = lambda progress: None,
     on_step: OnStep | None = None,
     give_way: Callable[[], None] = lambda: None,
@@ -41,7 +41,7 @@ def train_grid(
         give_way()
         store.check_room()  # full: none of the rest could be kept
         try:
-            find_or_keep(store, grid.comparison.source, method, grid.data, grid.split, on_step)
+            find_or_keep(store, grid.comparison.source, method, grid.data, grid.split, on_step, grid.owner)
             trained += 1
         except InputError as error:
             problems[method] = error.problems
@@ -49,6 +49,6 @@ def train_grid(
     return problems
 
 
-def grid_work(grid: Grid, store: RunStore) -> Callable[[Course], Problems]:
+def grid_work(grid: Grid, store: KeptRuns) -> Callable[[Course], Problems]:
     """The grid as work of a queue, one step a training."""
     return lambda course: train_grid(grid, store, course.report, course.check, course.give_way)

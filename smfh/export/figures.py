@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from smfh.comparison import Grid, View, curves, points
 from smfh.plots import Chart, precision_at_k, precision_by_recall, recall_at_k, score_curves
 from smfh.plots.published import Published, with_crosses
-from smfh.runs import RunStore
+from smfh.runs import KeptRuns
 
 HITS = "queries with a relevant item within radius {} / all queries"
 SECONDS = "wall-clock seconds of a training"
@@ -13,7 +13,7 @@ MICROSECONDS = "wall-clock time of all queries / their number"
 
 
 def every_chart(
-    grid: Grid, store: RunStore, view: View, published: Sequence[Published] = (), log: bool = False
+    grid: Grid, store: KeptRuns, view: View, published: Sequence[Published] = (), log: bool = False
 ) -> dict[str, Chart]:
     """All figures by a short name; `log` is for those over K."""
     at_one_length = curves(grid, store, view)
@@ -30,7 +30,7 @@ def every_chart(
     }
 
 
-def score_chart(grid: Grid, store: RunStore, view: View, published: Sequence[Published] = ()) -> Chart:
+def score_chart(grid: Grid, store: KeptRuns, view: View, published: Sequence[Published] = ()) -> Chart:
     """The chosen mAP over code lengths, with chance, and with what a paper prints at these lengths."""
     found = points(grid, store, view)
     chart = score_curves(found, view.metric.label, formula=view.metric.formula)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from smfh.comparison import Grid, View, query_precisions
-from smfh.runs import RunStore
+from smfh.runs import KeptRuns
 from smfh.significance import Difference, compare_pairs, in_words
 
 MOST_DIRECTIONS = 6  # that tables tell: those of three modalities
@@ -17,7 +17,7 @@ def told_directions(grid: Grid, view: View) -> list[tuple[str, str]]:
     return [(view.source, view.target), (view.target, view.source)]
 
 
-def compared_pairs(grid: Grid, store: RunStore, view: View) -> list[Difference]:
+def compared_pairs(grid: Grid, store: KeptRuns, view: View) -> list[Difference]:
     """Every pair of methods that have been trained at this length; none where there is one method."""
     AP = query_precisions(grid, store, view)
     if len(AP) < 2 or any(values.shape[1] < 2 for values in AP.values()):

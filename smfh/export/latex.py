@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from smfh.comparison import Grid, View, points
 from smfh.export.findings import told_directions
 from smfh.files.latex import escape, latex_table
-from smfh.runs import RunStore
+from smfh.runs import KeptRuns
 from smfh.types import Point
 
 
-def latex_of(grid: Grid, store: RunStore, view: View) -> str:
+def latex_of(grid: Grid, store: KeptRuns, view: View) -> str:
     """Booktabs tables: one of the chosen mAP for each direction, then one of training seconds."""
     scores = [
         _table(found, _caption(grid, found, view), lowest=False, decimals=3)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from datetime import UTC, datetime
 
 from smfh.comparison import Grid, View, points
@@ -12,14 +12,14 @@ from smfh.export.figures import every_chart
 from smfh.export.findings import compared_pairs, sentences, told_directions
 from smfh.export.rows import settings_of
 from smfh.plots.published import Published
-from smfh.runs import RunStore
+from smfh.runs import KeptRuns
 from smfh.significance import Difference, how_tested, signed
 
 
 def html_of(
-    grid: Grid, store: RunStore, view: View, command: str, published: Sequence[Published] = ()
+    grid: Grid, store: KeptRuns, view: View, command: str, published: Sequence[Published] = ()
 ) -> str:
-    """One file that lives without a server; nothing is trained for it. `command` is what repeats it."""
+    """One file that lives without a server; nothing is trained for it. `command` repeats it, if any does."""
     pairs = compared_pairs(grid, store, view)
     title = f"Comparison on {grid.comparison.source.card.title}, {view.direction}"
     findings = [*sentences(pairs, view), how_tested(pairs)]
@@ -33,7 +33,7 @@ def html_of(
             Section("Data", _data(grid)),
             Section("Methods", _methods(grid)),
             Section("Made with", table=_versions(grid, store)),
-            Section("Repeat it", verbatim=command),
+            *([Section("Repeat it", verbatim=command)] if command else []),
         ],
     )
 
@@ -64,7 +64,7 @@ def pair_rows(pairs: Sequence[Difference]) -> list[dict[str, str]]:
     ]
 
 
-def score_rows(grid: Grid, store: RunStore, view: View) -> list[dict[str, str]]:
+def score_rows(grid: Grid, store: KeptRuns, view: View) -> list[dict[str, str]]:
     """Mean ± standard deviation, a row for each method and direction, a column for each length."""
     rows: dict[tuple[str, str], dict[str, str]] = {}
     told = [view.towards(*direction) for direction in told_directions(grid, view)]
@@ -78,11 +78,12 @@ def score_rows(grid: Grid, store: RunStore, view: View) -> list[dict[str, str]]:
 
 def _data(grid: Grid) -> list[str]:
     source, key = grid.comparison.source, next(iter(grid.keys.values()))
+    options = [f"{f.name} = {getattr(source, f.name)}" for f in fields(source) if f.repr]
     return [
         f"{source.card.title}: {len(grid.split.train):,} training items, "
         f"{len(grid.split.queries):,} queries, {len(grid.data.class_names):,} classes; "
         + ", ".join(f"{name} ({X.shape[1]:,} dimensions)" for name, X in grid.data.modalities.items()),
-        f"Options: {', '.join(f'{name} = {value}' for name, value in asdict(source).items()) or 'none'}",
+        f"Options: {', '.join(options) or 'none'}",
         f"Fingerprint of the data (SHA-256): {key.data}",
         f"Fingerprint of the split (SHA-256): {key.split}",
         source.card.terms,
@@ -97,7 +98,7 @@ def _methods(grid: Grid) -> list[str]:
     return [f"Bits {bits}; seeds {seeds}.", *told]
 
 
-def _versions(grid: Grid, store: RunStore) -> list[dict[str, object]]:
+def _versions(grid: Grid, store: KeptRuns) -> list[dict[str, object]]:
     """What the runs were trained with; several rows where they were trained at different times."""
     counts = Counter(tuple(sorted(record.versions.items())) for record in grid.found(store).values())
     today = datetime.now(UTC).date().isoformat()

@@ -10,14 +10,14 @@ from smfh.comparison.measures import RADIUS
 from smfh.evaluation import PROTOCOLS
 from smfh.hashing import HashMethod
 from smfh.metrics import APScore, Scores
-from smfh.runs import RunRecord, RunStore
+from smfh.runs import KeptRuns, RunRecord
 from smfh.types import InputError
 
 Row = dict[str, str | float | int | None]
 
 
 def csv_rows(
-    grid: Grid, store: RunStore, view: View, directions: Sequence[tuple[str, str]] | None = None
+    grid: Grid, store: KeptRuns, view: View, directions: Sequence[tuple[str, str]] | None = None
 ) -> list[Row]:
     """A row for each run, direction and protocol; for `plots.csv_of`, which makes formulas harmless."""
     rows = []

@@ -7,6 +7,7 @@ from time import perf_counter
 from smfh.datasets import DatasetSource
 from smfh.hashing import FittedHasher, HashMethod
 from smfh.runs.film import Film
+from smfh.runs.kept import KeptRuns
 from smfh.runs.key import RunKey, run_key
 from smfh.runs.record import RunRecord, Timing
 from smfh.runs.run import Run, ready_searches
@@ -46,15 +47,16 @@ def find_or_train(
 
 
 def find_or_keep(
-    store: RunStore,
+    store: KeptRuns,
     source: DatasetSource,
     method: HashMethod,
     data: MultimodalDataset,
     split: Split,
     on_step: OnStep | None = None,
+    owner: str = "",
 ) -> RunRecord:
-    """What is known of the run: found, or trained and on the disk when this returns."""
-    key = run_key(data, split, method)
+    """What is known of the run: found, or trained and kept when this returns."""
+    key = run_key(data, split, method, owner)
     if (record := store.find(key)) is not None:
         return record
     store.check_room()
@@ -99,7 +101,7 @@ def _fastest(hasher: FittedHasher, modality: str, data: MultimodalDataset, split
     return min(seconds)
 
 
-def _keep(store: RunStore, run: Run, seconds: float) -> RunRecord:
+def _keep(store: KeptRuns, run: Run, seconds: float) -> RunRecord:
     encoding = time_encoding(run.hasher, run.data, run.split)
     return store.save(run, Timing(run.hasher.seconds, encoding, seconds))
 

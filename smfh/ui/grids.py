@@ -8,7 +8,7 @@ from smfh.comparison import Grid, GridProgress, Problems, estimate_seconds, grid
 from smfh.jobs import Job
 from smfh.types import InputError
 from smfh.ui.running import steer
-from smfh.ui.server import job_queue, run_store
+from smfh.ui.server import job_queue, kept_runs
 from smfh.ui.session import visitor
 
 TICK = 1.0  # seconds between two looks at the progress
@@ -55,14 +55,14 @@ def start_grid(grid: Grid) -> None:
         st.session_state[REFUSED] = ["A comparison of yours is under way: cancel it or wait for it."]
         return
     try:
-        work = grid_work(grid, run_store())
+        work = grid_work(grid, kept_runs(grid.owner))
         st.session_state[STARTED] = job_queue().submit(grid.key, work, visitor(), again=True)
     except InputError as error:
         st.session_state[REFUSED] = error.problems
 
 
 def _draw_start(grid: Grid, job: Job[Problems] | None, name: str, verb: str) -> None:
-    store, own, total = run_store(), own_job(), len(grid.keys)
+    store, own, total = kept_runs(grid.owner), own_job(), len(grid.keys)
     if not (missing := grid.missing(store)):
         label = f"All {total} trainings are there" if total > 1 else "The training is there"
         st.button(label, disabled=True, key=f"{name}_run")

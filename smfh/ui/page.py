@@ -7,7 +7,7 @@ from smfh.types import InputError
 from smfh.ui.navigation import draw_navigation, set_up_page
 from smfh.ui.running import describe_run, draw_waiting
 from smfh.ui.server import Loaded
-from smfh.ui.session import Shown, load, remember_visitor, shown, start_wanted
+from smfh.ui.session import GONE, OWN, Shown, load, remember_visitor, shown, start_wanted, stay
 from smfh.ui.settings import Settings
 from smfh.ui.sidebar import draw_sidebar
 
@@ -17,6 +17,8 @@ def begin_plainly(title: str, subtitle: str, trains: bool = False) -> Settings:
     set_up_page(title)
     top = st.container(gap="xxsmall", key="top")
     settings = draw_sidebar(trains)
+    if settings.source.name == OWN:
+        stay()
     with top:
         draw_navigation()
         remember_visitor()
@@ -30,7 +32,8 @@ def begin_page(title: str, subtitle: str, trains: bool = False) -> tuple[Setting
     """The same with the data; a page ends here where it is not there, and says what to do."""
     settings = begin_plainly(title, subtitle, trains)
     if missing := settings.source.missing():
-        st.info("\n\n".join([*missing, "Choose another data set on the left, or see the Data page."]))
+        choose = "Choose another data set on the left, or see the Data page."
+        st.info(GONE if settings.source.name == OWN else "\n\n".join([*missing, choose]))
         st.stop()
     try:
         return settings, load(settings)

@@ -1,14 +1,18 @@
 """What all visitors of this process share; plain values of the process, which no visitor can clear."""
 
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from threading import Lock, Timer
+from time import monotonic
 from typing import Any, TypeVar
 
 import streamlit as st
 
 from smfh.datasets import DatasetSource
+from smfh.datasets.own import OwnData
 from smfh.jobs import Job, JobQueue
 from smfh.memory import Memory
-from smfh.runs import Film, Run, RunKey, RunStore
+from smfh.runs import Film, KeptRuns, PrivateRuns, Run, RunKey, RunStore
 from smfh.types import MultimodalDataset, Split
 
 DATA_SETS = 6  # in memory at once
@@ -16,10 +20,12 @@ LOADED_AT_ONCE = 4  # so that a small set does not wait for another visitor's la
 RUNS = 8  # in memory at once
 DERIVED = 512  # values such as answers, maps and topics
 GLANCE = 0.1  # seconds between two looks at what is being loaded
+OWNERS = 16  # visitors whose own data is in memory at once
+AWAY = 3600.0  # seconds without a visitor after which their data is let go
 
 Loaded = tuple[MultimodalDataset, Split]
 V = TypeVar("V")
-_shared: Memory[str, Any] = Memory(8)
+_shared: Memory[str, Any] = Memory(32)
 
 
 def run_store() -> RunStore:
@@ -86,9 +92,66 @@ def _films() -> Memory[RunKey, Film]:
     return films
 
 
+@dataclass(eq=False)
+class Brought:
+    """A visitor's own data, and what was trained on it to be compared; in memory alone."""
+
+    source: OwnData
+    loaded: Loaded
+    runs: PrivateRuns = field(default_factory=PrivateRuns)
+    seen: float = field(default_factory=monotonic)  # when its visitor was there last
+    timer: Timer | None = None  # until somebody looks whether the visitor is still there
+
+
+_brought: dict[str, Brought] = {}  # by visitor
+_bringing = Lock()
+
+
+def bring(owner: str, source: OwnData, loaded: Loaded) -> None:
+    """Keep this data for its visitor until they forget it, or are away for long, or too many others came."""
+    forget(owner)
+    with _bringing:
+        what = _brought[owner] = Brought(source, loaded)
+        longest_away = sorted(_brought, key=lambda name: _brought[name].seen)[:-OWNERS]
+    for name in longest_away:
+        forget(name)
+    _expire(owner, what)
+
+
+def brought(owner: str) -> Brought | None:
+    """What this visitor, who is here now, has brought; None where it is gone, or never was."""
+    if (found := _brought.get(owner)) is not None:
+        found.seen = monotonic()
+    return found
+
+
+def _expire(owner: str, what: Brought) -> None:
+    """Let go of it where its visitor is away for long; else look again when that may be so."""
+    if _brought.get(owner) is not what:
+        return
+    if (left := what.seen + AWAY - monotonic()) <= 0:
+        forget(owner)
+        return
+    what.timer = Timer(left, _expire, (owner, what))
+    what.timer.daemon = True
+    what.timer.start()
+
+
+def kept_runs(owner: str) -> KeptRuns:
+    """Where runs of this owner's private data are kept; those of nobody in particular on disk."""
+    if not owner:
+        return run_store()
+    found = _brought.get(owner)
+    return PrivateRuns() if found is None else found.runs
+
+
 def forget(owner: str) -> None:
-    """Let go of everything that was made from the private data of this owner."""
-    job_queue().forget(lambda key: isinstance(key, RunKey) and key.owner == owner)
+    """Let go of the private data of this owner and everything that was made from it."""
+    with _bringing:
+        gone = _brought.pop(owner, None)
+        if gone is not None and gone.timer is not None:
+            gone.timer.cancel()
+    job_queue().forget(lambda key: getattr(key, "owner", "") == owner)
     memory: Memory[tuple[RunKey, Hashable], Any] = _shared.get("derived", lambda: Memory(DERIVED))
     memory.forget_where(lambda key: key[0].owner == owner)
     _films().forget_where(lambda key: key.owner == owner)

@@ -9,10 +9,16 @@ import streamlit as st
 from smfh.hashing import HashMethod
 from smfh.jobs import Course, Job
 from smfh.runs import Run, RunKey, find_or_train, run_key
-from smfh.ui.server import Loaded, film_of, job_queue, load_source, run_store
+from smfh.types import InputError
+from smfh.ui.server import AWAY, Brought, Loaded, brought, film_of, job_queue, load_source, run_store
 from smfh.ui.settings import Settings
 
-SHOWN, PINNED, OWN_DATA = "shown", "pinned", "own_loaded"
+SHOWN, PINNED, OWN = "shown", "pinned", "own"
+GONE = (
+    "Your own data is not here: it was forgotten, you were away for more than an hour, the server began "
+    "anew, or the link is somebody else's. It is kept in memory alone. Drop the file again on the Data page, "
+    "or choose another data set on the left."
+)
 VISITOR, COOKIE, NAME = "visitor", "smfh_visitor", re.compile("[0-9a-f]{32}")
 WANTED_RUN, AS_I_MOVE = "wanted_run", "train_as_i_move"
 SHORT = 3.0  # seconds of a training that may start whenever a slider is let go
@@ -72,15 +78,36 @@ def remember_visitor() -> None:
 
 def load(settings: Settings) -> Loaded:
     """The data of the settings; uploads stay with their visitor."""
-    if settings.source.name == "own":
-        own: Loaded = st.session_state[OWN_DATA]
-        return own
-    return load_source(settings.source)
+    if settings.source.name != OWN:
+        return load_source(settings.source)
+    if (own := own_data()) is None:
+        raise InputError(GONE)
+    return own.loaded
+
+
+def own_data() -> Brought | None:
+    """What this visitor has brought; where it is gone, also from what this visit shows."""
+    own, looked_at, pinned = brought(visitor()), shown(), pinned_run()
+    if own is None and looked_at is not None and looked_at.settings.source.name == OWN:
+        del st.session_state[SHOWN]
+    if own is None and pinned is not None and pinned.source.name == OWN:
+        del st.session_state[PINNED]
+    return own
+
+
+@st.fragment(run_every=AWAY / 4)
+def stay() -> None:
+    """Nothing to see: as long as the page is open, its visitor is here."""
+    brought(visitor())
+
+
+def owner_of(settings: Settings) -> str:
+    """Whose data it is; nobody's in particular where it is public."""
+    return visitor() if settings.source.name == OWN else ""
 
 
 def key_of(settings: Settings, loaded: Loaded) -> RunKey:
-    owner = visitor() if settings.source.name == "own" else ""
-    return run_key(*loaded, settings.method, owner)
+    return run_key(*loaded, settings.method, owner_of(settings))
 
 
 def start(settings: Settings, loaded: Loaded) -> None:

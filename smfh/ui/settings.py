@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from smfh.comparison import value_in_words
 from smfh.datasets import DATASETS, DatasetSource
+from smfh.datasets.own import OwnData
 from smfh.hashing import METHODS, HashMethod, make_method
 from smfh.types import InputError, parameters, unknown
 from smfh.ui.address import SHARED, Part, Query, decode, encode, own_keys, short
@@ -38,6 +39,8 @@ def read_settings(query: Query) -> tuple[Settings, list[str]]:
     left = own_keys(query, ("",))
     if (name := left.pop(DATA, settings.source.name)) in DATASETS:
         settings = replace(settings, source=DATASETS[name]())
+    elif name == OwnData.name:  # that it is wanted; the data itself stays with its visitor
+        settings = replace(settings, source=OwnData())
     else:
         notes += unknown("data set", name[:80], DATASETS).problems
     if (name := left.pop(METHOD, settings.method.name)) in METHODS:
@@ -53,8 +56,6 @@ def read_settings(query: Query) -> tuple[Settings, list[str]]:
 def write_settings(settings: Settings) -> Query:
     """As parameters of a link; what is as usual is left out, save the length and the seed."""
     source, method = settings.source, settings.method
-    if source.name not in DATASETS:  # a link cannot carry a visitor's own data
-        return {}
     query = {DATA: source.name, METHOD: method.name, HIDE: ",".join(sorted(settings.hidden))}
     query |= encode(source, type(source)(), OPTION)
     query |= encode(method, type(method)(), "", ALWAYS)

@@ -7,24 +7,24 @@ from typing import Any
 import streamlit as st
 
 from smfh.datasets import DATASETS, DatasetSource
+from smfh.datasets.own import OwnData
 from smfh.hashing import METHODS, HashMethod, make_method
 from smfh.types import Choice, InputError, Parameter, choices, parameters
 from smfh.ui.address import current, draw_notes, keep
-from smfh.ui.session import AS_I_MOVE, WANTED_RUN, shown, will_start
+from smfh.ui.session import AS_I_MOVE, OWN, WANTED_RUN, own_data, shown, will_start
 from smfh.ui.settings import DATA, METHOD, OPTION, SETTINGS, Settings, hideable, to_link
 
 MAIN = ("bits", "graph_weight", "projection_weight", "graph_sample")
 ROUND_STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200, 258, 300, 500, 750)
 BITS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024)
 CONTROL = "control_"
-OWN_SOURCE = "own_source"
 
 
 def draw_sidebar(trains: bool = False) -> Settings:
     """Draw all controls, with Train where the page is about a run, and return what they say."""
     before, notes = current(SETTINGS, CONTROL)
-    if before.source.name == "own" and OWN_SOURCE not in st.session_state:
-        before = replace(before, source=next(iter(DATASETS.values()))())
+    if before.source.name == OWN:  # as it is now: it may be gone, and a link does not carry it
+        before = replace(before, source=source_of(OWN))
     with st.sidebar:
         settings = _choose_method(_choose_data(before))
         names = parameters(settings.method)
@@ -49,10 +49,11 @@ def draw_sidebar(trains: bool = False) -> Settings:
 def _choose_data(settings: Settings) -> Settings:
     if DATA in settings.hidden:
         return settings
-    names = [*DATASETS, *(["own"] if OWN_SOURCE in st.session_state else [])]
-    name = _select("Data", names, settings.source.name, _data_title, f"{CONTROL}data")
+    names = [*DATASETS, *([OWN] if own_data() or settings.source.name == OWN else [])]
+    titles = {name: _data_title(name) for name in names}
+    name = _select("Data", names, settings.source.name, titles.__getitem__, f"{CONTROL}data")
     if name != settings.source.name:
-        settings = replace(settings, source=_source_of(name))
+        settings = replace(settings, source=source_of(name))
     return settings
 
 
@@ -60,7 +61,7 @@ def _choose_options(settings: Settings) -> Settings:
     """What can be chosen of the data set alone."""
     source = settings.source
     numbers, words = parameters(source), choices(source)
-    if DATA in settings.hidden or source.name == "own" or not (numbers or words):
+    if DATA in settings.hidden or source.name == OWN or not (numbers or words):
         return settings
     owner = f"{OPTION}{source.name}"
     with st.expander(f"{source.card.title}: options"):
@@ -71,16 +72,16 @@ def _choose_options(settings: Settings) -> Settings:
     return replace(settings, source=source)
 
 
-def _source_of(name: str) -> DatasetSource:
-    own: DatasetSource = DATASETS[name]() if name != "own" else st.session_state[OWN_SOURCE]
-    return own
+def source_of(name: str) -> DatasetSource:
+    """The data set of this name; own data that is gone has no content."""
+    if name != OWN:
+        return DATASETS[name]()
+    return own.source if (own := own_data()) else OwnData()
 
 
 def _data_title(name: str) -> str:
-    if name == "own":
-        return "Own data"
-    source = DATASETS[name]
-    return f"{source.card.title}{' (needs its files)' if source().missing() else ''}"
+    source, what = source_of(name), "gone" if name == OWN else "needs its files"
+    return f"{source.card.title}{f' ({what})' if source.missing() else ''}"
 
 
 def _choose_method(settings: Settings) -> Settings:
@@ -220,8 +221,8 @@ def _draw_train(settings: Settings) -> None:
 
 
 def _share(settings: Settings) -> None:
-    if settings.source.name == "own":
-        st.caption("Own data stays in this visit; a link cannot carry it.")
+    if settings.source.name == OWN:
+        st.caption("Own data stays with you; a link cannot carry it.")
         return
     with st.popover("Share", icon=":material/link:", width="stretch"):
         st.caption("Opens these settings anywhere:")

@@ -59,7 +59,7 @@ def drop(page: Page, app: str, name: str, content: bytes) -> None:
 
 
 def answers(page: Page) -> Locator:
-    return page.locator(".st-key-gallery_try img")
+    return page.locator(".st-key-wall img")
 
 
 def test_a_dropped_archive_is_looked_at_used_trained_and_answers_words_with_pictures(page: Page, app: str):
@@ -78,12 +78,43 @@ def test_a_dropped_archive_is_looked_at_used_trained_and_answers_words_with_pict
 
     page.get_by_role("tab", name="Bring your own").click()
     page.get_by_role("button", name="Train on it").click()
-    expect(page.get_by_text("Try it: text → image")).to_be_visible(timeout=TRAINED)
-    asked = page.get_by_text(re.compile("^“a .* number")).inner_text()
-    shape = next(shape for shape in SHAPES if shape in asked)
-    expect(answers(page).nth(OF_A_KIND - 1)).to_be_visible()
+    expect(page.get_by_role("button", name="Open in Search")).to_be_visible(timeout=TRAINED)
+    ask(page, "a red circle number 2")
     found = [picture.get_attribute("alt") for picture in answers(page).all()[:OF_A_KIND]]
-    assert all(shape in caption for caption in found), f"{asked} was answered by {found}"
+    assert all("circle" in caption for caption in found), f"a red circle was answered by {found}"
+
+
+def ask(page: Page, words: str) -> None:
+    box = page.get_by_role("textbox", name="Type words")
+    box.fill(words)
+    box.press("Enter")
+    expect(page).to_have_url(re.compile("search.words="))
+    expect(answers(page).nth(OF_A_KIND - 1)).to_be_visible()
+
+
+def test_a_reload_keeps_the_data_and_what_is_forgotten_is_said_to_be_gone(page: Page, app: str):
+    drop(page, app, "shapes.zip", sixty_pictures())
+    page.get_by_role("button", name="Use this data").click()
+    page.get_by_role("button", name="Train on it").click()
+    expect(page.get_by_role("button", name="Open in Search")).to_be_visible(timeout=TRAINED)
+    ask(page, "a red circle number 2")
+    expect(page).to_have_url(re.compile("data=own"))
+    explored = page.url
+    page.reload()
+    expect(page.get_by_role("textbox", name="Type words")).to_have_value("a red circle number 2")
+    expect(answers(page).nth(OF_A_KIND - 1)).to_have_attribute("alt", re.compile("circle number"))
+
+    page.get_by_role("link", name="Data").click()
+    page.get_by_role("tab", name="Bring your own").click()
+    page.get_by_role("button", name="Forget it").click()
+    gone = page.get_by_text("Your own data is not here")
+    expect(gone).to_be_visible()
+    page.goto(explored)
+    expect(gone).to_be_visible()
+    expect(page.get_by_role("combobox", name="Data").first).to_be_visible()
+    expect(answers(page)).to_have_count(0)
+    page.reload()
+    expect(gone).to_be_visible()
 
 
 def test_a_damaged_archive_is_refused_with_all_that_is_wrong(page: Page, app: str):

@@ -20,12 +20,11 @@ from smfh.comparison import (
     query_precisions,
     train_grid,
 )
-from smfh.datasets.own import OwnData
 from smfh.datasets.planted import Planted
 from smfh.evaluation import evaluate
 from smfh.hashing import CVH, SMFHPlus, make_method
 from smfh.jobs import JobQueue
-from smfh.runs import RunStore
+from smfh.runs import PrivateRuns, RunStore
 from smfh.significance import compare_pairs
 from smfh.types import InputError
 
@@ -87,7 +86,6 @@ def test_the_same_comparison_is_equal_however_it_is_asked_for():
         ({"bits": (4, 5000)}, "5000"),
         ({"seeds": 0}, "from 1 to 20 seeds; got 0"),
         ({"seeds": 21}, "got 21"),
-        ({"source": OwnData(b"", "x.zip")}, "Own data stays with its visitor"),
         (
             {
                 "methods": tuple(replace(QUICK, graph_weight=float(w)) for w in range(20)),
@@ -101,6 +99,27 @@ def test_the_same_comparison_is_equal_however_it_is_asked_for():
 def test_a_comparison_that_cannot_be_is_refused_with_the_reason(change, problem):
     with pytest.raises(InputError, match=problem):
         replace(COMPARISON, **change)
+
+
+def test_private_runs_say_the_same_as_kept_ones_and_stay_off_the_disk(grid, full, store):
+    private, own = PrivateRuns(), replace(grid, owner="somebody")
+    assert train_grid(own, private) == {}
+    assert own.missing(private) == []
+    assert own.key != grid.key
+    for view in (VIEW, View("image", "text", "full", "unseen")):
+        ours, theirs = points(own, private, view), points(grid, full, view)
+        assert [(p.title, p.at, p.values) for p in ours] == [(p.title, p.at, p.values) for p in theirs]
+    assert own.found(full) == {}
+    assert {record.key.owner for record in private.records()} == {"somebody"}
+    assert "not kept on disk" in " ".join(next(iter(train_grid(own, store).values())))
+    assert not list(store.folder.glob("*"))
+
+
+def test_the_oldest_private_runs_go_first(grid):
+    private, own = PrivateRuns(most=3), replace(grid, owner="somebody")
+    train_grid(own, private)
+    assert [record.method for record in private.records()] == list(reversed(TRAININGS))[:3]
+    assert own.missing(private) == list(TRAININGS[:-3])
 
 
 def test_a_method_that_stands_twice_is_told_apart_by_what_differs():

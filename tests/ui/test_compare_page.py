@@ -1,6 +1,7 @@
 """Compare in AppTest: run, look from all sides without training, link, and opening a run."""
 
 import re
+import secrets
 import time
 from collections.abc import Callable
 from unittest.mock import patch
@@ -9,15 +10,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from smfh import evaluation
-from smfh.comparison import Comparison, Grid, train_grid
+from smfh.comparison import Comparison, Grid, View, train_grid
 from smfh.datasets import DATASETS, Planted
 from smfh.datasets.own import OwnData
+from smfh.export import html_of
 from smfh.hashing import METHODS, make_method
 from smfh.metrics import AP_DEFINITIONS
 from smfh.runs import RunStore
 from smfh.ui.compare.opening import clicked_point
 from smfh.ui.compare.wanted import WANTED, Wanted
 from smfh.ui.grids import duration
+from smfh.ui.server import bring, forget, job_queue, kept_runs
 
 pytestmark = pytest.mark.slow
 SECONDS = 90
@@ -197,16 +200,35 @@ def test_the_sidebars_own_settings_can_be_added():
     assert page.query_params["compare.own"] == "True"
 
 
-def test_own_data_is_told_to_stay_private():
+def test_own_data_is_compared_in_memory_and_forgotten():
+    rows = "".join(f"{k % 3},{k % 2},{k % 3},1,{k % 3}\n" for k in range(24))
+    source = OwnData(f"image:1,image:2,text:1,text:2,labels\n{rows}".encode(), "mine.csv")
     page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
     page.switch_page("pages/4_Compare.py")
-    own = OwnData(content=b"", file_name="mine.csv")
-    page.session_state["own_source"], page.session_state["own_loaded"] = own, Planted(items=100).load()
-    page.session_state["control_data"] = "own"
+    owner = page.session_state["visitor"] = secrets.token_hex(16)
+    bring(owner, source, source.load())
+    for key, value in {"data": "own", **TINY}.items():
+        page.query_params[key] = value
+    page.run()
+    assert button(page, "compare_run") == "Run 8 trainings"
+    kept = {record.id for record in RunStore().records()}
+    page.button(key="compare_run").click().run()
+    until_there(page)
+    assert len(page.get("plotly_chart")) == 7
+    assert "interval" in texts(page)
+    assert not page.code  # no command can repeat it
+    assert {record.id for record in RunStore().records()} == kept
+    grid = Grid(
+        Comparison(source, (make_method("smfh"), make_method("cvh")), (8, 16), 2), *source.load(), owner
+    )
+    assert job_queue().find(grid.key) is not None
+    assert "file_name = mine.csv" in html_of(grid, kept_runs(owner), View("text", "image"), "")
+    forget(owner)
+    assert job_queue().find(grid.key) is None
+    assert grid.found(kept_runs(owner)) == {}
     page.run()
     assert not page.exception
-    assert "Own data stays with its visitor" in texts(page)
-    assert not button(page, "compare_run")
+    assert "Your own data is not here" in page.info[0].value
 
 
 def test_a_chosen_run_opens_in_explore(trained):

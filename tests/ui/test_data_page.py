@@ -5,6 +5,7 @@ import io
 import shutil
 import socket
 import threading
+import time
 import weakref
 import zipfile
 from collections.abc import Iterator
@@ -17,11 +18,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from smfh.datasets import DATASETS, Planted, wiki
-from smfh.datasets.own import example_archive
+from smfh.datasets.own import OwnData, example_archive
 from smfh.types import MultimodalDataset, Split
+from smfh.ui import server
 from smfh.ui.data.browse import A_PAGE, Filter, matching_rows
 from smfh.ui.items import cells, draw_bars, feature_tile, looks_of, pictures_of, top_words
-from smfh.ui.server import data_queue, derive, job_queue
+from smfh.ui.server import Brought, brought, data_queue, derive, forget, job_queue
 
 pytestmark = pytest.mark.slow
 
@@ -51,8 +53,21 @@ def upload(page: AppTest, name: str, content: bytes) -> AppTest:
 
 
 def kept_of_own_data(page: AppTest) -> list[str]:
-    keys = ("own_source", "own_loaded", "own_uploaded", "own_previewed", "own_menu_labels", "shown", "pinned")
-    return [key for key in keys if key in page.session_state]
+    keys = ("own_uploaded", "own_previewed", "own_menu_labels", "shown", "pinned")
+    kept = [key for key in keys if key in page.session_state]
+    return [*kept, "data"] if own_of(page) else kept
+
+
+def own_of(page: AppTest) -> Brought | None:
+    return brought(page.session_state["visitor"])
+
+
+def reload(page: AppTest) -> AppTest:
+    """A new visit by the same browser, at the same address."""
+    again = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
+    again.session_state["visitor"] = page.session_state["visitor"]
+    again.query_params.update(page.query_params)
+    return again
 
 
 def use(content: bytes, name: str = "mine.zip", **query: str) -> AppTest:
@@ -303,7 +318,7 @@ def test_a_download_can_be_cancelled(monkeypatch, tmp_path):
 
 def test_words_that_weigh_most_come_first():
     page = use(example_archive())
-    data, _ = page.session_state["own_loaded"]
+    data, _ = own_of(page).loaded
     row = list(data.captions).index("a red circle on white")
     assert set(top_words(data, row, "text")) == {"a", "red", "circle", "on", "white"}
     assert top_words(data, row, "image") == []
@@ -315,21 +330,24 @@ def test_the_template_is_previewed_used_browsed_and_forgotten():
     assert "mine.zip · 12 items · image: pictures · text: captions" in texts(page)
     assert "7 classes: triangle (4), square (4), circle (4), red (3)" in texts(page)
     assert not page.error
-    assert "own_source" not in page.session_state
+    assert own_of(page) is None
     page.button(key="own_use").click().run()
     assert page.selectbox(key="control_data").value == "own"
     page.run()
     assert page.selectbox(key="control_data").value == "own"
     page.button(key="own_browse").click().run()
     assert any("Own data: 1 to 12 of 12 items" in caption.value for caption in page.caption)
-    assert page.session_state["own_loaded"][0].thumbnails[0]
+    assert own_of(page).loaded[0].thumbnails[0]
     page.selectbox(key="control_data").set_value("planted").run()
     page.button(key="own_again").click().run()
     assert page.selectbox(key="control_data").value == "own"
     page.button(key="own_forget").click().run()
     assert kept_of_own_data(page) == []
-    assert "own" not in page.selectbox(key="control_data").options
+    assert page.selectbox(key="control_data").options[-1] == "Own data (gone)"
+    assert any("Your own data is not here" in info.value for info in page.info)
     assert page.file_uploader[0].value is None
+    page.button(key="use_planted").click().run()
+    assert "Own data (gone)" not in page.selectbox(key="control_data").options
     assert not page.exception
 
 
@@ -370,17 +388,57 @@ def test_a_run_on_own_data_ends_when_it_is_forgotten():
     assert job_queue().find(job.key) is None
 
 
+def test_own_data_outlives_a_reload_and_what_is_gone_is_said():
+    page = use(example_archive())
+    page.switch_page("streamlit_app.py").run()
+    page.text_input(key="search_words").set_value("red circle").run()
+    assert page.query_params["data"] == "own"
+    again = reload(page).run()
+    assert not again.exception
+    assert again.selectbox(key="control_data").value == "own"
+    assert again.text_input(key="search_words").value == "red circle"
+    assert again.session_state["shown"].job is page.session_state["shown"].job
+
+    forget(page.session_state["visitor"])
+    for gone in (reload(page).run(), again.run()):
+        assert not gone.exception
+        assert "Your own data is not here" in gone.info[0].value
+        assert gone.selectbox(key="control_data").options[-1] == "Own data (gone)"
+        assert not gone.image  # no other set answers the old question
+        assert kept_of_own_data(gone) == []
+    other = reload(page)
+    other.session_state["visitor"] = "0" * 32
+    assert "Your own data is not here" in other.run().info[0].value
+
+
+def test_own_data_goes_when_its_visitor_is_away_or_too_many_others_came(monkeypatch):
+    source = OwnData(feature_table(), "mine.csv")
+    loaded = source.load()
+    names = [f"{number:032x}" for number in range(server.OWNERS + 1)]
+    for name in names:
+        server.bring(name, source, loaded)
+    assert brought(names[0]) is None
+    assert all(brought(name) for name in names[1:])
+    monkeypatch.setattr(server, "AWAY", 0.05)
+    server.bring(names[1], source, loaded)
+    end = time.monotonic() + SECONDS
+    while server._brought.get(names[1]) is not None:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert brought(names[2])
+    for name in names:
+        forget(name)
+
+
 def test_own_data_is_nobody_elses():
     use(feature_table(), "mine.csv")
     other = open_page(data="planted")
-    assert "own_source" not in other.session_state
+    assert own_of(other) is None
     assert "Own data" not in other.selectbox(key="control_data").options
     assert "mine.csv" not in texts(other)
 
 
 def test_a_look_at_an_upload_is_taken_once(monkeypatch):
-    from smfh.datasets.own import OwnData
-
     looked, look = [], OwnData.preview
     monkeypatch.setattr(OwnData, "preview", lambda *args: looked.append(args) or look(*args))
     page = upload(open_page(data="planted"), "mine.csv", feature_table())
@@ -416,7 +474,7 @@ def test_the_table_is_read_as_people_have_it_or_as_the_menus_say():
     page.multiselect(key="own_menu_captions").set_value(["text", "tags"]).run()
     page.button(key="own_use").click().run()
     assert not page.exception
-    data, _ = page.session_state["own_loaded"]
+    data, _ = own_of(page).loaded
     assert list(data.modalities) == ["image", "text", "text (tags)"]
     assert data.class_names == ("x", "y0", "y1", "y2", "y3", "y4")
     upload(page, "other.zip", example_archive())
@@ -468,7 +526,7 @@ def test_what_cannot_be_used_is_refused_with_everything_that_is_wrong(name, cont
     for problem in problems:
         assert problem in texts(page)
     assert "own_use" not in [button.key for button in page.button]
-    assert "own_source" not in page.session_state
+    assert own_of(page) is None
 
 
 def test_what_turns_out_only_when_features_are_made_is_told_too():
@@ -486,7 +544,7 @@ def test_what_turns_out_only_when_features_are_made_is_told_too():
     assert not page.exception
     assert "has a word" in texts(page)
     assert page.error
-    assert "own_source" not in page.session_state
+    assert own_of(page) is None
 
 
 def test_texts_of_the_data_are_never_read_as_markdown():

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smfh.datasets import DATASETS, Planted
+from smfh.datasets.own import OwnData
 from smfh.hashing import METHODS, make_method
 from smfh.types import parameters
 from smfh.ui.settings import (
@@ -84,6 +85,13 @@ def test_what_is_wrong_falls_back_with_a_note(query, note):
     assert note in notes[0]
     assert chosen.method == make_method("smfh-plus")
     assert chosen.source in (default_settings().source, DATASETS["emoji"]())
+
+
+def test_a_link_tells_that_own_data_is_wanted_and_nothing_of_it():
+    own = Settings(OwnData(b"image:1,text:1\n", "mine.csv"), make_method("smfh", bits=16))
+    query = write_settings(own)
+    assert query == {"data": "own", "method": "smfh", "bits": "16", "seed": "0"}
+    assert read_settings(query) == (replace(own, source=OwnData()), [])
 
 
 def test_a_teacher_hides_only_what_there_is():

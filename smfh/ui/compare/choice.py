@@ -10,6 +10,7 @@ from smfh.types import InputError
 from smfh.ui.address import current, draw_notes, keep
 from smfh.ui.compare.wanted import CONTROLS, LENGTHS, MOST_SEEDS, PRESETS, WANTED, Wanted, begin_controls
 from smfh.ui.server import Loaded
+from smfh.ui.session import owner_of
 from smfh.ui.settings import Settings, differences
 
 
@@ -26,7 +27,8 @@ def choose_grid(settings: Settings, loaded: Loaded) -> Grid:
         st.stop()
     try:
         methods = wanted.chosen_methods(settings.method, settings.source.name)
-        return Grid(Comparison(settings.source, methods, wanted.bits, wanted.seeds), *loaded)
+        comparison = Comparison(settings.source, methods, wanted.bits, wanted.seeds)
+        return Grid(comparison, *loaded, owner_of(settings))
     except InputError as error:
         st.info("Nothing to compare here.", icon=":material/info:")
         st.text("\n".join(error.problems))

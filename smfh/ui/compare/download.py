@@ -7,14 +7,14 @@ import streamlit as st
 from smfh.comparison import Comparison, Grid, View
 from smfh.export import csv_rows, html_of, latex_of, score_rows, told_directions
 from smfh.plots import Published, csv_of
-from smfh.ui.server import run_store
+from smfh.ui.server import kept_runs
 
 Spell = Callable[[Comparison, View], str]  # the command that repeats a comparison
 
 
 def draw_downloads(grid: Grid, view: View, published: Sequence[Published], spell: Spell) -> None:
     """Files are made when they are asked for."""
-    store, command = run_store(), spell(grid.comparison, view)
+    store, command = kept_runs(grid.owner), "" if grid.owner else spell(grid.comparison, view)
     files: dict[str, tuple[str, str, Callable[[], str]]] = {
         "html": ("Report (HTML)", "text/html", lambda: html_of(grid, store, view, command, published)),
         "csv": (
@@ -34,5 +34,8 @@ def draw_downloads(grid: Grid, view: View, published: Sequence[Published], spell
         for kind, (label, mime, make) in files.items():
             name, icon = f"smfh_{grid.comparison.source.name}.{kind}", ":material/download:"
             st.download_button(label, make, name, mime, f"compare_{kind}", icon=icon, on_click="ignore")
-    st.caption("The same from a terminal; what is trained already is not trained again:")
-    st.code(command, language="bash", wrap_lines=True)
+    if command:
+        st.caption("The same from a terminal; what is trained already is not trained again:")
+        st.code(command, language="bash", wrap_lines=True)
+    else:
+        st.caption("What is compared on own data stays in memory: take it home before you leave.")

@@ -9,7 +9,7 @@ import streamlit as st
 from smfh.comparison import Grid, setting_of
 from smfh.hashing import HashMethod
 from smfh.ui.opening import open_run
-from smfh.ui.server import run_store
+from smfh.ui.server import kept_runs
 
 CHART, CLICKED, CHOSEN = "chart_compare_map", "compare_clicked", "compare_chosen"
 
@@ -38,7 +38,7 @@ def open_clicked(grid: Grid) -> None:
 
 def draw_open(grid: Grid) -> None:
     """The same for who cannot click in a chart, and for other seeds than the first."""
-    found, titles = list(grid.found(run_store())), grid.comparison.titles
+    found, titles = list(grid.found(kept_runs(grid.owner))), grid.comparison.titles
     if st.session_state.get(CHOSEN) not in found:
         st.session_state.pop(CHOSEN, None)
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -20,7 +20,7 @@ from smfh.ui.charts import show_chart, show_pickable
 from smfh.ui.compare.download import Spell, draw_downloads
 from smfh.ui.compare.opening import CHART, draw_open, open_clicked, remember_click
 from smfh.ui.compare.wanted import CONTROLS, WANTED
-from smfh.ui.server import run_store
+from smfh.ui.server import kept_runs
 
 LOG_K = "compare_log"
 FEW = 2  # directions that fit side by side
@@ -40,7 +40,7 @@ def draw_results(grid: Grid, spell: Spell) -> None:
     """View, figures, tests and what to take home."""
     open_clicked(grid)
     view = choose_view(grid)
-    if grid.found(run_store()):
+    if grid.found(kept_runs(grid.owner)):
         published = published_points(grid, view)
         draw_figures(grid, view, published)
         draw_downloads(grid, view, published, spell)
@@ -88,12 +88,15 @@ def _begin_among(key: str, options: Sequence[Any], value: Any) -> None:
 
 def draw_figures(grid: Grid, view: View, published: Sequence[Published]) -> None:
     """All figures with their formulas, and whether a difference is more than noise."""
-    store, metric = run_store(), view.metric
+    store, metric = kept_runs(grid.owner), view.metric
     found = grid.found(store)
     st.latex(metric.latex, help=metric.words)
     with st.spinner("Reading what is stored …"):  # shows only where it takes a while: the first time
         charts = every_chart(grid, store, view, published, st.session_state.get(LOG_K, False))
-        pairs = _pairs(grid, tuple(record.id for record in found.values()), view)
+        if grid.owner:
+            pairs = compared_pairs(grid, store, view)  # what is private is not remembered
+        else:
+            pairs = _pairs(grid, tuple(record.id for record in found.values()), view)
     if len(grid.found(store)) < len(found):
         st.rerun()  # a file turned out to be damaged when it was read: it is to be trained again
     left, right = st.columns([3, 2], gap="large")
@@ -114,7 +117,7 @@ def draw_figures(grid: Grid, view: View, published: Sequence[Published]) -> None
 @st.cache_data(max_entries=64, show_spinner=False)
 def _pairs(_grid: Grid, ids: tuple[str, ...], view: View) -> list[Difference]:
     """The test over queries, once for the same runs: their ids tell the data too."""
-    return compared_pairs(_grid, run_store(), view)
+    return compared_pairs(_grid, kept_runs(""), view)
 
 
 def _draw_pair(charts: Mapping[str, Chart], *names: str) -> None:

@@ -13,15 +13,14 @@ from smfh.ui.data.fetch import draw_fetch
 from smfh.ui.gallery import caption_of
 from smfh.ui.items import pictures_of
 from smfh.ui.server import Loaded, peek_source
-from smfh.ui.session import OWN_DATA, load
+from smfh.ui.session import OWN, load, own_data
 from smfh.ui.settings import DATA, SETTINGS, Settings
-from smfh.ui.sidebar import CONTROL, OWN_SOURCE
+from smfh.ui.sidebar import CONTROL, source_of
 
 CARD, STRIP, STRIP_PICTURE = 320, 6, 48  # pixels, pictures, pixels
 TAB, PAIRS = "data_tab", "Browse pairs"
 TABS = ("Data sets", PAIRS, "Bring your own")
 WANTED = "wanted_data"  # the name of a choice that the sidebar has not yet taken
-OWN = "own"
 
 
 def choose(name: str) -> None:
@@ -29,8 +28,7 @@ def choose(name: str) -> None:
 
     It takes a name, as Streamlit keeps what callbacks are given until the visit ends.
     """
-    source = st.session_state[OWN_SOURCE] if name == OWN else DATASETS[name]()
-    keep(SETTINGS, replace(current(SETTINGS, CONTROL)[0], source=source))
+    keep(SETTINGS, replace(current(SETTINGS, CONTROL)[0], source=source_of(name)))
     st.session_state[f"{CONTROL}data"] = name
 
 
@@ -67,7 +65,7 @@ def draw_cards(settings: Settings) -> None:
 
 def known_sources(settings: Settings) -> list[DatasetSource]:
     """The visitor's own data, then what is ready, then the rest; the one in use with its options."""
-    own = [st.session_state[OWN_SOURCE]] if OWN_SOURCE in st.session_state else []
+    own = [source_of(OWN)] if own_data() else []
     every = sorted((source() for source in DATASETS.values()), key=lambda source: bool(source.missing()))
     return [settings.source if source.name == settings.source.name else source for source in [*own, *every]]
 
@@ -104,8 +102,9 @@ def draw_card(source: DatasetSource, settings: Settings) -> DeltaGenerator:
 
 def peek(source: DatasetSource) -> Loaded | None:
     """The data where it is in memory; nothing is loaded for a card."""
-    own: Loaded | None = st.session_state.get(OWN_DATA) if source.name == OWN else peek_source(source)
-    return own
+    if source.name != OWN:
+        return peek_source(source)
+    return own.loaded if (own := own_data()) else None
 
 
 def draw_body(source: DatasetSource, loaded: Loaded | None) -> None:

@@ -10,11 +10,11 @@ from smfh.datasets.own import OwnData, Preview, example_archive
 from smfh.datasets.own_rows import SEPARATORS, Columns
 from smfh.types import InputError
 from smfh.ui import address, server
-from smfh.ui.data.cards import OWN, PAIRS, WANTED, choose, open_tab
+from smfh.ui.data.cards import PAIRS, WANTED, choose, open_tab
 from smfh.ui.items import cut, draw_item
-from smfh.ui.session import OWN_DATA, PINNED, SHOWN, pinned_run, shown, visitor
-from smfh.ui.settings import DATA, SETTINGS, Settings, default_settings
-from smfh.ui.sidebar import CONTROL, OWN_SOURCE
+from smfh.ui.session import GONE, OWN, own_data, visitor
+from smfh.ui.settings import DATA, SETTINGS, Settings
+from smfh.ui.sidebar import CONTROL
 
 FORMATS = ("zip", "npz", "mat", "csv")
 MEGABYTES = 200
@@ -38,7 +38,10 @@ and `labels`.
 LIMITS = (
     f"Up to {MEGABYTES} MB, 20,000 pictures, 25 million pixels a picture, 2,000 classes; at least 4 items."
 )
-PRIVATE = "It stays with this visit: nobody else sees it, no link carries it, and it is gone with the tab."
+PRIVATE = (
+    "It stays in memory, never on disk, and nobody else sees it. A reload keeps it; it is gone an hour after "
+    "your last visit, or as soon as you forget it."
+)
 
 T = TypeVar("T")
 
@@ -50,8 +53,10 @@ def draw_own_data(settings: Settings) -> None:
         key = f"own_upload_{st.session_state.get(UPLOADERS, 0)}"
         upload = st.file_uploader("Drop a file", FORMATS, key=key, max_upload_size=MEGABYTES)
         st.caption(PRIVATE)
-        if OWN_SOURCE in st.session_state:
-            draw_brought(settings)
+        if (own := own_data()) is not None:
+            draw_brought(own, settings)
+        elif settings.source.name == OWN:
+            st.info(GONE)
     with right:
         if upload is None:
             st.session_state.pop(UPLOADED, None)
@@ -64,7 +69,7 @@ def draw_own_data(settings: Settings) -> None:
         draw_summary(source.file_name, preview)
         if preview.problems:
             draw_problems(preview.problems, preview.columns is not None)
-        elif st.session_state.get(OWN_SOURCE) is not source:
+        elif own is None or own.source is not source:
             draw_use(source, preview.columns is not None, DATA in settings.hidden)
     grid = st.grid(min_column_width=CELL, border=True, key="own_first")
     for item in preview.first:
@@ -184,18 +189,18 @@ def draw_use(source: OwnData, has_menus: bool, is_fixed: bool) -> None:
         except InputError as error:
             draw_problems(error.problems, has_menus)
             return
-        st.session_state.update({OWN_SOURCE: source, OWN_DATA: loaded, WANTED: OWN})
+        server.bring(visitor(), source, loaded)
+        st.session_state[WANTED] = OWN
         st.rerun()
 
 
-def draw_brought(settings: Settings) -> None:
-    """The data that this visit has brought, and the ways on."""
-    source: OwnData = st.session_state[OWN_SOURCE]
-    data, split = st.session_state[OWN_DATA]
+def draw_brought(own: server.Brought, settings: Settings) -> None:
+    """The data that the visitor has brought, and the ways on."""
+    data, split = own.loaded
     with st.container(border=True, key="own_brought"):
         st.markdown("**Your data**")
         st.text(
-            f"{cut(source.file_name, NAME)} · {len(data):,} items: {len(split.train):,} "
+            f"{cut(own.source.file_name, NAME)} · {len(data):,} items: {len(split.train):,} "
             f"to train, {len(split.queries):,} to ask · {len(data.class_names):,} classes"
         )
         with st.container(horizontal=True):
@@ -209,15 +214,14 @@ def draw_brought(settings: Settings) -> None:
 
 
 def forget() -> None:
-    """Drop the file, the data made of it, and all that was trained on it or found in it."""
+    """Drop the file, the data made of it, and all that was trained on it or found in it.
+
+    No other set takes its place: what was asked of it is asked of nothing else.
+    """
+    server.forget(visitor())
+    own_data()
     if address.current(SETTINGS, CONTROL)[0].source.name == OWN:
-        choose(default_settings().source.name)
-    looked_at, pinned, owner = shown(), pinned_run(), visitor()
-    if looked_at is not None and looked_at.key.owner == owner:
-        del st.session_state[SHOWN]
-    if pinned is not None and pinned.key.owner == owner:
-        del st.session_state[PINNED]
-    server.forget(owner)
+        choose(OWN)
     uploaders = st.session_state.get(UPLOADERS, 0) + 1
     for controls in ("own_", "browse_"):
         address.forget(controls)
