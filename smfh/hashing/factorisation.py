@@ -24,6 +24,14 @@ from smfh.hashing.products import (
 from smfh.hashing.steps import without_subnormals
 from smfh.types import EPS, BoolArray, FloatArray, InputError, IntArray, Matrix, MultimodalDataset, parameter
 
+PULL = (
+    "Pull between items with common labels. Up: one code for all of a class, best over the whole ranking; "
+    "down: codes that follow the features."
+)
+FIT = (
+    "Weight of the hash functions' fit. Up: codes that the features can predict, less gathered by class; "
+    "down: codes that follow the labels."
+)
 SHARES = "Share of each modality's reconstruction, summing to 1; equal if none given."
 ITERATIONS = "Stop the descent after so many iterations at the latest."
 FIT = "Weight of the hash functions' fit; more than two modalities share what two would have."
@@ -124,8 +132,26 @@ class LabelGraph:
     def normalised(self) -> "LabelGraph":
         """F ← D^-½ F, so that no large class outweighs the others; an item without labels has degree 0."""
         scale = 1 / np.sqrt(np.maximum(self.degrees, EPS))
-        F = sparse.csr_array(self.factors.multiply(scale[:, None].astype(self.factors.dtype)))
-        return LabelGraph(F, (self.degrees > 0).astype(self.factors.dtype))
+        return LabelGraph(self._scaled(scale), (self.degrees > 0).astype(self.factors.dtype))
+
+    def sampled(self, rows: IntArray) -> "LabelGraph":
+        """D^-½ (w L̂) D^-½ with L̂ the Laplacian of these m items alone, and w = N(N − 1) / (m(m − 1)).
+
+        Each pair of items is in a sample with probability 1/w, so the mean over samples is the graph
+        `normalised` on all N. The other items have no degree and no factors.
+        """
+        N, m = len(self.degrees), len(rows)
+        weight, drawn = N * (N - 1) / (m * max(m - 1, 1)), np.zeros(N, self.factors.dtype)
+        drawn[rows] = 1
+        among = self.factors @ (self.factors.T @ drawn)  # the degrees in the sample
+        degrees: FloatArray = weight * drawn * among / np.maximum(self.degrees, EPS)
+        F = self._scaled(drawn * np.sqrt(weight / np.maximum(self.degrees, EPS)))
+        F.eliminate_zeros()
+        return LabelGraph(F, degrees.astype(self.factors.dtype))
+
+    def _scaled(self, scale: FloatArray) -> sparse.csr_array:
+        """F with row i times scale_i"""
+        return sparse.csr_array(self.factors.multiply(scale[:, None].astype(self.factors.dtype)))
 
     def attract(self, Y: FloatArray) -> FloatArray:
         """A Y = F (FᵀY)"""

@@ -30,7 +30,7 @@ class RunKey:
     @property
     def id(self) -> str:
         """SHA-256 of all that decides the outcome; the name of the run's file."""
-        return identify(self, behaviour(self.method.name))
+        return identify(self, behaviour_of(self.method))
 
 
 def run_key(data: MultimodalDataset, split: Split, method: HashMethod, owner: str = "") -> RunKey:
@@ -58,9 +58,16 @@ def identify(key: RunKey, behaviour: str) -> str:
     return _digest([key.data, key.split, key.method.name, values, behaviour])
 
 
+def behaviour_of(method: HashMethod) -> str:
+    """The behaviour that concerns it: some draw the items of their graph always, some where asked to."""
+    sample = parameters(method).get("graph_sample")
+    samples = sample is not None and method.get_params()["graph_sample"] != sample.neutral
+    return behaviour(method.name, samples)
+
+
 @cache
-def behaviour(name: str) -> str:
-    """SHA-256 of what a method and its presets yield on a small set.
+def behaviour(name: str, samples: bool = False) -> str:
+    """SHA-256 of what a method and its presets yield on a small set, and where it samples what that yields.
 
     It changes by itself whenever training or scoring comes to yield something else, and only then: a new
     parameter that is neutral, or the same algorithm written anew, leaves every kept run as it is.
@@ -68,7 +75,7 @@ def behaviour(name: str) -> str:
     data, split = PROBE.load()
     train = data.take(split.train)
     variants: list[dict[str, Any]] = [{}, *(preset(name, choice) for choice in METHODS[name].presets)]
-    if "graph_sample" in parameters(METHODS[name]):
+    if samples:
         variants.append({"graph_sample": len(train) // 2})
     outcomes: list[Any] = []
     for values in variants:

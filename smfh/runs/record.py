@@ -15,7 +15,7 @@ from smfh.datasets import DatasetSource, make_source
 from smfh.files import Array
 from smfh.hashing import HashMethod, make_method
 from smfh.metrics import Scores
-from smfh.runs.key import RunKey, behaviour, identify
+from smfh.runs.key import RunKey, behaviour_of, identify
 from smfh.runs.run import Run, Search
 from smfh.runs.scores import finite, scores_header
 from smfh.types import InputError
@@ -59,7 +59,7 @@ class RunRecord:
     @property
     def is_current(self) -> bool:
         """Whether its method, trained again, would yield the same."""
-        return self.behaviour == behaviour(self.method.name)
+        return self.behaviour == behaviour_of(self.method)
 
     @property
     def directions(self) -> list[tuple[str, str]]:
@@ -86,7 +86,7 @@ def write_header(run: Run, scores: Sequence[Scores], timing: Timing, model_array
         "trained_on": run.hasher.trained_on,
         "method": run.method.name,
         "parameters": asdict(run.method),
-        "behaviour": behaviour(run.method.name),
+        "behaviour": behaviour_of(run.method),
         "timing": asdict(timing),
         "versions": versions(),
         "searches": [scores_header(one) for one in scores],

@@ -6,17 +6,18 @@ from smfh.runs import Run
 from smfh.types import InputError
 from smfh.ui.navigation import draw_navigation, set_up_page
 from smfh.ui.running import describe_run, draw_waiting
-from smfh.ui.server import Loaded
+from smfh.ui.server import Loaded, warm_up
 from smfh.ui.session import GONE, OWN, Shown, load, remember_visitor, shown, start_wanted, stay
 from smfh.ui.settings import Settings
-from smfh.ui.sidebar import draw_sidebar
+from smfh.ui.sidebar import draw_end_of_presentation, draw_sidebar
 
 
 def begin_plainly(title: str, subtitle: str, trains: bool = False) -> Settings:
     """Navigation, title and controls."""
-    set_up_page(title)
+    warm_up()
     top = st.container(gap="xxsmall", key="top")
     settings = draw_sidebar(trains)
+    set_up_page(title, settings.present)
     if settings.source.name == OWN:
         stay()
     with top:
@@ -25,6 +26,8 @@ def begin_plainly(title: str, subtitle: str, trains: bool = False) -> Settings:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.title(title, anchor=False, width="content")
             st.caption(subtitle, width="content")
+            if settings.present:
+                draw_end_of_presentation()
     return settings
 
 

@@ -11,6 +11,7 @@ from smfh.runs import Run
 from smfh.types import parameters
 from smfh.ui.charts import show_chart
 from smfh.ui.session import Shown, visitor
+from smfh.ui.settings import in_words
 from smfh.ui.sidebar import MAIN
 
 TICK = 0.5  # seconds between two looks at a run; a page that is always being drawn misses clicks
@@ -125,7 +126,8 @@ def draw_progress(job: Job[Run], method: HashMethod) -> None:
 def describe_run(run: Run) -> str:
     """Which run it is, with the parameters that matter."""
     method, about = run.method, parameters(run.method)
-    told = [f"{about[name].symbol} {getattr(method, name):g}" for name in MAIN[1:] if name in about]
+    main = [name for name in MAIN[1:] if name in about]
+    told = [f"{about[name].symbol} {in_words(name, getattr(method, name))}" for name in main]
     return " · ".join(
         [run.source.card.title, method.title, f"{method.bits} bits", *told, f"seed {method.seed}"]
     )

@@ -12,7 +12,7 @@ from smfh.datasets import DatasetSource
 from smfh.datasets.own import OwnData
 from smfh.jobs import Job, JobQueue
 from smfh.memory import Memory
-from smfh.runs import Film, KeptRuns, PrivateRuns, Run, RunKey, RunStore
+from smfh.runs import Film, KeptRuns, PrivateRuns, Run, RunKey, RunStore, compile_kernels
 from smfh.types import MultimodalDataset, Split
 
 DATA_SETS = 6  # in memory at once
@@ -41,11 +41,19 @@ def job_queue() -> JobQueue:
 
 
 def data_queue() -> JobQueue:
-    """Data sets being loaded and loaded: what is loaded is the result of a job, whose key is its source."""
+    """Data sets being loaded and loaded: what is loaded is the result of a job, whose key is its source.
+
+    And the kernels, which are compiled at the same time.
+    """
     queue: JobQueue = _shared.get(
-        "data", lambda: JobQueue(workers=LOADED_AT_ONCE, waiting=64, remembered=DATA_SETS)
+        "data", lambda: JobQueue(workers=LOADED_AT_ONCE, waiting=64, remembered=DATA_SETS + 1)
     )
     return queue
+
+
+def warm_up() -> Job[None]:
+    """Kernels are compiled while the first visitor's data is loaded; who trains waits for them."""
+    return data_queue().submit("kernels", lambda course: compile_kernels())
 
 
 def load_source(source: DatasetSource) -> Loaded:

@@ -1,7 +1,7 @@
 """SMFH+: every step lowers the objective, and is the step that its equations say."""
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from smfh.hashing import SMFHPlus
+from smfh.hashing.factorisation import LabelGraph
 from smfh.hashing.kernels import cubic_root
 from smfh.hashing.smfh_plus import Problem, class_codes, label_codes
 
@@ -77,7 +78,7 @@ def test_the_objective_never_rises_in_200_iterations(seed, beta, alpha, mu, moda
     state = problem.start(rng, np.float64)
     before = objective(problem, state)
     for _ in range(200):
-        state = problem.descend(state)
+        state = problem.descend(state, problem.graph)
         now = objective(problem, state)
         assert now <= before * (1 + 1e-12)
         before = now
@@ -92,21 +93,21 @@ def test_each_discrete_sweep_lowers_the_objective_by_what_it_says(seed, beta, al
     rng = np.random.default_rng(seed)
     method = SMFHPlus(bits=6, graph_weight=alpha, orthogonality_weight=beta, ridge=0.1)
     problem = random_problem(rng, method, modalities)
-    state = problem.binarise(problem.descend(problem.start(rng, np.float64)))
+    state = problem.binarise(problem.descend(problem.start(rng, np.float64), problem.graph))
     for _ in range(4):
         before = objective(problem, state)
-        flipped = problem.flip_bits(state, state.U)
+        flipped = problem.flip_bits(state, state.U, problem.graph)
         assert set(np.unique(flipped)) <= {0.0, 1.0}
         after = objective(problem, replace(state, Y=flipped))
         assert after < before or np.array_equal(flipped, state.Y)
         assert after <= before
-        state = problem.refine(state)
+        state = problem.refine(state, problem.graph)
         assert objective(problem, state) <= after * (1 + 1e-12)
 
 
 def test_a_sweep_is_the_same_as_trying_every_flip_on_the_whole_objective(rng):
     problem = random_problem(rng, SMFHPlus(bits=5, ridge=0.1), items=25)
-    state = problem.binarise(problem.descend(problem.start(rng, np.float64)))
+    state = problem.binarise(problem.descend(problem.start(rng, np.float64), problem.graph))
     Y = state.Y.copy()
     for i, k in np.ndindex(Y.shape):
         other = Y.copy()
@@ -114,7 +115,7 @@ def test_a_sweep_is_the_same_as_trying_every_flip_on_the_whole_objective(rng):
         if objective(problem, replace(state, Y=other)) < objective(problem, replace(state, Y=Y)):
             Y = other
     assert not np.array_equal(Y, state.Y)
-    np.testing.assert_array_equal(problem.flip_bits(state, state.U), Y)
+    np.testing.assert_array_equal(problem.flip_bits(state, state.U, problem.graph), Y)
 
 
 @pytest.mark.parametrize("modalities", [2, 3])
@@ -122,7 +123,7 @@ def test_a_sweep_is_the_same_as_trying_every_flip_on_the_whole_objective(rng):
 @pytest.mark.parametrize("beta", [0.0, 200.0, 1e5])
 def test_the_fused_step_of_the_codes_equals_its_equations(rng, modalities, sparse_too, beta):
     problem = random_problem(rng, SMFHPlus(bits=6, orthogonality_weight=beta), modalities, sparse_too)
-    state = problem.descend(problem.start(rng, np.float64))
+    state = problem.descend(problem.start(rng, np.float64), problem.graph)
     U, method, Y = problem.update_bases(state), problem.method, state.Y
     A, D = graph_of(problem)
     N, r = Y.shape
@@ -137,7 +138,7 @@ def test_the_fused_step_of_the_codes_equals_its_equations(rng, modalities, spars
         roots = np.roots([q[cell], 0, h[cell], -max(B[cell], 0)])
         z = max(root.real for root in roots if abs(root.imag) < 1e-7)
         expected[cell] = min(Y[cell] * max(z, 0), 1)
-    np.testing.assert_allclose(problem.update_codes(state, U), expected, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(problem.update_codes(state, U, problem.graph), expected, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.slow
@@ -153,14 +154,17 @@ def test_newton_finds_the_root_of_the_cubic(q, h, b):
 def test_the_reported_terms_add_up_to_the_objective(rng, modalities):
     problem = random_problem(rng, SMFHPlus(bits=6), modalities, sparse_too=True)
     state = problem.start(rng, np.float64)
-    for step in (problem.descend, problem.descend, problem.binarise, problem.refine):
+    descend, refine = (
+        lambda state, do=do: do(state, problem.graph) for do in (problem.descend, problem.refine)
+    )
+    for step in (descend, descend, problem.binarise, refine):
         state = step(state)
         assert sum(problem.terms(state).values()) == pytest.approx(objective(problem, state), rel=1e-9)
 
 
 def test_the_hash_functions_are_the_best_there_are(rng):
     problem = random_problem(rng, SMFHPlus(bits=6))
-    state = problem.descend(problem.start(rng, np.float64))
+    state = problem.descend(problem.start(rng, np.float64), problem.graph)
     best = objective(problem, state)
     for t in state.W:
         for _ in range(5):
@@ -200,3 +204,47 @@ def test_items_start_at_the_mean_code_of_their_classes(rng):
     codes = label_codes(labels, 8, rng)
     assert set(codes[0]) == {0.0, 1.0}
     assert codes[1].tolist() == codes[2].tolist() == [0.5] * 8
+
+
+def test_a_sample_of_all_items_or_more_is_the_whole_graph(planted):
+    train = planted[0].take(planted[1].train)
+    exact, *others = (
+        SMFHPlus(bits=12, iterations=4, graph_sample=m).fit(train) for m in (0, len(train), 10**6)
+    )
+    for hasher in others:
+        assert [step.terms for step in hasher.trace] == [step.terms for step in exact.trace]
+        for t, codes in exact.database_codes.items():
+            np.testing.assert_array_equal(hasher.database_codes[t], codes)
+            np.testing.assert_array_equal(hasher.functions[t].projection, exact.functions[t].projection)
+
+
+@pytest.mark.parametrize("m", [2, 3, 5])
+def test_the_mean_of_the_sampled_graphs_is_the_whole_one(rng, m):
+    labels = rng.random((7, 4)) < 0.5
+    labels[0] = False
+    whole = LabelGraph.of(labels, np.dtype(np.float64))
+    graphs = [whole.sampled(np.array(rows)) for rows in combinations(range(7), m)]
+    mean = np.mean([graph.spread(np.eye(7)) for graph in graphs], axis=0)
+    np.testing.assert_allclose(mean, whole.normalised().spread(np.eye(7)), atol=1e-12)
+    assert all(np.linalg.eigvalsh(graph.spread(np.eye(7)))[0] > -1e-9 for graph in graphs)
+
+
+def test_the_step_of_the_codes_lowers_the_objective_of_the_graph_that_was_drawn(rng):
+    problem = random_problem(rng, SMFHPlus(bits=6, graph_sample=15, ridge=0.1))
+    state = problem.start(rng, np.float64)
+    for _ in range(50):
+        graph, U = problem.draw_graph(rng), problem.update_bases(state)
+        assert np.count_nonzero(graph.degrees) <= 15
+        new = problem.update_codes(state, U, graph)
+        before, after = (
+            objective(problem, replace(state, U=U, Y=Y))
+            + problem.method.graph_weight * (graph.energy(Y) - problem.graph.energy(Y))
+            for Y in (state.Y, new)
+        )
+        assert after <= before * (1 + 1e-12)
+        state = problem.with_hash_functions(new, U)
+
+
+def test_one_item_has_no_neighbour_and_no_graph(rng):
+    whole = LabelGraph.of(rng.random((7, 4)) < 0.5, np.dtype(np.float64))
+    np.testing.assert_allclose(whole.sampled(np.array([3])).spread(np.eye(7)), 0, atol=1e-12)

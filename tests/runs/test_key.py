@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from smfh.hashing import METHODS, SMFH, SMFHPlus, make_method, smfh_plus
+from smfh.hashing.factorisation import LabelGraph
 from smfh.runs import key as keys
 from smfh.runs import run_key
 from smfh.types import Split, parameters
@@ -65,6 +66,18 @@ def test_a_parameter_that_changes_nothing_leaves_the_id(planted, monkeypatch):
     keys.identify.cache_clear()
     assert key.id == without
     keys.identify.cache_clear()
+
+
+def test_sampling_is_probed_where_it_is_asked_for(planted, monkeypatch):
+    all_items, some = (run_key(*planted, SMFHPlus(graph_sample=m)) for m in (0, 20))
+    before = all_items.id, some.id
+    monkeypatch.setattr(
+        LabelGraph, "sampled", lambda graph, rows: replace(graph, degrees=1e6 * graph.degrees)
+    )
+    keys.behaviour.cache_clear()
+    assert all_items.id == before[0]
+    assert some.id != before[1]
+    keys.behaviour.cache_clear()
 
 
 @pytest.mark.parametrize("name", METHODS)
