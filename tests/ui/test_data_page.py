@@ -128,6 +128,16 @@ def test_use_changes_the_sidebar_and_the_link():
     assert not page.exception
 
 
+def test_languages_are_read_by_name_and_linked_by_code():
+    page = open_page(data="emoji", **{"data.languages": "de"})
+    languages = page.multiselect(key="control_data.emoji_languages")
+    assert languages.value == ["de"]
+    assert languages.options[:2] == ["Spanish", "Japanese"]
+    languages.set_value(["de", "ja"]).run()
+    assert page.query_params["data.languages"] == "de,ja"
+    assert "text (German)" in texts(page)
+
+
 def test_a_link_that_hides_the_data_fixes_it():
     page = open_page(data="planted", hide="data")
     assert page.button(key="use_synthetic").disabled
