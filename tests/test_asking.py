@@ -1,13 +1,15 @@
 """Questions and their answers: words, pictures and items; hostile ones too."""
 
 import io
+import zipfile
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from smfh.asking import (
     MOST_BYTES,
@@ -16,6 +18,8 @@ from smfh.asking import (
     ask_item,
     ask_picture,
     ask_words,
+    encode_question,
+    find_language,
     likeness,
     named_classes,
     near_words,
@@ -28,6 +32,7 @@ from smfh.asking import (
 from smfh.datasets import Emoji
 from smfh.datasets.emoji import choose_rows
 from smfh.datasets.emoji_catalogue import EmojiItem, read_catalogue
+from smfh.datasets.own import OwnData
 from smfh.evaluation import encode_search, evaluate, find_answers
 from smfh.features.text import fit_bag_of_words
 from smfh.hamming import distances, pack, tally, unpack
@@ -150,6 +155,84 @@ def test_any_text_is_answered_or_refused(taught, model, text):
     except InputError:
         return
     assert len(answer(model, data, split, question, "image").rows) == 100
+
+
+COLOURS, SHAPES = ("red", "green", "blue", "orange", "purple"), ("triangle", "square", "pentagon", "circle")
+
+
+def draw_shapes() -> bytes:
+    """Sixty drawings with captions: each shape in each colour, small, middling and large."""
+    sides = dict(zip(SHAPES, (3, 4, 5, 60), strict=True))
+    lines, file = ["file,caption,labels"], io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for shape, colour, radius in product(SHAPES, COLOURS, (18, 28, 40)):
+            image, picture = Image.new("RGB", (96, 96), "white"), io.BytesIO()
+            ImageDraw.Draw(image).regular_polygon((48, 48, radius), sides[shape], fill=colour)
+            image.save(picture, "PNG")
+            archive.writestr(f"{colour}_{shape}_{radius}.png", picture.getvalue())
+            lines.append(f"{colour}_{shape}_{radius}.png,a {colour} {shape} on white,{shape}|{colour}")
+        archive.writestr("items.csv", "\n".join(lines))
+    return file.getvalue()
+
+
+@pytest.fixture(scope="module")
+def shapes():
+    data, split = OwnData(content=draw_shapes(), file_name="shapes.zip").load()
+    return data, split, SMFHPlus().fit(data.take(split.train))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("colour", "shape"), list(product(COLOURS, SHAPES)))
+def test_two_words_find_drawings_whose_captions_have_five(shapes, colour, shape):
+    """Right is what has both labels, as long as there is such a drawing, and then what has one of them."""
+    data, split, hasher = shapes
+    shared = data.labels @ np.isin(data.class_names, (colour, shape)).astype(int)
+    found = answer(hasher, data, split, ask_words(data, "text", f"{colour} {shape}"), "image")
+    best = np.sort(shared[split.train])[::-1][:6]
+    assert np.count_nonzero(shared[found.rows[:6]] >= best) >= 5
+
+
+@pytest.mark.parametrize("words", ["happy dog", "fire truck", "wedding dress"])
+def test_few_words_lean_on_the_training_texts_that_have_them(emoji, words):
+    data, split, hasher = emoji
+    x, X = ask_words(data, "text", words), data.modalities["text"][split.train].toarray()  # unit rows
+    margins, cosine = hasher.functions["text"].margins, X @ x.features.toarray()[0]
+    nearest = np.argsort(-cosine, kind="stable")[:20]
+    t = (2 / np.mean(np.count_nonzero(X, axis=1))) ** 2
+    leant = np.average(margins(X[nearest]), axis=0, weights=cosine[nearest] ** 2)
+    own = margins(x.features)[0]
+    expected = t * own + (1 - t) * leant
+    code = unpack(encode_question(hasher, data, split, x), hasher.bits)[0]
+    sure = np.abs(expected) > 1e-4
+    np.testing.assert_array_equal(code[sure], expected[sure] > 0)
+    assert np.count_nonzero(code != (own > 0)) > 4
+
+
+def test_words_as_many_as_usual_and_items_are_encoded_as_the_scores_have_them(taught, model):
+    data, split = taught
+    said, item = ask_words(data, "text", f"{data.captions[7]} thing"), ask_item(data, "text", 7)
+    expected = model.encode("text", data.modalities["text"][[7]])
+    np.testing.assert_array_equal(encode_question(model, data, split, said), expected)
+    np.testing.assert_array_equal(encode_question(model, data, split, item), expected)
+
+
+def test_the_language_is_the_one_that_knows_most_words(taught):
+    data, _ = taught
+    german = fit_bag_of_words(["Katze Ball"])
+    both = replace(
+        data,
+        modalities={**data.modalities, "text (de)": german.encode(["Ball"] * len(data))},
+        encoders={**data.encoders, "text (de)": german},
+    )
+    assert find_language(both, "text", "Katze") == "text (de)"
+    assert find_language(both, "text (de)", "a thing") == "text"
+    assert find_language(both, "text", "thing Ball, Katze") == "text (de)"  # two words of three
+    for asked in ("text", "text (de)"):  # none knows more than the other
+        assert find_language(both, asked, "thing Ball") == asked
+        assert find_language(both, asked, "neither") == asked
+        assert find_language(both, asked, "Katze " * 100) == asked  # too long to be asked at all
+    assert find_language(both, "image", "neither") == "text"
+    assert find_language(replace(data, encoders={}), "image", "thing") == "image"
 
 
 def test_an_item_is_judged_as_the_scores_judge_it(taught, model):
@@ -294,3 +377,16 @@ def test_names_in_another_language_find_pictures():
     assert takes_words(data) == ["text", "text (Spanish)"]
     flags = [data.captions[row].startswith("flag") for row in found.rows[:12]]
     assert np.mean(flags) > 0.8
+
+
+@pytest.mark.slow
+def test_german_words_are_asked_in_german():
+    if missing := Emoji().missing():
+        pytest.skip(missing[0])
+    data, split = Emoji(languages=("de",)).load()
+    hasher = SMFHPlus(iterations=10).fit(data.take(split.train))
+    assert find_language(data, "text", "cat") == "text"
+    language = find_language(data, "text", "Katze")
+    assert language == "text (de)"
+    found = answer(hasher, data, split, ask_words(data, language, "Katze"), "image")
+    assert sum("cat" in data.captions[row].split() for row in found.rows[:8]) >= 6

@@ -16,8 +16,8 @@ from smfh.asking import (
     ask_item,
     ask_picture,
     ask_words,
+    find_language,
     takes_pictures,
-    takes_words,
 )
 from smfh.evaluation import PROTOCOLS
 from smfh.runs import Run
@@ -99,13 +99,12 @@ def keep_asked(asked: Asked, run: Run) -> None:
 
 
 def fitting(asked: Asked, data: MultimodalDataset) -> Asked:
-    """The same with modalities that can be asked so: words need one that takes them, and two must differ.
+    """The same with modalities that can be asked so: words in one that knows them, and two must differ.
     Blank words ask nothing."""
-    speaking = takes_words(data)
     if asked.words is not None and not asked.words.strip():
         asked = replace(asked, words=None)
-    if asked.words is not None and asked.source not in speaking and speaking:
-        asked = replace(asked, source=speaking[0])
+    if asked.words is not None:
+        asked = replace(asked, source=find_language(data, asked.source, asked.words))
     if asked.source == asked.target:
         asked = replace(asked, target=_another(list(data.modalities), asked.source))
     return replace(asked, row=None) if asked.words is not None else asked

@@ -10,7 +10,7 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from smfh.asking import answer
-from smfh.datasets import DATASETS, DatasetSource, Planted
+from smfh.datasets import DATASETS, DatasetSource, Emoji, Planted
 from smfh.hashing import SMFHPlus
 from smfh.runs import Run, find_or_train
 from smfh.types import DistanceCounts
@@ -315,6 +315,14 @@ def test_a_link_to_one_modality_twice_goes_to_another():
     assert notes == []
     assert fitting(asked, run.data).source == "image"
     assert fitting(asked, run.data).target != "image"
+
+
+def test_words_are_asked_in_the_language_that_knows_them(emoji):
+    data, _ = Emoji(languages=("de",)).load()
+    assert fitting(Asked("text", "image", words="Katze"), data) == Asked("text (de)", "image", words="Katze")
+    assert fitting(Asked("text (de)", "image", words="cat"), data) == Asked("text", "image", words="cat")
+    twice = fitting(Asked("text", "text (de)", words="Katze"), data)
+    assert (twice.source, twice.target) == ("text (de)", "image")
 
 
 def test_an_uploaded_picture_can_be_asked_again(emoji):
