@@ -136,7 +136,7 @@ def test_the_map_zooms_and_moves_and_then_a_brush_finds_fewer(page: Page, app: s
     page.get_by_role("button", name="Whole map").click()
     page.get_by_role("button", name="Brush", exact=True).click()
     drag(page, canvas, (0.01, 0.01), (0.99, 0.99))
-    expect(page.get_by_text(re.compile("^1,391 items"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^1,391 items, the first"))).to_be_visible()
 
 
 def test_the_worst_query_opens_in_search(page: Page, app: str):

@@ -76,14 +76,14 @@ def test_every_data_set_has_bits_and_all_tabs_or_says_what_it_needs(name):
 def test_only_the_open_tab_is_computed():
     page = until_bits(open_page(data="planted", bits="16"))
     assert not _has(page, "look_up_radius")
-    assert not page.multiselect  # of the queries
+    assert not _has(page, "query_direction", "selectbox")
     open_tab(page, SPACE)
     assert _has(page, "look_up_radius")
-    assert not page.multiselect  # of the queries
+    assert not _has(page, "query_direction", "selectbox")
 
 
-def _has(page: AppTest, key: str) -> bool:
-    return key in [slider.key for slider in page.slider]
+def _has(page: AppTest, key: str, kind: str = "slider") -> bool:
+    return key in [element.key for element in page.get(kind)]
 
 
 def test_codes_and_votes_are_counted_before_any_bit_is_looked_at():

@@ -56,7 +56,7 @@ _MAP = st.components.v2.component(
       font-size: .85rem; color: #fff; background: #31333f; border-radius: 4px; }
     """,
     js="""
-    const NEAR = 14, PICTURE = 26, LARGEST = 64  // pixels
+    const NEAR = 14, PICTURE = 26, LARGEST = 44  // pixels
 
     export default function ({ data, parentElement, setStateValue }) {
       const canvas = parentElement.querySelector("canvas")
@@ -89,7 +89,7 @@ _MAP = st.components.v2.component(
         canvas.width = wide * dots
         canvas.height = tall * dots
         pen.setTransform(dots, 0, 0, dots, 0, 0)
-        const size = Math.min(LARGEST, PICTURE * Math.sqrt(state.zoom))
+        const size = Math.min(LARGEST, PICTURE * state.zoom ** 0.3)
         const disc = (x, y, radius, fill, line) => {
           pen.beginPath()
           pen.arc(x, y, radius, 0, 2 * Math.PI)
@@ -162,12 +162,16 @@ _MAP = st.components.v2.component(
         if (state.zoom === 1) Object.assign(state, WHOLE)
         state.draw()
       }
-      const zoomIn = (by) => {  // round what is chosen, else round the query
-        const { across, down } = frame(), { x, y, query } = state.data, places = [...state.chosen]
+      const zoomIn = (by) => {  // from the whole map to what is chosen, else to the query; then where one is
+        const isWhole = state.zoom === 1
+        zoom(by)
+        if (!isWhole || by <= 1) return
+        const { x, y, query } = state.data, places = [...state.chosen]
         const mean = (values) => places.reduce((sum, k) => sum + values[k], 0) / places.length
         const [u, v] = places.length ? [mean(x), mean(y)] : (query ?? [0, 0])
-        if (by) zoom(by, across(u), down(v))
-        else zoom(0)
+        const { wide, tall, across, down } = frame()
+        Object.assign(state, { x: state.x + wide / 2 - across(u), y: state.y + tall / 2 - down(v) })
+        state.draw()
       }
       const choose = (places) => {
         state.chosen = new Set(places)

@@ -112,7 +112,7 @@ def draw_result(asked: Asked, answer: Answer, run: Run, rank: int, picture: byte
     data, row, target = run.data, int(answer.rows[rank]), answer.target
     said, labels = caption_of(data, row), ", ".join(labels_of(data, row))
     terms = [] if target == "image" else found_words(data, row, target)
-    wrong = answer.relevance is not None and not answer.relevance[rank]
+    wrong, asked_for = answer.relevance is not None and not answer.relevance[rank], answer.question.classes
     with st.container(gap="xxsmall", height="stretch"):
         if not terms:
             st.image(picture, width=PICTURE, alt=said)
@@ -120,8 +120,8 @@ def draw_result(asked: Asked, answer: Answer, run: Run, rank: int, picture: byte
         if terms:
             st.text(", ".join(terms))
             st.image(picture, width=PICTURE // 2, alt=said)
-        if labels != said:
-            st.text(f"▪ {cut(labels, LABELS)}")
+        if labels != said and (asked_for is None or (data.labels[row] != asked_for).any()):
+            st.text(f"▪ {cut(labels, LABELS)}")  # where they are not those of what is asked
         st.text(f"{in_bits(int(answer.distances[rank]))} away")
         with st.container(horizontal=True, gap="xsmall", height="stretch", vertical_alignment="bottom"):
             this = {"words": None, "row": row, "source": target, "target": asked.source}
