@@ -3,8 +3,8 @@
     O = ‖r G Gᵀ − B Vᵀ‖² + ω ‖B − V‖² + Σ_s η_s { ‖Z_s − V U_sᵀ‖² + ε ‖U_s‖² }
 
 over U_s, B ∈ {−1, 1}, and V with VᵀV = N I and 1ᵀV = 0. The sources Z_s are the features K_t of every
-modality and the labels L; G are the labels as unit rows. Codes meet balanced, uncorrelated numbers V rather than
-themselves in the similarity of labels, which keeps every step in closed form: O never rises. The hash
+modality and the labels L; G are the labels as unit rows. Codes meet balanced, uncorrelated numbers V rather
+than themselves in the similarity of labels, which keeps every step in closed form: O never rises. The hash
 functions are ridge regressions on B.
 
 The public program draws 500 anchors of pictures and 1,000 of texts; the preset "paper" 1,000 of both.

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 from smfh.types import InputError, Parameter, collect_problems, parameter, parameters, range_problems, unknown
 
+BITS = "Length of the code. Up: finer distinctions, slower; down: shorter codes that more items share."
 SEED = "The same seed gives the same codes."
 
 
@@ -28,7 +29,7 @@ class Configuration:
     title: ClassVar[str]
     presets: ClassVar[Mapping[str, Preset]] = MappingProxyType({})
 
-    bits: int = parameter(64, "r", 1, 1024, "Length of the code.", typical=(8, 256))
+    bits: int = parameter(64, "r", 1, 1024, BITS, typical=(8, 256))
     seed: int = parameter(0, "seed", 0, 2**32 - 1, SEED, typical=(0, 99), kw_only=True)
 
     def __init_subclass__(cls) -> None:

@@ -24,6 +24,14 @@ from smfh.hashing.products import (
 from smfh.hashing.steps import without_subnormals
 from smfh.types import EPS, BoolArray, FloatArray, InputError, IntArray, Matrix, MultimodalDataset, parameter
 
+PULL = (
+    "Pull between items with common labels. Up: one code for all of a class, best over the whole ranking; "
+    "down: codes that follow the features."
+)
+FIT = (
+    "Weight of the hash functions' fit. Up: codes that the features can predict, less gathered by class; "
+    "down: codes that follow the labels."
+)
 SHARES = "Share of each modality's reconstruction, summing to 1; equal if none given."
 ITERATIONS = "Stop the descent after so many iterations at the latest."
 TOLERANCE = "Stop when the objective changes by less than this share; 0 never does."

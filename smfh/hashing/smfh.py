@@ -20,6 +20,8 @@ from smfh.features.maps import FeatureMap
 from smfh.hashing.base import Learning, Learnt, Progress, Trace
 from smfh.hashing.configuration import Preset
 from smfh.hashing.factorisation import (
+    FIT,
+    PULL,
     Descent,
     LabelGraph,
     RidgeSolver,
@@ -37,6 +39,8 @@ from smfh.hashing.sampled import FewItems, SampledSolver
 from smfh.hashing.steps import ratio_step
 from smfh.types import EPS, FloatArray, IntArray, Matrix, MultimodalDataset, parameter
 
+SAMPLE = "Items that carry the graph in an iteration. Up: nearer to all of them; down: a noisier pull."
+
 
 @dataclass(frozen=True)
 class SMFH(Descent):
@@ -50,11 +54,9 @@ class SMFH(Descent):
         "nus-wide": Preset({"graph_sample": 2000}, dataset="nus-wide"),
     }
 
-    graph_weight: float = parameter(2.0, "α", 0.0, 1e6, "Pull between items with common labels.", "log")
-    projection_weight: float = parameter(25.0, "μ", 0.0, 1e6, "Weight of the hash functions' fit.", "log")
-    graph_sample: int = parameter(
-        1000, "m", 1, 10_000_000, "Items that carry the graph in an iteration.", "log", typical=(20, 20_000)
-    )
+    graph_weight: float = parameter(2.0, "α", 0.0, 1e6, PULL, "log")
+    projection_weight: float = parameter(25.0, "μ", 0.0, 1e6, FIT, "log")
+    graph_sample: int = parameter(1000, "m", 1, 10_000_000, SAMPLE, "log", typical=(20, 20_000))
     orthogonality_weight: float = parameter(2e-3, "β", 0.0, 1e6, "Keeps the bits apart.", "log")
     smoothness: float = parameter(1e-3, "η", 0.0, 1e6, "Label smoothness of the hash functions.", "log")
     ridge: float = parameter(1e-3, "γ", 1e-9, 1e6, "Shrinks the hash functions.", "log")

@@ -25,6 +25,8 @@ from smfh.features.maps import FeatureMap, fit_rbf
 from smfh.hashing.base import Learning, Learnt, Progress, Trace
 from smfh.hashing.configuration import Preset
 from smfh.hashing.factorisation import (
+    FIT,
+    PULL,
     Descent,
     LabelGraph,
     RidgeSolver,
@@ -47,7 +49,7 @@ NOISE = 0.1  # share of randomness in the start
 BASIS_STEPS = 5  # ratio steps of U in a round of refinement
 SAMPLE = (
     "Items that carry the graph in an iteration; 0 is all, exactly, which costs no more. Up: nearer to all; "
-    "down: a noisier pull."
+    "down: a noisier pull, and a worse whole ranking."
 )
 CANDIDATES = 100  # partitions of the classes that compete for each bit of the start
 
@@ -71,8 +73,8 @@ class SMFHPlus(Descent):
         ),
     }
 
-    graph_weight: float = parameter(35.0, "α", 0.0, 1e6, "Pull between items with common labels.", "log")
-    projection_weight: float = parameter(35.0, "μ", 0.0, 1e6, "Weight of the hash functions' fit.", "log")
+    graph_weight: float = parameter(35.0, "α", 0.0, 1e6, PULL, "log")
+    projection_weight: float = parameter(35.0, "μ", 0.0, 1e6, FIT, "log")
     graph_sample: int = parameter(0, "m", 0, 10_000_000, SAMPLE, "log", typical=(20, 20_000), neutral=0)
     orthogonality_weight: float = parameter(
         200.0, "β", 0.0, 1e6, "Balances the bits and keeps them apart.", "log"

@@ -10,6 +10,7 @@ the same file, and none waits for the other.
 """
 
 from smfh.runs.film import Film
+from smfh.runs.kernels import begin_compiling, is_ready
 from smfh.runs.key import RunKey, run_key
 from smfh.runs.record import RunRecord, Timing
 from smfh.runs.run import Run, Search, ready_searches, usual_first

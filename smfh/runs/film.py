@@ -19,7 +19,9 @@ class Film:
         return len(self._frames)
 
     def add(self, hasher: FittedHasher) -> None:
-        """The next step."""
+        """The next step; the first one of a training begins the film anew."""
+        if len(hasher.trace) == 1:
+            self._frames, self._seen, self._stride = (), 0, 1
         if self._seen % self._stride == 0:
             self._frames += (hasher,)
         self._seen += 1

@@ -21,10 +21,8 @@ STYLE = """<style>
 :focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }
 %s</style>"""
 LARGE = """html { font-size: 130%; }
-.st-key-navigation, .stAppHeader { display: none; }
-.stMainBlockContainer { padding-top: .6rem; }
+.st-key-navigation, [data-testid="stMainMenu"] { display: none; }
 """
-PRESENT = "present"
 
 
 @dataclass(frozen=True)
@@ -49,15 +47,15 @@ PAGES = {  # Streamlit's own list would call the first page by its file
 }
 
 
-def set_up_page(title: str) -> None:
-    """What the browser's tab says, the whole width, and the page's look."""
+def set_up_page(title: str, present: bool = False) -> None:
+    """What the browser's tab says, the whole width, and the look: for a room, large type and no more."""
     st.set_page_config(
         page_title=f"{title} · SMFH Explorer",
         page_icon=":material/image_search:",
         layout="wide",
-        initial_sidebar_state="auto",
+        initial_sidebar_state="collapsed" if present else "auto",
     )
-    st.html(STYLE % (LARGE if st.session_state.get(PRESENT) else ""))
+    st.html(STYLE % (LARGE if present else ""))
 
 
 def draw_navigation() -> None:

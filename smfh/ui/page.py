@@ -2,27 +2,30 @@
 
 import streamlit as st
 
-from smfh.runs import Run
+from smfh.runs import Run, begin_compiling
 from smfh.types import InputError
 from smfh.ui.navigation import draw_navigation, set_up_page
 from smfh.ui.running import describe_run, draw_waiting
 from smfh.ui.server import Loaded
 from smfh.ui.session import Shown, load, remember_visitor, shown, start_wanted
 from smfh.ui.settings import Settings
-from smfh.ui.sidebar import draw_sidebar
+from smfh.ui.sidebar import draw_end_of_presentation, draw_sidebar
 
 
 def begin_plainly(title: str, subtitle: str, trains: bool = False) -> Settings:
     """Navigation, title and controls."""
-    set_up_page(title)
+    begin_compiling()
     top = st.container(gap="xxsmall", key="top")
     settings = draw_sidebar(trains)
+    set_up_page(title, settings.present)
     with top:
         draw_navigation()
         remember_visitor()
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.title(title, anchor=False, width="content")
             st.caption(subtitle, width="content")
+            if settings.present:
+                draw_end_of_presentation()
     return settings
 
 

@@ -7,10 +7,11 @@ import streamlit as st
 from smfh.hashing import HashMethod
 from smfh.jobs import Job
 from smfh.plots import convergence
-from smfh.runs import Run
+from smfh.runs import Run, is_ready
 from smfh.types import parameters
 from smfh.ui.charts import show_chart
 from smfh.ui.session import Shown, visitor
+from smfh.ui.settings import in_words
 from smfh.ui.sidebar import MAIN
 
 TICK = 0.5  # seconds between two looks at a run; a page that is always being drawn misses clicks
@@ -113,6 +114,7 @@ def draw_progress(job: Job[Run], method: HashMethod) -> None:
     elif job.state in ("running", "paused"):
         left = job.time_left(total)
         words = f"Step {done} of {total} · {job.seconds:.1f} s"
+        words += "" if is_ready("training") else " · compiling, once on this machine"
         words += " · paused" if job.state == "paused" else "" if left is None else f" · {left:.1f} s left"
         st.progress(min(done / total, 1.0), words)
     elif job.state == "cancelled":
@@ -125,7 +127,8 @@ def draw_progress(job: Job[Run], method: HashMethod) -> None:
 def describe_run(run: Run) -> str:
     """Which run it is, with the parameters that matter."""
     method, about = run.method, parameters(run.method)
-    told = [f"{about[name].symbol} {getattr(method, name):g}" for name in MAIN[1:] if name in about]
+    main = [name for name in MAIN[1:] if name in about]
+    told = [f"{about[name].symbol} {in_words(name, getattr(method, name))}" for name in main]
     return " · ".join(
         [run.source.card.title, method.title, f"{method.bits} bits", *told, f"seed {method.seed}"]
     )

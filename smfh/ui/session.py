@@ -2,19 +2,19 @@
 
 import re
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
 from smfh.hashing import HashMethod
-from smfh.jobs import Course, Job
+from smfh.jobs import Course, Job, Work
 from smfh.runs import Run, RunKey, find_or_train, run_key
 from smfh.ui.server import Loaded, film_of, job_queue, load_source, run_store
 from smfh.ui.settings import Settings
 
 SHOWN, PINNED, OWN_DATA = "shown", "pinned", "own_loaded"
 VISITOR, COOKIE, NAME = "visitor", "smfh_visitor", re.compile("[0-9a-f]{32}")
-WANTED_RUN, AS_I_MOVE = "wanted_run", "train_as_i_move"
+WANTED_RUN, WANTED_FILM, AS_I_MOVE = "wanted_run", "wanted_film", "train_as_i_move"
 SHORT = 3.0  # seconds of a training that may start whenever a slider is let go
 
 
@@ -101,8 +101,12 @@ def will_start(settings: Settings) -> bool:
 def start_wanted(settings: Settings, loaded: Loaded) -> None:
     """Start what is to begin. What a moved slider has made old news is pinned, or cancelled where it still
     trains, so that never more than the newest waits."""
-    if will_start(settings):
-        before = shown()
+    before = shown()
+    if before is not None and st.session_state.pop(WANTED_FILM, False):
+        show(before.settings, before.loaded, submit_alone(before.settings, before.loaded))
+    elif before is None and settings.paused:
+        show(settings, loaded, submit_alone(settings, loaded, paused=True))
+    elif will_start(settings):
         if before is not None and st.session_state.get(AS_I_MOVE):
             if before.job.state == "finished":
                 pin(before.job.result)
@@ -122,6 +126,19 @@ def _is_short(before: Shown, settings: Settings) -> bool:
 def submit(settings: Settings, loaded: Loaded) -> Job[Run]:
     """The run as a job; what is trained on public data is kept on disk, uploads leave nothing there."""
     key = key_of(settings, loaded)
+    return job_queue().submit(key, _work(key, settings, loaded), visitor())
+
+
+def submit_alone(settings: Settings, loaded: Loaded, paused: bool = False) -> Job[Run]:
+    """The run trained anew for this visitor alone, whether or not it is kept: to watch, and to hold up."""
+    key = replace(key_of(settings, loaded), owner=visitor())
+    job = job_queue().submit(key, _work(key, settings, loaded), visitor(), again=True)
+    if paused:
+        job.pause(visitor())
+    return job
+
+
+def _work(key: RunKey, settings: Settings, loaded: Loaded) -> Work[Run]:
     store = None if key.owner else run_store()
 
     def work(course: Course) -> Run:
@@ -129,7 +146,7 @@ def submit(settings: Settings, loaded: Loaded) -> Job[Run]:
             store, settings.source, settings.method, *loaded, course.report, key.owner, film_of(key)
         )
 
-    return job_queue().submit(key, work, visitor())
+    return work
 
 
 def show(settings: Settings, loaded: Loaded, job: Job[Run]) -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
 from urllib.parse import urlencode
 
 from smfh.comparison import value_in_words
@@ -10,18 +12,21 @@ from smfh.hashing import METHODS, HashMethod, make_method
 from smfh.types import InputError, parameters, unknown
 from smfh.ui.address import SHARED, Part, Query, decode, encode, own_keys, short
 
-DATA, METHOD, HIDE = "data", "method", "hide"
+DATA, METHOD, HIDE, START, PRESENT = "data", "method", "hide", "start", "present"
+PAUSED = "paused"
 OPTION = "data."  # before the name of an option of the data set
 ALWAYS = ("bits", "seed")  # in the link even where they are as usual
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Data set with its options, method with its parameters, and what a teacher has hidden."""
+    """Data set with its options, method with its parameters, and how a teacher wants them shown."""
 
     source: DatasetSource
     method: HashMethod
     hidden: frozenset[str] = frozenset()  # names of controls
+    paused: bool = False  # the first run waits after its first step
+    present: bool = False  # large type, no furniture
 
 
 def default_settings() -> Settings:
@@ -45,9 +50,12 @@ def read_settings(query: Query) -> tuple[Settings, list[str]]:
     else:
         notes += unknown("method", name[:80], METHODS).problems
     hidden = frozenset(left.pop(HIDE, "").split(",")) & set(hideable(settings))
+    if (start := left.pop(START, PAUSED)) != PAUSED:
+        notes += unknown("start", start[:80], [PAUSED]).problems
+    paused, present = query.get(START) == PAUSED, left.pop(PRESENT, "") not in ("", "false")
     source, about_data = decode(own_keys(query, (OPTION,)), settings.source, OPTION)
     method, about_method = decode(left, settings.method)
-    return Settings(source, method, hidden), short([*notes, *about_data, *about_method])
+    return Settings(source, method, hidden, paused, present), short([*notes, *about_data, *about_method])
 
 
 def write_settings(settings: Settings) -> Query:
@@ -56,6 +64,7 @@ def write_settings(settings: Settings) -> Query:
     if source.name not in DATASETS:  # a link cannot carry a visitor's own data
         return {}
     query = {DATA: source.name, METHOD: method.name, HIDE: ",".join(sorted(settings.hidden))}
+    query |= {START: PAUSED if settings.paused else "", PRESENT: "true" if settings.present else ""}
     query |= encode(source, type(source)(), OPTION)
     query |= encode(method, type(method)(), "", ALWAYS)
     return {key: text for key, text in query.items() if text}
@@ -64,8 +73,9 @@ def write_settings(settings: Settings) -> Query:
 SETTINGS = Part(SHARED, read_settings, write_settings)
 
 
-def to_link(settings: Settings) -> str:
-    return f"?{urlencode(write_settings(settings), safe=',')}"
+def to_link(settings: Settings, page: str = "", rest: Query = MappingProxyType({})) -> str:
+    """The whole link: the page's address, the settings, and the rest that it tells."""
+    return f"{page}?{urlencode({**write_settings(settings), **rest}, safe=',')}"
 
 
 def hideable(settings: Settings) -> list[str]:
@@ -78,10 +88,15 @@ def differences(before: HashMethod, after: HashMethod) -> list[str]:
     if before.name != after.name:
         return [f"{before.title} → {after.title}"]
     return [
-        f"{about.symbol} {getattr(before, name)} → {getattr(after, name)}"
+        f"{about.symbol} {in_words(name, getattr(before, name))} → {in_words(name, getattr(after, name))}"
         for name, about in parameters(after).items()
         if getattr(before, name) != getattr(after, name)
     ]
+
+
+def in_words(name: str, value: Any) -> str:
+    """A parameter's value as a person writes it; 0 sampled items are all of them."""
+    return "all" if name == "graph_sample" and value == 0 else value_in_words(value)
 
 
 def unusual_in_words(method: HashMethod, leave_out: Sequence[str] = ALWAYS) -> str:
@@ -89,7 +104,7 @@ def unusual_in_words(method: HashMethod, leave_out: Sequence[str] = ALWAYS) -> s
     usual = type(method)()
     told = {name: getattr(method, name) for name in parameters(method) if name not in leave_out}
     return ", ".join(
-        f"{parameters(method)[name].symbol} {value_in_words(value)}"
+        f"{parameters(method)[name].symbol} {in_words(name, value)}"
         for name, value in told.items()
         if value != getattr(usual, name)
     )

@@ -32,6 +32,14 @@ def test_each_frame_is_the_training_stopped_there(method):
     np.testing.assert_array_equal(film.frames()[-1].database_codes["text"], run.hasher.database_codes["text"])
 
 
+def test_a_training_begun_again_is_a_film_of_its_own():
+    data, split = SOURCE.load()
+    film = Film()
+    for iterations in (5, 3):
+        SMFH(bits=8, iterations=iterations).fit(data.take(split.train), on_state=film.add)
+    assert [frame.trace[-1].iteration for frame in film.frames()] == [1, 2, 3]
+
+
 def test_a_film_of_many_large_frames_keeps_evenly_spread_ones():
     data, split = SOURCE.load()
     train = data.take(split.train)

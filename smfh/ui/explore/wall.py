@@ -7,7 +7,7 @@ import streamlit as st
 
 from smfh.asking import MOST_CHARACTERS, TIES, Answer, answer, takes_words
 from smfh.hashing import FittedHasher
-from smfh.runs import Run
+from smfh.runs import Run, is_ready
 from smfh.types import InputError
 from smfh.ui.address import go, hold
 from smfh.ui.asked import Asked, answer_of, ask, current_asked, draw_ask, keep_asked, pose
@@ -16,7 +16,7 @@ from smfh.ui.items import cut, looks_of
 from smfh.ui.navigation import PAGES
 from smfh.ui.running import MOVING, TICK
 from smfh.ui.server import film_of
-from smfh.ui.session import Shown
+from smfh.ui.session import WANTED_FILM, Shown
 
 EXAMPLES = {"emoji": "smiling cat"}  # a first question for those who have not asked yet
 WORDS, ITERATION = "search_words", "wall_iteration"  # the box is the same as on Search
@@ -51,11 +51,12 @@ def draw_wall(run: Run) -> None:
 
 def draw_wall_live(shown: Shown) -> None:
     """The wall as the training under way would answer now; order comes out of noise."""
-    film, job = film_of(shown.job_key), shown.job
+    job = shown.job
 
     @st.fragment(run_every=TICK if job.state in MOVING else None)
     def live() -> None:
-        if frames := film.frames():
+        frames = film_of(shown.job_key).frames()
+        if frames and is_ready("ranking"):
             run = Run(shown.job_key, shown.settings.source, *shown.loaded, frames[-1])
             asked = with_example(current_asked(run)[0], run)
             try:
@@ -72,6 +73,8 @@ def choose_frame(run: Run) -> FittedHasher | None:
     """The model at an earlier iteration, where there is a film of the training; None for the finished one."""
     frames = film_of(run.key).frames()
     if len(frames) < 2:
+        if run.method.steps > 1 and not run.key.owner:
+            draw_offer_of_a_film()
         return None
     iterations = [frame.trace[-1].iteration for frame in frames]
     if st.session_state.get(ITERATION) not in iterations:
@@ -79,6 +82,14 @@ def choose_frame(run: Run) -> FittedHasher | None:
     why = "Go back: what this training would have answered if it had been stopped there."
     chosen = st.select_slider("Iteration", iterations, key=ITERATION, help=why)
     return None if chosen == iterations[-1] else frames[iterations.index(chosen)]
+
+
+def draw_offer_of_a_film() -> None:
+    """A run that was found on the disk can be trained once more, to be watched."""
+    why = "Trains it once more, the same, and keeps what it would have answered after each step."
+    if st.button("Watch it train", icon=":material/movie:", key="watch", help=why, type="tertiary"):
+        st.session_state[WANTED_FILM] = True
+        st.rerun()
 
 
 def with_example(asked: Asked, run: Run) -> Asked:

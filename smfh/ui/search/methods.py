@@ -54,7 +54,9 @@ def rivals(run: Run) -> list[tuple[HashMethod, Job[Run] | None]]:
     bits, seed = run.method.bits, run.method.seed
     others = [make_method(name, bits=bits, seed=seed) for name in METHODS if name != run.method.name]
     started: dict[RunKey, Job[Run]] = st.session_state.get(STARTED, {})
-    keys = [replace(run.key, method=method) for method in others]
+    looked_at = shown()  # a run of the visitor's alone has a key of its own
+    usual = run.key if looked_at is None else looked_at.key
+    keys = [replace(usual, method=method) for method in others]
     return [(key.method, job_queue().find(key) or started.get(key)) for key in keys]
 
 
