@@ -11,7 +11,7 @@ the same file, and none waits for the other.
 
 from smfh.runs.film import Film
 from smfh.runs.kept import KeptRuns, PrivateRuns
-from smfh.runs.kernels import compile_kernels
+from smfh.runs.kernels import begin_compiling, is_ready
 from smfh.runs.key import RunKey, run_key
 from smfh.runs.record import RunRecord, Timing
 from smfh.runs.run import Run, Search, ready_searches, usual_first

@@ -8,6 +8,7 @@ from smfh.datasets import DatasetSource
 from smfh.hashing import FittedHasher, HashMethod
 from smfh.runs.film import Film
 from smfh.runs.kept import KeptRuns
+from smfh.runs.kernels import wait_until_ready
 from smfh.runs.key import RunKey, run_key
 from smfh.runs.record import RunRecord, Timing
 from smfh.runs.run import Run, ready_searches
@@ -72,6 +73,7 @@ def train(
     film: Film | None = None,
 ) -> tuple[Run, float]:
     """Fit on the training rows and score what is usually looked at; the run, and the seconds it took."""
+    wait_until_ready("training")
     on_state = None if film is None else film.add
     hasher = key.method.fit(data.take(split.train), on_step=on_step, on_state=on_state)
     trained = perf_counter()
@@ -81,6 +83,7 @@ def train(
 
 def scored(run: Run) -> Run:
     """The run with the scores that are usually looked at."""
+    wait_until_ready("ranking")
     for search in ready_searches(run.hasher.directions):
         run.scores(*search)
     return run

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from smfh.runs import Run
+from smfh.runs import Run, begin_compiling
 from smfh.types import InputError
 from smfh.ui.navigation import draw_navigation, set_up_page
 from smfh.ui.running import describe_run, draw_waiting
-from smfh.ui.server import Loaded, warm_up
+from smfh.ui.server import Loaded
 from smfh.ui.session import GONE, OWN, Shown, load, remember_visitor, shown, start_wanted, stay
 from smfh.ui.settings import Settings
 from smfh.ui.sidebar import draw_end_of_presentation, draw_sidebar
@@ -14,7 +14,7 @@ from smfh.ui.sidebar import draw_end_of_presentation, draw_sidebar
 
 def begin_plainly(title: str, subtitle: str, trains: bool = False) -> Settings:
     """Navigation, title and controls."""
-    warm_up()
+    begin_compiling()
     top = st.container(gap="xxsmall", key="top")
     settings = draw_sidebar(trains)
     set_up_page(title, settings.present)

@@ -7,7 +7,7 @@ import streamlit as st
 from smfh.hashing import HashMethod
 from smfh.jobs import Job
 from smfh.plots import convergence
-from smfh.runs import Run
+from smfh.runs import Run, is_ready
 from smfh.types import parameters
 from smfh.ui.charts import show_chart
 from smfh.ui.session import Shown, visitor
@@ -114,6 +114,7 @@ def draw_progress(job: Job[Run], method: HashMethod) -> None:
     elif job.state in ("running", "paused"):
         left = job.time_left(total)
         words = f"Step {done} of {total} · {job.seconds:.1f} s"
+        words += "" if is_ready("training") else " · compiling, once on this machine"
         words += " · paused" if job.state == "paused" else "" if left is None else f" · {left:.1f} s left"
         st.progress(min(done / total, 1.0), words)
     elif job.state == "cancelled":

@@ -12,7 +12,7 @@ from smfh.datasets import DatasetSource
 from smfh.datasets.own import OwnData
 from smfh.jobs import Job, JobQueue
 from smfh.memory import Memory
-from smfh.runs import Film, KeptRuns, PrivateRuns, Run, RunKey, RunStore, compile_kernels
+from smfh.runs import Film, KeptRuns, PrivateRuns, Run, RunKey, RunStore
 from smfh.types import MultimodalDataset, Split
 
 DATA_SETS = 6  # in memory at once
@@ -49,11 +49,6 @@ def data_queue() -> JobQueue:
         "data", lambda: JobQueue(workers=LOADED_AT_ONCE, waiting=64, remembered=DATA_SETS + 1)
     )
     return queue
-
-
-def warm_up() -> Job[None]:
-    """Kernels are compiled while the first visitor's data is loaded; who trains waits for them."""
-    return data_queue().submit("kernels", lambda course: compile_kernels())
 
 
 def load_source(source: DatasetSource) -> Loaded:

@@ -10,7 +10,7 @@ from smfh.hashing import HashMethod
 from smfh.jobs import Course, Job, Work
 from smfh.runs import Run, RunKey, find_or_train, run_key
 from smfh.types import InputError
-from smfh.ui.server import AWAY, Brought, Loaded, brought, film_of, job_queue, load_source, run_store, warm_up
+from smfh.ui.server import AWAY, Brought, Loaded, brought, film_of, job_queue, load_source, run_store
 from smfh.ui.settings import Settings
 
 SHOWN, PINNED, OWN = "shown", "pinned", "own"
@@ -169,7 +169,6 @@ def _work(key: RunKey, settings: Settings, loaded: Loaded) -> Work[Run]:
     store = None if key.owner else run_store()
 
     def work(course: Course) -> Run:
-        warm_up().wait()
         return find_or_train(
             store, settings.source, settings.method, *loaded, course.report, key.owner, film_of(key)
         )

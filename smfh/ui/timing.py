@@ -5,8 +5,15 @@ python -m smfh.ui.timing REPEATS prints what it found as JSON.
 
 import json
 import os
+import shutil
+import socket
+import subprocess
 import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter, sleep
 
 from streamlit.testing.v1 import AppTest
@@ -20,6 +27,11 @@ from smfh.ui.running import TICK
 APP = Path(__file__).parents[2] / "streamlit_app.py"
 SEED = "control_smfh-plus_seed"
 WAIT = 120  # seconds at the most
+WALL = """() => {  // the first eight pictures are there
+  const pictures = [...document.querySelectorAll(".st-key-wall img")].slice(0, 8)
+  return pictures.length === 8 && pictures.every((picture) => picture.complete && picture.naturalWidth)
+}"""
+VISITS = ("first visit", "later visit")
 SEEDS = 90_000  # from here on; nobody has trained with them before
 
 
@@ -50,10 +62,86 @@ def bench_page(report: Report, repeats: int) -> None:
     report.compare("display/click to scores", min(again), min(clicks), "a change of K beside a new training")
 
 
+def bench_visits(report: Report) -> None:
+    """From the first request to a wall of pictures: nothing kept and nothing compiled; then a new visitor."""
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    with TemporaryDirectory() as folder:
+        empty = {"NUMBA_CACHE_DIR": f"{folder}/numba", "SMFH_CACHE": f"{folder}/smfh", "SMFH_RUNS_GB": "5"}
+        if chromium is not None:
+            seconds = visit_by_browser(chromium, os.environ | empty)
+        else:
+            command = [sys.executable, "-m", "smfh.ui.timing", VISITS[0]]
+            told = subprocess.run(command, stdout=subprocess.PIPE, check=True, env=os.environ | empty)  # noqa: S603
+            seconds = json.loads(told.stdout)
+    report.seconds |= seconds
+    what = "to a wall of pictures, nothing compiled or kept, beside the next visitor"
+    first, later = (seconds[visit] for visit in VISITS)
+    report.compare("first visit/later visit", first, later, what)
+
+
+def visit_by_browser(chromium: str, environment: dict[str, str]) -> dict[str, float]:
+    """Seconds of two visits to a new server, each by a browser that has seen nothing before."""
+    from playwright.sync_api import sync_playwright
+
+    seconds = {}
+    with sync_playwright() as playwright, new_server(environment) as address:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        for visit in VISITS:
+            page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+            started = perf_counter()
+            page.goto(address)
+            page.wait_for_function(WALL, timeout=1000 * WAIT)
+            seconds[visit] = perf_counter() - started
+            page.wait_for_selector("[data-testid=stMetric]", timeout=1000 * WAIT)
+            page.context.close()
+        browser.close()
+    return seconds
+
+
+def visit_without_browser() -> dict[str, float]:
+    """Seconds of two visits in this process, which should be a new one."""
+    seconds = {}
+    for visit in VISITS:
+        started = perf_counter()
+        page = AppTest.from_file(str(APP), default_timeout=WAIT)
+        page.run()
+        _until_scores(page, seed=0)
+        seconds[visit] = perf_counter() - started
+    return seconds
+
+
+@contextmanager
+def new_server(environment: dict[str, str]) -> Iterator[str]:
+    """The address of a server that nobody has asked yet."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", APP.name, "--server.headless=true"]
+    command += [f"--server.port={port}", "--server.address=127.0.0.1", "--server.fileWatcherType=none"]
+    server = subprocess.Popen(command, cwd=APP.parent, env=environment, stdout=subprocess.DEVNULL)  # noqa: S603
+    try:
+        _until_up(f"http://127.0.0.1:{port}")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _until_up(address: str) -> None:
+    end = perf_counter() + WAIT
+    while perf_counter() < end:
+        try:
+            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=2):  # noqa: S310, our own server
+                return
+        except OSError:
+            sleep(0.05)
+    raise TimeoutError("The server did not start.")
+
+
 def _until_scores(page: AppTest, seed: int) -> None:
     """Look again as often as the page does by itself."""
     end = perf_counter() + WAIT
-    while not (page.metric and f"seed {seed}" in page.subheader[1].value):
+    while not (page.metric and any(f"seed {seed}" in title.value for title in page.subheader)):
         if perf_counter() > end:
             raise TimeoutError("The page showed no scores.")
         sleep(TICK)
@@ -61,6 +149,10 @@ def _until_scores(page: AppTest, seed: int) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == VISITS[0]:
+        print(json.dumps(visit_without_browser()))
+        sys.exit()
     found = Report()
+    bench_visits(found)
     bench_page(found, int(sys.argv[1]))
     print(json.dumps(vars(found)))

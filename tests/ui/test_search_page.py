@@ -319,10 +319,12 @@ def test_a_link_to_one_modality_twice_goes_to_another():
 
 def test_words_are_asked_in_the_language_that_knows_them(emoji):
     data, _ = Emoji(languages=("de",)).load()
-    assert fitting(Asked("text", "image", words="Katze"), data) == Asked("text (de)", "image", words="Katze")
-    assert fitting(Asked("text (de)", "image", words="cat"), data) == Asked("text", "image", words="cat")
-    twice = fitting(Asked("text", "text (de)", words="Katze"), data)
-    assert (twice.source, twice.target) == ("text (de)", "image")
+    assert fitting(Asked("text", "image", words="Katze"), data) == Asked(
+        "text (German)", "image", words="Katze"
+    )
+    assert fitting(Asked("text (German)", "image", words="cat"), data) == Asked("text", "image", words="cat")
+    twice = fitting(Asked("text", "text (German)", words="Katze"), data)
+    assert (twice.source, twice.target) == ("text (German)", "image")
 
 
 def test_an_uploaded_picture_can_be_asked_again(emoji):

@@ -7,7 +7,7 @@ import streamlit as st
 
 from smfh.asking import MOST_CHARACTERS, TIES, Answer, Question, answer, takes_words
 from smfh.hashing import FittedHasher
-from smfh.runs import Run
+from smfh.runs import Run, is_ready
 from smfh.types import InputError
 from smfh.ui.address import go, hold
 from smfh.ui.asked import Asked, answer_of, ask, current_asked, draw_ask, keep_asked, nearest_in_words, pose
@@ -55,7 +55,8 @@ def draw_wall_live(shown: Shown) -> None:
 
     @st.fragment(run_every=TICK if job.state in MOVING else None)
     def live() -> None:
-        if frames := film_of(shown.job_key).frames():
+        frames = film_of(shown.job_key).frames()
+        if frames and is_ready("ranking"):
             run = Run(shown.job_key, shown.settings.source, *shown.loaded, frames[-1])
             asked = with_example(current_asked(run)[0], run)
             try:
