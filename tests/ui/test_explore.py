@@ -8,6 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from smfh import evaluation
 from smfh.datasets import DATASETS
+from smfh.hashing import make_method
+from smfh.runs import RunStore, find_or_keep
 
 SECONDS = 90
 pytestmark = pytest.mark.slow
@@ -116,6 +118,70 @@ def test_train_as_i_move_trains_the_newest_and_keeps_the_last_as_pinned():
         assert f" {bits} bits" in texts(page)
         assert page.button(key="train").disabled
     assert all("pinned" in metric.delta for metric in page.metric)
+
+
+def test_a_number_can_be_typed_beside_its_slider_and_a_wrong_one_says_why():
+    page = until_scores(open_page(data="planted", bits="16"))
+    slider, typed = "control_smfh-plus_graph_weight", "control_smfh-plus_graph_weight_typed"
+    page.text_input(key=typed).set_value("37").run()
+    assert page.select_slider(key=slider).value == 37.0
+    assert page.query_params["graph_weight"] == "37.0"
+    page.text_input(key=typed).set_value("lots").run()
+    assert page.warning[0].value.endswith("got 'lots'.")
+    assert page.select_slider(key=slider).value == 37.0
+    page.select_slider(key=slider).set_value(50.0).run()
+    assert not page.warning
+    assert page.text_input(key=typed).value == "50"
+    page.select_slider(key=slider).set_value(100.0).run()
+    assert page.query_params["graph_weight"] == "100.0"
+    assert not page.exception
+
+
+def test_every_method_has_the_main_controls_that_it_knows():
+    page = open_page(data="planted", method="smfh-plus", bits="16", iterations="3")
+    assert page.text_input(key="control_smfh-plus_graph_sample_typed").value == "all"
+    assert "m all" in texts(until_scores(page))
+    page = open_page(data="planted", method="cmfh", bits="16", iterations="3")
+    assert [box.key for box in page.text_input if "typed" in box.key] == [
+        "control_cmfh_bits_typed",
+        "control_cmfh_projection_weight_typed",
+    ]
+
+
+def test_a_teachers_link_starts_paused_and_the_class_presses_resume():
+    query = {"data": "planted", "bits": "16", "iterations": "4", "start": "paused"}
+    page = open_page(**query)
+    end = time.monotonic() + SECONDS
+    while "Resume" not in [button.label for button in page.button] and time.monotonic() < end:
+        page.run()
+    assert not page.metric
+    next(button for button in page.button if button.label == "Resume").click().run()
+    assert page.query_params["start"] == "paused"
+    until_scores(page)
+    assert page.select_slider(key="wall_iteration").value == 7
+
+
+def test_a_presentation_ends_by_a_button_and_the_link_says_so():
+    page = until_scores(open_page(data="planted", bits="16", present="true"))
+    assert page.toggle(key="control_present").value
+    next(button for button in page.button if button.label == "End the presentation").click().run()
+    assert not page.toggle(key="control_present").value
+    assert "present" not in page.query_params
+    assert not page.exception
+
+
+def test_a_run_that_was_found_can_be_watched():
+    query = {"data": "planted", "bits": "9", "iterations": "4"}
+    source = DATASETS["planted"]()
+    method = make_method("smfh-plus", bits=9, iterations=4)
+    find_or_keep(RunStore(), source, method, *source.load())
+    page = until_scores(open_page(**query))
+    assert "wall_iteration" not in [slider.key for slider in page.select_slider]
+    page.button(key="watch").click().run()
+    until_scores(page)
+    assert page.select_slider(key="wall_iteration").options == [str(step) for step in range(1, 8)]
+    assert "watch" not in [button.key for button in page.button]
+    assert not page.exception
 
 
 def test_typing_changes_the_wall_and_the_address():
