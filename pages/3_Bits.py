@@ -17,7 +17,7 @@ TABS = {
     "Worst and best queries": draw_queries,
 }
 
-run = begin_run("Bits", "Each bit is a topic: see what switches it on, and how the codes lie.")
+run = begin_run("Bits", "See which classes switch a bit on, which bits vote together, and how the codes lie.")
 topics = topics_of(run)
 draw_votes(run)
 chosen = chosen_bit(topics)

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from smfh.plots.bits import KIND_LOOKS, NO_CODES
 from smfh.plots.chart import Chart, Row, chart, short
-from smfh.plots.theme import GREY, class_colour, plain
+from smfh.plots.theme import GREY, PALETTE, class_colour, plain, turn
 
 COLUMNS, MOST_COLUMNS = 8, 32
 TILE, MARGIN, LEGEND = 56, 70, 24  # pixels of height: a row of tiles, what stands round them, a line of names
@@ -19,6 +19,8 @@ MOST_NAMES = 40
 SIDE, BAR = 0.92, 0.76  # of a tile, and of the bars in it, in columns
 SLATE = "#4B5162"
 FAINT, FULL = "rgba(255, 255, 255, 0.3)", "rgba(255, 255, 255, 0.95)"
+OVERLAY = {"fillmode": "overlay", "fgcolor": FULL, "size": 6}
+AGAIN = ("", "/", ".", "x", "|")  # on the colours of classes when they start again
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class TileChart(Chart):
             textfont={"color": "white", "size": 13},
             marker={
                 "color": SLATE if kind == "live" else GREY,
-                "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": FAINT},
+                "pattern": OVERLAY | {"shape": pattern, "fgcolor": FAINT},
                 "line": {"width": 0},
                 "cornerradius": 6,
             },
@@ -133,7 +135,11 @@ class TileChart(Chart):
             name=f"{plain(short(self.class_names[position]))} · {len(at)}",
             width=[BAR / part for part in parts],
             offset=[BAR * (k / part - 0.5) for k, part in zip(which, parts, strict=True)],
-            marker={"color": class_colour(position), "line": {"width": 0}},
+            marker={
+                "color": class_colour(position),
+                "pattern": OVERLAY | {"shape": turn(AGAIN, position // len(PALETTE))},
+                "line": {"width": 0},
+            },
             hoverinfo="skip",
             showlegend=True,
             unselected={"marker": {"opacity": 1}},
@@ -176,7 +182,9 @@ class TileChart(Chart):
 def bit_tiles(tiles: Sequence[Tile], class_names: Sequence[str], chosen: int | None = None) -> TileChart:
     """A tile for each bit, in the order given."""
     echoes, dead = (sum(tile.kind == kind for tile in tiles) for kind in ("echo", "dead"))
-    found = [f"{echoes} vote with another (≈)"] * bool(echoes) + [f"{dead} dead"] * bool(dead)
+    found = [f"{echoes} {'votes' if echoes == 1 else 'vote'} with another (≈)"] * bool(echoes) + [
+        f"{dead} dead"
+    ] * bool(dead)
     title = f"{len(tiles)} bits: {' and '.join(found) or 'each votes for itself'}" if tiles else "Bits: none"
     return TileChart(
         kind="bits as tiles",

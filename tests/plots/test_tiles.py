@@ -27,6 +27,13 @@ def test_every_class_is_in_the_legend_with_the_number_of_bits_that_follow_it():
     assert len({trace.marker.color for trace in shown.values()}) == 3
 
 
+def test_more_classes_than_colours_differ_by_a_pattern():
+    names = [f"class {k}" for k in range(2 * len(PALETTE))]
+    figure = bit_tiles([tile(0)], names).figure()
+    looks = [(t.marker.color, t.marker.pattern.shape) for t in figure.data if t.showlegend]
+    assert len(set(looks)) == len(looks) == len(names)
+
+
 def test_the_classes_of_a_bit_share_its_band():
     figure = bit_tiles([tile(0, classes=(0, 1)), tile(1, classes=(1,))], NAMES).figure()
     cats, dogs = (next(t for t in figure.data if t.name == name) for name in ("cats · 1", "dogs · 2"))
@@ -56,7 +63,7 @@ def test_bits_of_no_use_are_grey_and_patterned_and_counted():
     dead, echo, live = (by_name[name].marker for name in ("dead", "votes with another", "of use"))
     assert dead.color == echo.color != live.color
     assert dead.pattern.shape != echo.pattern.shape
-    assert chart.title == "3 bits: 1 vote with another (≈) and 1 dead"
+    assert chart.title == "3 bits: 1 votes with another (≈) and 1 dead"
     assert bit_tiles([tile(0), tile(1)], NAMES).title == "2 bits: each votes for itself"
 
 

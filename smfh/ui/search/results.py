@@ -17,7 +17,10 @@ from smfh.ui.items import PICTURE, cut, looks_of, top_words
 
 A_PAGE = 24  # answers
 COLUMNS, NARROW = 6, 136  # so many cards in a row that all rows are full; pixels of a card
-STYLE = "<style>.st-key-search_results { grid-auto-rows: 1fr; }</style>"  # all cards as tall as the tallest
+STYLE = """<style>
+.st-key-search_results { grid-auto-rows: 1fr; }
+.st-key-search_results img { aspect-ratio: 1; object-fit: contain; }
+</style>"""  # all cards as tall as the tallest, before their pictures are there too
 CAPTION, LABELS, QUERY = 90, 40, 300  # characters shown
 RADIUS = "search_radius"
 
