@@ -63,9 +63,9 @@ def disagreement_in_words(topic: BitTopic) -> str:
             f"{worst} is the farther from the database ({low:.0%} of items have its bit, {best}: {high:.0%})"
         )
     return (
-        "No words and no items are told: the modalities agree too little on this bit (κ "
-        f"{topic.kappa:.2f}, told from {AGREES} on). They give the same for {topic.agreement:.0%} of held-out "
-        f"items, and would by chance for {topic.chance:.0%}; {who}."
+        "No words and no items are told: the modalities agree too little on this bit "
+        f"(κ {topic.kappa:.2f}, told from {AGREES} on). They give the same for {topic.agreement:.0%} of "
+        f"held-out items, and would by chance for {topic.chance:.0%}; {who}."
     )
 
 
