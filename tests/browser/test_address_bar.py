@@ -86,6 +86,8 @@ if st.button("Leave"):
 st.text(f"Chosen bit {chosen.bit}")
 """
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def little(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

@@ -112,7 +112,7 @@ def test_the_table_for_people_says_what_it_shows(capsys):
         (["fit", "atlantis"], [f"Unknown data set 'atlantis'; there are {', '.join(DATASETS)}."]),
         (["fit", "planted", "--method", "md5"], ["Unknown method 'md5'; there are "]),
         (
-            ["fit", "planted", "--bits", "0", "--gamma", "x", "-m", "3"],
+            ["fit", "planted", "--method", "cmfh", "--bits", "0", "--gamma", "x", "-m", "3"],
             ["bits (r)", "ridge must", "graph_sample"],
         ),
         (["fit", "planted", "--bits", "1025"], ["from 1 to 1,024; got 1025"]),

@@ -126,8 +126,8 @@ def test_own_data_is_never_kept(store, key, run):
 
 
 def test_a_run_trained_by_an_earlier_version_is_listed_and_not_found(store, saved, key, monkeypatch):
-    monkeypatch.setattr(keys, "behaviour", lambda name: "another")
-    monkeypatch.setattr("smfh.runs.record.behaviour", lambda name: "another")
+    monkeypatch.setattr(keys, "behaviour_of", lambda method: "another")
+    monkeypatch.setattr("smfh.runs.record.behaviour_of", lambda method: "another")
     fresh = RunStore(store.folder)
     assert fresh.find(key) is None
     (record,) = fresh.records()

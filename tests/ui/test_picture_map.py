@@ -9,6 +9,8 @@ from PIL import Image
 from smfh.plots import code_map
 from smfh.ui.bits.canvas import SIDE, brushed_rows, make_sheet
 
+pytestmark = pytest.mark.slow
+
 
 def a_picture(colour, size=(64, 64)):
     file = io.BytesIO()
