@@ -16,6 +16,7 @@ from smfh.ui.settings import Settings, in_words
 
 ROUND_STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200, 258, 300, 500, 750)
 BITS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024)
+FIELD = 72  # pixels, of a number that is typed
 CONTROL = "control_"  # how the keys of the settings' controls begin
 
 
@@ -41,8 +42,8 @@ def steer_parameter(settings: Settings, name: str) -> Settings:
 
     value = st.session_state.setdefault(key, getattr(method, name))
     label, told = f"{words_of(name)} · {about.symbol}", partial(in_words, name)
-    slider, field = st.columns([2, 1], gap="small", vertical_alignment="bottom")
-    value = slider.select_slider(
+    row = st.container(horizontal=True, vertical_alignment="bottom", wrap=False)
+    value = row.select_slider(
         label,
         round_values(name, about, value),
         key=key,
@@ -52,7 +53,9 @@ def steer_parameter(settings: Settings, name: str) -> Settings:
     )
     if problem not in st.session_state:
         hold(typed, told(value))
-    field.text_input(f"{label}, typed", key=typed, max_chars=20, label_visibility="collapsed", on_change=read)
+    row.text_input(
+        f"{label}, typed", key=typed, max_chars=20, label_visibility="collapsed", width=FIELD, on_change=read
+    )
     if problem in st.session_state:
         st.warning(st.session_state[problem])
     return replace(settings, method=with_parameter(method, name, value))

@@ -6,22 +6,26 @@ import streamlit as st
 
 from smfh.ui.address import draw_history, told_by
 
-STYLE = """<style>
+STYLE = """
 .stMainBlockContainer { padding: .6rem 2rem 3rem; }
-.stAppHeader { background: transparent; pointer-events: none; height: 2.5rem; }
-.stAppHeader * { pointer-events: auto; }
-.st-key-navigation { position: relative; z-index: 999991; padding-right: 3rem; }
+.stAppHeader { background: transparent; height: 2.5rem; }
+.stAppHeader, .stAppHeader * { pointer-events: none; }
+.stAppHeader button, .stAppHeader button * { pointer-events: auto; }
+.st-key-navigation { padding-right: 3rem; }
 .st-key-top h1 { font-size: 1.25rem; padding: 0; }
 .stMain h3 { font-size: 1.05rem; padding: .2rem 0; }
 .stSidebar [data-testid="stSidebarHeader"] { height: 1.6rem; margin: 0; padding: 0; }
 .stSidebar [data-testid="stVerticalBlock"] { gap: .45rem; }
 .st-key-wall [data-testid="stText"], .st-key-wall [data-testid="stText"] * {
   font-size: .8rem; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; max-width: 5.6rem; }
-@media (max-width: 640px) { .st-key-navigation { padding-left: 2rem; } }
+@media (max-width: 640px) {
+  .st-key-navigation { margin-left: 2rem; max-width: calc(100% - 4rem); }
+  .st-key-navigation { flex-wrap: nowrap; overflow-x: auto; } }
 :focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }
-%s</style>"""
+"""
 LARGE = """html { font-size: 130%; }
 .st-key-navigation, [data-testid="stMainMenu"] { display: none; }
+.st-key-top { padding-left: 1.5rem; }
 """
 
 
@@ -55,7 +59,7 @@ def set_up_page(title: str, present: bool = False) -> None:
         layout="wide",
         initial_sidebar_state="collapsed" if present else "auto",
     )
-    st.html(STYLE % (LARGE if present else ""))
+    st.html(f"<style>{STYLE}{LARGE if present else ''}</style>")
 
 
 def draw_navigation() -> None:

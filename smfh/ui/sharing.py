@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -9,28 +10,38 @@ from smfh.ui.address import SHARED, own_keys
 from smfh.ui.controls import words_of
 from smfh.ui.settings import Settings, hideable, to_link
 
+QR = 240  # pixels
+
 
 def draw_share(settings: Settings) -> None:
-    """A link to the page as it is, for the eye and for a telephone; made when it is asked for."""
+    """A button that opens the link to the page as it is."""
     if settings.source.name == "own":
         st.caption("Own data stays in this visit; a link cannot carry it.")
-        return
-    share = st.popover("Share", icon=":material/qr_code:", width="stretch", key="share", on_change="rerun")
-    if not share.open:
-        return
-    with share:
-        st.caption(
-            "For a class, some controls can be hidden, and the first run can wait for all to be there."
-        )
-        hidden = st.multiselect("Hide", hideable(settings), key="share_hidden", format_func=words_of)
-        paused = st.toggle("Start paused", key="share_paused")
-        present = st.toggle("Large type, no furniture", key="share_present")
-        shared = replace(settings, hidden=frozenset(hidden), paused=paused, present=present)
-        own = own_keys(st.query_params, SHARED)
-        rest = {key: text for key, text in st.query_params.items() if key not in own}
-        link = to_link(shared, st.context.url or "", rest)
+    elif st.button("Share", icon=":material/qr_code:", key="share"):
+        show_link(settings)
+
+
+@st.dialog("A link to this page as it is")
+def show_link(settings: Settings) -> None:
+    """The whole link, for the eye and for a telephone; for a class, with less to see or to wait for."""
+    own = own_keys(st.query_params, SHARED)
+    rest = {key: text for key, text in st.query_params.items() if key not in own}
+    place = st.container()
+    hidden = st.multiselect("Hide controls", hideable(settings), key="share_hidden", format_func=words_of)
+    with st.container(horizontal=True):
+        paused = st.toggle("Start paused", key="share_paused", help="The first run waits for Resume.")
+        present = st.toggle("Large type, no furniture", settings.present, key="share_present")
+    shared = replace(settings, hidden=frozenset(hidden), paused=paused, present=present)
+    with place:
+        link = to_link(shared, page_address(), rest)
         st.code(link, language=None, wrap_lines=True)
-        st.image(qr_code(link), width=220, alt="The link as a QR code")
+        st.image(qr_code(link), width=QR, alt="The link as a QR code")
+
+
+def page_address() -> str:
+    """Host and page as the visitor's browser has them; the first page is /."""
+    address = st.context.url or ""
+    return address if urlsplit(address).path else f"{address}/"
 
 
 def qr_code(text: str) -> bytes:

@@ -46,10 +46,11 @@ def draw_sidebar(trains: bool = False) -> Settings:
             with st.expander("More parameters"):
                 settings = _set_parameters(settings, others)
         settings = _choose_options(settings)
-        present = st.toggle("Present", settings.present, key=f"{CONTROL}present", help=PRESENTING)
-        settings = replace(settings, present=present)
-        keep(SETTINGS, settings)
-        draw_share(settings)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            present = st.toggle("Present", settings.present, key=f"{CONTROL}present", help=PRESENTING)
+            settings = replace(settings, present=present)
+            keep(SETTINGS, settings)
+            draw_share(settings)
     if trains:
         with train:
             _draw_train(settings)

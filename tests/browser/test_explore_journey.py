@@ -1,19 +1,36 @@
-"""Explore as a person uses it: open, train, watch, cancel, share, come back."""
+"""Explore as a person uses it: open, type, train, watch, cancel, share, come back."""
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
-SLOW = "?data=emoji&method=smfh&bits=64&seed=0&iterations=5000"
+pytestmark = pytest.mark.slow
+SLOW = "?data=emoji&method=smfh&bits=64&seed=0&iterations=10000"
+QUICK = "?data=planted&bits=16&iterations=5"
 
 
 def until_scores(page: Page) -> None:
-    expect(page.get_by_test_id("stMetric").first).to_be_visible(timeout=60_000)
+    expect(page.get_by_test_id("stMetric").first).to_be_visible(timeout=90_000)
 
 
 def until_still(page: Page) -> None:
     """A person does not click while the page is being drawn."""
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
+
+
+def wall(page: Page) -> Locator:
+    return page.locator(".st-key-wall img")
+
+
+def captions(page: Page) -> list[str | None]:
+    return [picture.get_attribute("alt") for picture in wall(page).all()]
+
+
+def until_other_than(page: Page, before: list[str | None]) -> None:
+    shown = "() => [...document.querySelectorAll('.st-key-wall img')].map((i) => i.alt).join('|')"
+    page.wait_for_function(f"before => ({shown})() && ({shown})() !== before", arg="|".join(map(str, before)))
+    until_still(page)
 
 
 def press(page: Page, button: str, effect: Locator) -> None:
@@ -27,61 +44,157 @@ def press(page: Page, button: str, effect: Locator) -> None:
         expect(effect.first).to_be_visible()
 
 
-def test_the_first_visit_shows_a_trained_example_without_a_click(page: Page, app: str):
+def step_of(text: str) -> int:
+    return int(re.search(r"Step ([\d,]+) of", text)[1])
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720)])
+def test_the_first_visit_shows_a_wall_above_the_fold(browser, app: str, width: int, height: int):
+    page = browser.new_context(viewport={"width": width, "height": height}).new_page()
     page.goto(app)
     until_scores(page)
-    expect(page.get_by_text("SMFH+ · 64 bits · seed 0").first).to_be_visible()
-    expect(page.get_by_text("same label").first).to_be_visible()
-    pictures = page.get_by_test_id("stImage").locator("img")
-    expect(pictures.first).to_be_visible()
-    assert pictures.count() == 12
-    assert pictures.first.get_attribute("alt")
-    before = page.get_by_text("“").first.inner_text()
-    page.get_by_role("button", name="Another").click()
-    expect(page.get_by_text(before, exact=True)).to_have_count(0)
+    until_still(page)
+    expect(page.get_by_role("textbox", name="Type words")).to_have_value("smiling cat")
+    pictures = wall(page)
+    assert pictures.count() >= 8
+    for picture in pictures.all()[:8]:
+        box = picture.bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= height
+        assert box["x"] + box["width"] <= width
+        assert picture.get_attribute("alt")
+    for control in ("Bits", "Graph weight", "Projection weight", "Graph sample"):
+        box = page.get_by_role("slider", name=re.compile(control)).bounding_box()
+        assert box["y"] + box["height"] <= height
+    train = page.locator(".st-key-train button").bounding_box()
+    assert train["y"] + train["height"] <= height
+    page.context.close()
 
 
-def test_a_run_can_be_watched_paused_stepped_and_cancelled(page: Page, app: str):
+def test_typing_changes_the_wall_and_back_and_forward_go_between(page: Page, app: str):
+    page.goto(app)
+    until_scores(page)
+    until_still(page)
+    first = captions(page)
+    box = page.get_by_role("textbox", name="Type words")
+    box.fill("flag")
+    box.press("Enter")
+    until_other_than(page, first)
+    flags = captions(page)
+    assert sum("flag" in str(caption) for caption in flags) > len(flags) // 2
+    expect(page).to_have_url(re.compile("search.words=flag"))
+    page.go_back()
+    until_other_than(page, flags)
+    assert captions(page) == first
+    expect(box).to_have_value("smiling cat")
+    page.go_forward()
+    until_other_than(page, first)
+    assert captions(page) == flags
+
+
+def test_the_scrubber_goes_back_to_what_an_early_iteration_would_answer(page: Page, app: str):
+    page.goto(f"{app}/?data=emoji&method=smfh&bits=32")  # which begins with noise
+    until_scores(page)
+    until_still(page)
+    if page.get_by_role("button", name="Watch it train").count():
+        page.get_by_role("button", name="Watch it train").click()
+    slider = page.get_by_role("slider", name="Iteration")
+    expect(slider).to_be_visible(timeout=60_000)
+    until_still(page)
+    last = captions(page)
+    slider.focus()
+    slider.press("Home")
+    until_other_than(page, last)
+    slider.press("End")
+    until_other_than(page, captions(page))
+    assert captions(page) == last
+
+
+def test_train_as_i_move_trains_when_a_slider_is_let_go(page: Page, app: str):
+    page.goto(f"{app}/{QUICK}")
+    until_scores(page)
+    until_still(page)
+    page.get_by_text("Train as I move").click()
+    until_still(page)
+    slider = page.get_by_role("slider", name=re.compile("Bits"))
+    slider.focus()
+    slider.press("ArrowRight")
+    expect(page.get_by_role("heading", name="24 bits")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("pinned").first).to_be_visible()
+    expect(page).to_have_url(re.compile("bits=24"))
+
+
+def test_a_number_is_typed_and_a_wrong_one_says_why(page: Page, app: str):
+    page.goto(f"{app}/{QUICK}")
+    until_scores(page)
+    until_still(page)
+    typed = page.get_by_role("textbox", name="Graph weight · α, typed")
+    typed.fill("42")
+    typed.press("Enter")
+    expect(page).to_have_url(re.compile("graph_weight=42.0"))
+    slider = page.get_by_role("slider", name=re.compile("Graph weight"))
+    expect(slider).to_have_attribute("aria-valuetext", "42")
+    until_still(page)
+    typed.fill("a lot")
+    typed.press("Enter")
+    expect(page.get_by_text("got 'a lot'")).to_be_visible()
+    slider.focus()
+    slider.press("ArrowRight")
+    expect(typed).to_have_value("50")
+    expect(page.get_by_text("got 'a lot'")).to_have_count(0)
+    until_still(page)
+    slider.press("ArrowRight")
+    expect(typed).to_have_value("100")
+
+
+def test_a_run_can_be_watched_paused_stepped_and_cancelled_even_after_a_reload(page: Page, app: str):
     page.goto(f"{app}/{SLOW}")
-    progress = page.get_by_test_id("stProgress").get_by_text("Iteration").first
+    progress = page.get_by_test_id("stProgress").get_by_text("Step").first
     expect(progress).to_be_visible(timeout=60_000)
-    first = iteration(progress.inner_text())
-    expect(progress).not_to_have_text(re.compile(rf"Iteration {first} of"), timeout=30_000)
-    assert iteration(progress.inner_text()) > first
+    first = step_of(progress.inner_text())
+    expect(progress).not_to_have_text(re.compile(rf"Step {first} of"), timeout=60_000)
+    assert step_of(progress.inner_text()) > first
 
     press(page, "Pause", page.get_by_role("button", name="Resume"))
     paused = page.get_by_test_id("stProgress").get_by_text("· paused").last
-    halted = iteration(paused.inner_text())
-    press(page, "Step", page.get_by_text(f"Iteration {halted + 1} of"))
-    expect(paused).to_contain_text(f"Iteration {halted + 1} of")
+    halted = step_of(paused.inner_text())
+    press(page, "Step", page.get_by_text(f"Step {halted + 1} of"))
+    expect(paused).to_contain_text(f"Step {halted + 1} of")
     press(page, "Resume", page.get_by_role("button", name="Pause"))
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+
+    page.reload()
     press(page, "Cancel", page.get_by_text("Cancelled. The settings are kept"))
-    expect(page.get_by_role("button", name="Train")).to_be_enabled()
+    expect(page.locator(".st-key-train button")).to_be_enabled()
 
 
-def test_a_copied_link_opens_the_same_state(page: Page, app: str, browser):
-    page.goto(app)
-    until_scores(page)
-    slider = page.get_by_role("slider", name=re.compile("Bits"))
-    slider.focus()
-    slider.press("ArrowLeft")
-    expect(page.get_by_text("Settings changed — press Train")).to_be_visible()
-    expect(page).to_have_url(re.compile("bits=48"))
-    until_still(page)
-    page.get_by_role("button", name="Train").click()
-    expect(page.get_by_role("heading", name="Scores: SMFH+ · 48 bits")).to_be_visible()
+def test_a_shared_link_opens_the_same_state_and_is_a_picture_too(page: Page, app: str, browser):
+    page.goto(f"{app}/{QUICK}")
     until_scores(page)
     until_still(page)
     scores = page.get_by_test_id("stMetricValue").all_inner_texts()
+    page.get_by_role("button", name="Share").click()
+    shared = page.get_by_test_id("stCode").first
+    expect(shared).to_contain_text(f"{app}/?data=planted&method=smfh-plus")
+    expect(page.get_by_alt_text("The link as a QR code")).to_be_visible()
 
     other = browser.new_context().new_page()
-    other.goto(page.url)
-    expect(other.get_by_role("heading", name="Scores: SMFH+ · 48 bits")).to_be_visible(timeout=60_000)
+    other.goto(shared.inner_text().strip())
     until_scores(other)
     until_still(other)
     assert other.get_by_test_id("stMetricValue").all_inner_texts() == scores
     other.context.close()
+
+
+def test_a_teachers_link_waits_for_the_class_in_large_type(page: Page, app: str):
+    page.goto(f"{app}/{QUICK}&start=paused&present=true")
+    expect(page.get_by_role("button", name="Resume")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("link", name="Compare")).to_be_hidden()
+    assert page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)") > 18
+    until_still(page)
+    page.get_by_role("button", name="Resume").click()
+    until_scores(page)
+    page.get_by_role("button", name="End the presentation").click()
+    expect(page.get_by_role("link", name="Compare")).to_be_visible()
 
 
 def test_settings_survive_a_look_at_another_page(page: Page, app: str):
@@ -91,19 +204,18 @@ def test_settings_survive_a_look_at_another_page(page: Page, app: str):
     expect(page.get_by_role("heading", name="Data", exact=True)).to_be_visible()
     expect(page).to_have_url(re.compile("graph_weight=5.0"))
     page.get_by_role("link", name="Explore").click()
-    expect(page.get_by_role("heading", name="Scores: SMFH · 24 bits · seed 3")).to_be_visible()
+    expect(page.get_by_role("heading", name="SMFH · 24 bits · α 5")).to_be_visible()
     until_scores(page)
     expect(page).to_have_url(re.compile("graph_weight=5.0"))
 
 
-def test_it_fits_a_phone(app: str, browser):
-    phone = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
-    phone.goto(app)
+def test_on_a_phone_it_fits_and_the_settings_are_one_tap_away(app: str, browser):
+    phone = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True).new_page()
+    phone.goto(f"{app}/{QUICK}")
     until_scores(phone)
-    width = phone.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
-    assert width <= 390
+    until_still(phone)
+    assert phone.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
+    phone.get_by_test_id("stExpandSidebarButton").tap()
+    expect(phone.get_by_role("slider", name=re.compile("Bits"))).to_be_in_viewport()
+    expect(phone.locator(".st-key-train button")).to_be_in_viewport()
     phone.context.close()
-
-
-def iteration(text: str) -> int:
-    return int(re.search(r"Iteration ([\d,]+) of", text)[1])
