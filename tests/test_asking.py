@@ -387,6 +387,6 @@ def test_german_words_are_asked_in_german():
     hasher = SMFHPlus(iterations=10).fit(data.take(split.train))
     assert find_language(data, "text", "cat") == "text"
     language = find_language(data, "text", "Katze")
-    assert language == "text (de)"
+    assert language == "text (German)"
     found = answer(hasher, data, split, ask_words(data, language, "Katze"), "image")
     assert sum("cat" in data.captions[row].split() for row in found.rows[:8]) >= 6
