@@ -45,7 +45,7 @@ def choose(page: Page, app: str, what: str) -> None:
 
 
 def explore_shows(page: Page, bits: int) -> None:
-    expect(page.get_by_role("heading", name=f"Scores: CVH · {bits} bits · seed 0")).to_be_visible()
+    expect(page.get_by_role("heading", name=f"CVH · {bits} bits · seed 0")).to_be_visible()
     expect(page.get_by_test_id("stMetric").first).to_be_visible()
     expect(page.get_by_role("slider", name=re.compile("Bits"))).to_have_attribute("aria-valuetext", str(bits))
     expect(page).to_have_url(re.compile(r"data\.noise=0\.0371"))
