@@ -98,7 +98,7 @@ def test_the_scrubber_goes_back_to_what_an_early_iteration_would_answer(page: Pa
     until_still(page)
     if page.get_by_role("button", name="Watch it train").count():
         page.get_by_role("button", name="Watch it train").click()
-    slider = page.locator(".st-key-wall_iteration [role=slider]")
+    slider = page.locator(".st-key-wall_iteration").get_by_role("slider")
     expect(slider).to_be_visible(timeout=60_000)
     until_still(page)
     last = captions(page)
