@@ -216,6 +216,6 @@ def test_on_a_phone_it_fits_and_the_settings_are_one_tap_away(app: str, browser)
     until_still(phone)
     assert phone.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
     phone.get_by_test_id("stExpandSidebarButton").tap()
-    expect(phone.get_by_role("slider", name=re.compile("Bits"))).to_be_in_viewport()
+    expect(phone.get_by_test_id("stSidebar").get_by_text("Bits · r", exact=True)).to_be_in_viewport()
     expect(phone.locator(".st-key-train button")).to_be_in_viewport()
     phone.context.close()

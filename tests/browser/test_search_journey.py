@@ -168,8 +168,9 @@ def test_every_button_has_a_name_of_its_own(page: Page, app: str, address: str):
 
 def test_cards_are_equally_tall_and_rows_are_full(page: Page, app: str):
     open_search(page, f"{app}/Search?search.words=flag")
-    all_there = "[...document.querySelectorAll('.st-key-search_results img')].every(image => image.complete)"
-    page.wait_for_function(all_there)
+    pictures = "[...document.querySelectorAll('.st-key-search_results img')].filter(image => image.complete)"
+    page.wait_for_function(f"{pictures}.length === 12")
+    expect(results(page).get_by_role("button", name="Why")).to_have_count(12)
     until_still(page)
     boxes = [card.bounding_box() for card in results(page).locator("> *").all()]
     assert len(boxes) == 12
