@@ -23,8 +23,16 @@ def wall(page: Page) -> Locator:
     return page.locator(".st-key-wall img")
 
 
-def captions(page: Page) -> list[str | None]:
-    return [picture.get_attribute("alt") for picture in wall(page).all()]
+def captions(page: Page) -> list[str]:
+    """What the wall shows, when all of it is there and has stood still for a moment."""
+    before: list[str] = []
+    for _ in range(60):
+        now: list[str] = page.evaluate("[...document.querySelectorAll('.st-key-wall img')].map((i) => i.alt)")
+        if now == before and len(now) == 16:
+            return now
+        before = now
+        page.wait_for_timeout(500)
+    raise AssertionError(f"The wall never stood still; it last showed {before}.")
 
 
 def until_other_than(page: Page, before: list[str | None]) -> None:
@@ -98,7 +106,7 @@ def test_the_scrubber_goes_back_to_what_an_early_iteration_would_answer(page: Pa
     until_still(page)
     if page.get_by_role("button", name="Watch it train").count():
         page.get_by_role("button", name="Watch it train").click()
-    slider = page.locator(".st-key-wall_iteration").get_by_role("slider")
+    slider = page.locator(".st-key-wall_iteration [role=slider], .st-key-wall_iteration input[type=range]")
     expect(slider).to_be_visible(timeout=60_000)
     until_still(page)
     last = captions(page)

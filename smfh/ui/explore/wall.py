@@ -9,7 +9,7 @@ from smfh.asking import MOST_CHARACTERS, TIES, Answer, Question, answer, takes_w
 from smfh.hashing import FittedHasher
 from smfh.runs import Run, is_ready
 from smfh.types import InputError
-from smfh.ui.address import go
+from smfh.ui.address import go, hold
 from smfh.ui.asked import Asked, answer_of, ask, current_asked, draw_ask, keep_asked, nearest_in_words, pose
 from smfh.ui.gallery import caption_of, draw_terms, labels_of
 from smfh.ui.items import cut, looks_of
@@ -104,15 +104,11 @@ def with_example(asked: Asked, run: Run) -> Asked:
 
 
 def _draw_box(asked: Asked, run: Run) -> None:
-    words = asked.words or ""
-    if is_other := st.session_state.get(WORDS, words) != words:
-        st.session_state[WORDS] = words
     with st.container(horizontal=True, vertical_alignment="bottom", key="explore_box"):
         if takes_words(run.data):
             st.text_input(
                 "Type words",
-                "" if is_other else words,  # drawn anew in a run that another one overtakes, it keeps this
-                key=WORDS,
+                key=hold(WORDS, asked.words or ""),
                 max_chars=MOST_CHARACTERS,
                 icon=":material/search:",
                 placeholder="Type words",
