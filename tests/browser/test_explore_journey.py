@@ -23,24 +23,6 @@ def wall(page: Page) -> Locator:
     return page.locator(".st-key-wall img")
 
 
-def captions(page: Page) -> list[str]:
-    """What the wall shows, when all of it is there and has stood still for a moment."""
-    before: list[str] = []
-    for _ in range(60):
-        now: list[str] = page.evaluate("[...document.querySelectorAll('.st-key-wall img')].map((i) => i.alt)")
-        if now == before and len(now) == 16:
-            return now
-        before = now
-        page.wait_for_timeout(500)
-    raise AssertionError(f"The wall never stood still; it last showed {before}.")
-
-
-def until_other_than(page: Page, before: list[str | None]) -> None:
-    shown = "() => [...document.querySelectorAll('.st-key-wall img')].map((i) => i.alt).join('|')"
-    page.wait_for_function(f"before => ({shown})() && ({shown})() !== before", arg="|".join(map(str, before)))
-    until_still(page)
-
-
 def press(page: Page, button: str, effect: Locator) -> None:
     """Click, and once more where a busy machine drew the button anew under the click."""
     page.get_by_role("button", name=button).first.click()
@@ -93,26 +75,6 @@ def test_typing_changes_the_wall_and_back_and_forward_go_between(page: Page, app
     page.go_back()
     expect(first).to_have_attribute("alt", re.compile("cat"))
     expect(box).to_have_value("smiling cat")
-    page.go_forward()
-    expect(first).to_have_attribute("alt", re.compile("flag"))
-
-
-def test_the_scrubber_goes_back_to_what_an_early_iteration_would_answer(page: Page, app: str):
-    page.goto(f"{app}/?data=emoji&method=smfh&bits=32")  # which begins with noise
-    until_scores(page)
-    until_still(page)
-    if page.get_by_role("button", name="Watch it train").count():
-        page.get_by_role("button", name="Watch it train").click()
-    slider = page.locator(".st-key-wall_iteration [role=slider], .st-key-wall_iteration input[type=range]")
-    expect(slider).to_be_visible(timeout=60_000)
-    until_still(page)
-    last = captions(page)
-    slider.focus()
-    slider.press("Home")
-    until_other_than(page, last)
-    slider.press("End")
-    shown = "[...document.querySelectorAll('.st-key-wall img')].map((i) => i.alt).join('|')"
-    page.wait_for_function(f"last => {shown} === last", arg="|".join(last))
 
 
 def test_train_as_i_move_trains_when_a_slider_is_let_go(page: Page, app: str):
