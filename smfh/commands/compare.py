@@ -23,7 +23,7 @@ from smfh.comparison import (
 from smfh.datasets import OwnData
 from smfh.evaluation import PROTOCOLS
 from smfh.export import csv_rows, html_of, latex_of
-from smfh.hashing import METHODS
+from smfh.hashing import COMPARED, METHODS
 from smfh.plots import csv_of
 from smfh.runs import KeptRuns, PrivateRuns, RunStore
 from smfh.types import InputError, Point, collect_problems
@@ -45,10 +45,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--methods",
         nargs="+",
-        default=list(METHODS),
+        default=list(COMPARED),
         metavar="METHOD",
-        help=f"some of {', '.join(METHODS)} (default all), each alone or followed by presets and parameters, "
-        "as in smfh:paper:graph_weight=2",
+        help=f"some of {', '.join(METHODS)} (default all but smfh-program), each alone or followed by "
+        "presets and parameters, as in smfh:wiki:graph_weight=2",
     )
     add("--bits", nargs="+", type=int, default=[16, 32, 64], help="code lengths")
     add("--seeds", type=int, default=3, help="runs a cell (default 3)")

@@ -43,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--methods",
         nargs="+",
         metavar="METHOD",
-        help=f"some of {', '.join(METHODS)} (default: the paper's and smfh-plus)",
+        help=f"some of {', '.join(METHODS)} (default: the paper's, smfh-program and smfh-plus)",
     )
     add(
         "--datasets",
