@@ -1,0 +1,1 @@
+"""The small example, step by step and entry by entry; the lessons; the symbols. Values, no Streamlit."""
