@@ -20,6 +20,7 @@ from smfh.plots.curves import (
 from smfh.plots.distances import distance_histogram
 from smfh.plots.labels import confusion, label_counts, label_pairs
 from smfh.plots.landscape import MapChart, bucket_sizes, code_map
+from smfh.plots.lessons import along_stops, objective_at
 from smfh.plots.lines import LineChart
 from smfh.plots.published import Published, agreement, with_crosses
 from smfh.plots.scores import score_curves

@@ -38,6 +38,10 @@ POINTS = [Point("smfh", MARKUP, DIRECTION, bits, (0.4, 0.6), (0.3, 0.7), 0.1) fo
 # by the name of the chart: its arguments with data, and without
 EXAMPLES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
     "agreement": (([Published("smfh", MARKUP, DIRECTION, 32, 0.6, 0.59, MARKUP)], 0.03), ((), 0.03)),
+    "along_stops": (
+        ("α", ("0", MARKUP), [(MARKUP, (0.4, 0.6), ((0.3, 0.5), (0.5, 0.7)))], "score", 1),
+        ("α", (), (), "score"),
+    ),
     "bit_balance": ((np.array([0.5, 1.0]), np.array(["live", "dead"])), (NOTHING, np.array([], dtype=str))),
     "bit_classes": ((0, [(MARKUP, 0.5), ("dog", -0.5)]), (0, ())),
     "bit_correlation": ((np.array([[1, 0.5], [0.5, 1]]),), (NO_MATRIX,)),
@@ -56,6 +60,7 @@ EXAMPLES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
     "hit_rate_by_radius": ((CURVES,), ((),)),
     "label_counts": ((np.array([3, 2, 1]), CLASSES), (NO_ROWS, ())),
     "label_pairs": ((np.ones((3, 3)), CLASSES), (NO_MATRIX, ())),
+    "objective_at": ((STEPS, (0.2, 0.3, 0.4), 2), ((),)),
     "precision_at_k": ((CURVES,), ((),)),
     "precision_by_recall": ((CURVES,), ((),)),
     "recall_at_k": ((CURVES,), ((),)),

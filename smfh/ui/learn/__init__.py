@@ -1,0 +1,1 @@
+"""Learn: the idea, one iteration, a film of the training, lessons, symbols."""
