@@ -79,14 +79,18 @@ def _layout(codes: BoolArray, counts: IntArray, kind: str) -> FloatArray:
 
 def principal_plane(codes: BoolArray, counts: IntArray) -> FloatArray:
     """X_c V: the centred codes, each as often as it occurs, on their two principal directions V."""
+    plane: FloatArray = (codes - (counts @ codes) / counts.sum()) @ principal_directions(codes, counts)
+    return plane
+
+
+def principal_directions(codes: BoolArray, counts: IntArray) -> FloatArray:
+    """V, (bits, 2): the leading eigenvectors of X_cᵀX_c; of a single bit the second one is 0."""
     X = codes - (counts @ codes) / counts.sum()
     _, V = np.linalg.eigh(X.T @ (X * counts[:, None]))
-    plane = np.zeros((len(codes), 2))
     leading = V[:, ::-1][:, :2]
     # the sign of a direction is arbitrary: let its largest part be positive, so that maps do not flip
     leading = leading * np.sign(leading[np.abs(leading).argmax(axis=0), np.arange(leading.shape[1])])
-    plane[:, : leading.shape[1]] = X @ leading
-    return plane
+    return np.pad(leading, ((0, 0), (0, 2 - leading.shape[1])))
 
 
 def sunflower_offsets(which: IntArray) -> FloatArray:

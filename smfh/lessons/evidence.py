@@ -1,6 +1,6 @@
 """What a lesson is made of: kept runs looked at once, and what its page shows at each stop."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,6 +40,13 @@ class Wall:
     right: tuple[bool, ...]
 
 
+Walls = tuple[Wall, ...]
+
+
+def _right(walls: Walls) -> int:
+    return sum(sum(wall.right) for wall in walls)
+
+
 @dataclass(frozen=True)
 class Worked:
     """A lesson worked out; every figure in it was measured here."""
@@ -49,7 +56,7 @@ class Worked:
     series: tuple[Series, ...]
     words: tuple[str, ...]  # what there is to see at each stop
     answer: str
-    walls: Mapping[str, tuple[tuple[Wall, ...], ...]]  # by query, at each stop; none: nothing to look at
+    walls: Mapping[str, tuple[Walls, ...]]  # by query, at each stop; none: nothing to look at
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +106,7 @@ class Evidence:
         right = (self.data.labels[list(rows)] & self.data.labels[asked]).any(axis=1).tolist() if rows else []
         return Wall(title, tuple(rows), tuple(right))
 
-    def both_ways(self, run: Seen, row: int) -> tuple[Wall, ...]:
+    def both_ways(self, run: Seen, row: int) -> Walls:
         """What an item's words find, and what its picture finds."""
         titles = {TEXT: "Its words find", PICTURE: "Its picture finds"}
         return tuple(
@@ -107,12 +114,15 @@ class Evidence:
             for direction, title in titles.items()
         )
 
-    def walls(self) -> dict[str, tuple[tuple[Wall, ...], ...]]:
+    def walls(self) -> dict[str, tuple[Walls, ...]]:
         """For every query both ways by every run."""
-        return {
-            caption: tuple(self.both_ways(run, row) for run in self.runs)
-            for caption, row in self.queries.items()
-        }
+        return self.at_every_run(self.both_ways)
+
+    def at_every_run(self, look: Callable[[Seen, int], Walls]) -> dict[str, tuple[Walls, ...]]:
+        """What each query finds by every run, the query whose answers change most first."""
+        found = {caption: tuple(look(run, row) for run in self.runs) for caption, row in self.queries.items()}
+        changes = {caption: np.ptp([_right(walls) for walls in stops]) for caption, stops in found.items()}
+        return dict(sorted(found.items(), key=lambda query: -changes[query[0]]))
 
 
 def gather(grid: Grid, store: RunStore) -> Evidence:

@@ -21,6 +21,7 @@ class About:
     """A step as it is told: its equation, what goes in and comes out, and where the paper has it."""
 
     title: str
+    short: str
     equation: str  # LaTeX
     words: str
     takes: tuple[str, ...]  # matrices
@@ -31,6 +32,7 @@ class About:
 ABOUT: Mapping[str, About] = {
     "bases": About(
         "The bases U",
+        "U",
         r"U_t \leftarrow U_t \circ \frac{X_t^\top Y}{U_t\,(Y^\top Y)}",
         "Each feature asks which bits rebuild it. Above 1 the fraction makes an entry grow, below 1 it makes "
         "it shrink; nothing can become negative.",
@@ -40,6 +42,7 @@ ABOUT: Mapping[str, About] = {
     ),
     "sample": About(
         "The sample",
+        "sample",
         r"S: m \text{ of } N \text{ items}, \qquad \hat{A} = \hat{L}_a \hat{L}_a^\top",
         "Some items are drawn; only they feel the labels in this iteration. Two of them are as near as they "
         "have classes in common.",
@@ -49,17 +52,19 @@ ABOUT: Mapping[str, About] = {
     ),
     "codes": About(
         "The relaxed codes Y",
-        r"Y \leftarrow Y \circ \frac{B^+}{Y M + \alpha\, S \hat{D} \hat{Y} + B^-}, \qquad "
-        r"B = \textstyle\sum_t X_t(\lambda_t U_t + \mu W_t) + \alpha\, S \hat{A} \hat{Y} + 2\beta Y",
+        "Y",
+        r"\begin{aligned} Y &\leftarrow Y \circ \frac{B^+}{Y M + \alpha\, S \hat{D} \hat{Y} + B^-} \\ "
+        r"B &= \textstyle\sum_t X_t(\lambda_t U_t + \mu W_t) + \alpha\, S \hat{A} \hat{Y} + 2\beta Y \\ "
+        r"M &= \textstyle\sum_t \lambda_t U_t^\top U_t + n_t \mu I + 2\beta\, Y^\top Y \end{aligned}",
         "Features, hash functions and drawn neighbours of the same class all pull at an item's bits; the "
-        "fraction weighs what they want against what is there. "
-        r"$M = \sum_t \lambda_t U_t^\top U_t + n_t \mu I + 2\beta\, Y^\top Y$.",
+        "fraction weighs what they want against what is there.",
         ("features", "basis", "function", "graph"),
         ("relaxed", "threshold", "code", "rebuilt"),
         ("13", "16", "17"),
     ),
     "scale": About(
         "The scale",
+        "scale",
         r"y_k \leftarrow y_k / \max y_k, \qquad u_k \leftarrow u_k \max y_k",
         "Every bit is brought to a largest value of 1. The products of Y and U stay, the other terms do not: "
         "this is why the objective may rise here.",
@@ -69,6 +74,7 @@ ABOUT: Mapping[str, About] = {
     ),
     "functions": About(
         "The hash functions W",
+        "W",
         r"W_t = (X_t^\top X_t + \eta\, \hat{X}_t^\top \hat{L} \hat{X}_t + \gamma I)^{-1} X_t^\top Y",
         "From features to bits by ridge regression: what lets an item that was never seen get a code.",
         ("features", "relaxed", "graph"),
@@ -167,3 +173,13 @@ def rank_items(problem: Problem, state: State, modality: str, item: int) -> tupl
     query = learnt.functions[modality].encode(np.asarray(problem.X[modality])[[item]])
     order, distances = rank(query, learnt.codes[modality])
     return order[0], distances[0].astype(np.int64)
+
+
+def most_moved(problem: Problem, moment: Moment) -> tuple[Place, int, int]:
+    """Matrix, row and column of what the step has changed most in the first matrix that it gives."""
+    name = ABOUT[moment.step].gives[0]
+    before, after = matrices_of(problem, moment.before), matrices_of(problem, moment.after)
+    changes = {place: np.abs(after[place] - before[place]) for place in after if place[0] == name}
+    place = max(changes, key=lambda place: float(changes[place].max()))
+    row, column = np.unravel_index(changes[place].argmax(), changes[place].shape)
+    return place, int(row), int(column)

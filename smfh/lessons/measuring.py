@@ -1,8 +1,10 @@
 """Lessons on figures: one seed, ties, and choosing by the queries that one reports on."""
 
+from functools import partial
+
 import numpy as np
 
-from smfh.lessons.evidence import PICTURE, SHOWN, TEXT, Evidence, Series, Wall, Worked
+from smfh.lessons.evidence import PICTURE, SHOWN, TEXT, Evidence, Seen, Series, Walls, Worked
 from smfh.types import FloatArray
 
 DRAWS = 400  # halves of the queries
@@ -67,15 +69,12 @@ def ties(evidence: Evidence) -> Worked:
         f"codes. With {stops[-1]} bits the room is {spread[-1]:.3f} instead of {spread[0]:.3f}. A file "
         "sorted by class would have given the best order for nothing. So ties are counted in database "
         "order here, and the range that they allow stands beside every score.",
-        {
-            caption: tuple(_two_orders(evidence, place, row) for place in range(len(runs)))
-            for caption, row in evidence.queries.items()
-        },
+        evidence.at_every_run(partial(_two_orders, evidence)),
     )
 
 
-def _two_orders(evidence: Evidence, place: int, row: int) -> tuple[Wall, ...]:
-    rows, distances = evidence.nearest(evidence.runs[place], PICTURE, row, DEEP)
+def _two_orders(evidence: Evidence, run: Seen, row: int) -> Walls:
+    rows, distances = evidence.nearest(run, PICTURE, row, DEEP)
     turned = np.lexsort((-np.arange(len(rows)), np.array(distances)))
     equals = distances.count(distances[0])
     items = f"{equals} items are nearest" if equals > 1 else "one item is nearest"

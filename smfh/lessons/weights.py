@@ -1,6 +1,8 @@
 """Lessons on what is chosen: the weight of the labels, the sample, the length of the codes."""
 
-from smfh.lessons.evidence import PICTURE, SHOWN, TEXT, Evidence, Series, Wall, Worked
+from functools import partial
+
+from smfh.lessons.evidence import PICTURE, SHOWN, TEXT, Evidence, Seen, Series, Walls, Worked
 
 RADIUS = 2  # of the look-up
 MUCH = 100  # items that are looked up at the most
@@ -89,10 +91,7 @@ def length(evidence: Evidence) -> Worked:
     stops = tuple(str(run.method.bits) for run in runs)
     ranked = Series("mAP@100", tuple(run.map(PICTURE) for run in runs))
     hits = tuple(float(run.scores[PICTURE].within.hits[RADIUS]) for run in runs)
-    walls = {
-        caption: tuple(_ranked_and_looked_up(evidence, place, row) for place in range(len(runs)))
-        for caption, row in evidence.queries.items()
-    }
+    walls = evidence.at_every_run(partial(_ranked_and_looked_up, evidence))
     return Worked(
         "bits",
         stops,
@@ -112,8 +111,7 @@ def length(evidence: Evidence) -> Worked:
     )
 
 
-def _ranked_and_looked_up(evidence: Evidence, place: int, row: int) -> tuple[Wall, ...]:
-    run = evidence.runs[place]
+def _ranked_and_looked_up(evidence: Evidence, run: Seen, row: int) -> Walls:
     rows, distances = evidence.nearest(run, PICTURE, row, MUCH)
     within = [found for found, distance in zip(rows, distances, strict=True) if distance <= RADIUS]
     many = f"{len(within)}" if len(within) < MUCH else f"{MUCH} or more"

@@ -6,10 +6,18 @@ import numpy as np
 
 from smfh.plots.chart import Axis, Mark, chart
 from smfh.plots.lines import Band, Line, LineChart
-from smfh.plots.theme import GREY, PALETTE, SYMBOLS, number, turn
+from smfh.plots.theme import GREY, HEIGHT, PALETTE, SYMBOLS, number, turn
 from smfh.types import FloatArray, TrainingStep
 
 ROOM = 0.08  # of the range, above and below
+
+
+class ShortChart(LineChart):
+    """One that leaves room for what moves with it."""
+
+    @property
+    def height(self) -> int:
+        return HEIGHT * 2 // 3
 
 
 @chart
@@ -19,7 +27,7 @@ def along_stops(
     series: Sequence[tuple[str, Sequence[float], tuple[Sequence[float], Sequence[float]] | None]],
     unit: str,
     at: int = 0,
-) -> LineChart:
+) -> ShortChart:
     """Each series, by its name, values and band, over the stops; the axis shows where they lie, not zero."""
     lines = tuple(
         Line(
@@ -35,8 +43,8 @@ def along_stops(
         if len(values)
     )
     values = np.concatenate([np.zeros(0), *(line.y for line in lines)])
-    best = [f"{line.name} {number(line.y.max())} at {axis} {stops[int(line.y.argmax())]}" for line in lines]
-    return LineChart(
+    best = [f"{line.name} {_told(line.y.max())} at {axis} {stops[int(line.y.argmax())]}" for line in lines]
+    return ShortChart(
         kind=f"{unit} along {axis}",
         title=f"Highest: {'; '.join(best)}" if best else f"No {unit} yet",
         description=f"Line chart of {unit} along {axis}. Highest: {'; '.join(best) or 'nothing'}.",
@@ -48,7 +56,7 @@ def along_stops(
 
 
 @chart
-def objective_at(trace: Sequence[TrainingStep], scores: Sequence[float] = (), at: int = 1) -> LineChart:
+def objective_at(trace: Sequence[TrainingStep], scores: Sequence[float] = (), at: int = 1) -> ShortChart:
     """The objective over the iterations as shares of its first value, the scores beside it, one marked."""
     iterations = np.array([step.iteration for step in trace])
     objective = np.array([step.objective for step in trace])
@@ -63,7 +71,7 @@ def objective_at(trace: Sequence[TrainingStep], scores: Sequence[float] = (), at
             f"Iteration {at}: the objective is at {objective[at - 1] / objective[0]:.0%} of its first value"
         )
         title += f", mAP@100 at {scores[at - 1]:.3f}" if len(scores) else ""
-    return LineChart(
+    return ShortChart(
         kind="objective and score",
         title=title,
         description=f"Line chart over iterations. {title}.",
@@ -72,6 +80,10 @@ def objective_at(trace: Sequence[TrainingStep], scores: Sequence[float] = (), at
         lines=tuple(lines),
         marks=(Mark(f"iteration {at}", at),) if len(trace) else (),
     )
+
+
+def _told(value: float) -> str:
+    return f"{value:,.0f}" if value > 1 and value == round(value) else number(value)
 
 
 def _limits(values: FloatArray) -> tuple[float, float] | None:

@@ -45,6 +45,7 @@ PAGES = {  # Streamlit's own list would call the first page by its file
     "Search": PageEntry("pages/2_Search.py", ":material/search:", "search.", ASKED),
     "Bits": PageEntry("pages/3_Bits.py", ":material/grid_view:", "bits.", "bit"),
     "Compare": PageEntry("pages/4_Compare.py", ":material/stacked_line_chart:", "compare."),
+    "Learn": PageEntry("pages/9_Learn.py", ":material/school:", "learn.", "part lesson"),
     "Runs": PageEntry("pages/5_Runs.py", ":material/history:"),
     "Paper": PageEntry("pages/6_Paper.py", ":material/article:", "paper."),
     "Data": PageEntry("pages/7_Data.py", ":material/folder_open:"),

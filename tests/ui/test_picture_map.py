@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from smfh.plots import code_map
-from smfh.ui.bits.canvas import SIDE, brushed_rows, make_sheet
+from smfh.ui.canvas import SIDE, brushed_rows, make_sheet
 
 pytestmark = pytest.mark.slow
 

@@ -10,8 +10,8 @@ from smfh.plots import code_map
 from smfh.runs import Run
 from smfh.types import FloatArray, MultimodalDataset
 from smfh.ui.bits.asked import answer_asked, choose_query, words_of
-from smfh.ui.bits.canvas import make_sheet, show_pictures
 from smfh.ui.bits.radius import draw_buckets, draw_radius, shown_codes
+from smfh.ui.canvas import make_sheet, show_pictures
 from smfh.ui.charts import picked_numbers, show_pickable
 from smfh.ui.gallery import about_item, caption_of, draw_gallery
 from smfh.ui.items import cut

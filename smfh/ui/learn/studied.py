@@ -6,7 +6,7 @@ from typing import Any
 from smfh.hashing import SMFH
 from smfh.hashing.smfh import STEPS
 from smfh.lessons.example import MOST, usual_rows
-from smfh.lessons.iteration import USUAL
+from smfh.lessons.iteration import ABOUT, USUAL
 from smfh.lessons.lessons import LESSONS
 from smfh.types import InputError, MultimodalDataset, parameters, read_value
 from smfh.ui.address import Part, Reader, any_text, keep, one_of, part_of, several, told, whole
@@ -76,9 +76,11 @@ class Studied:
         return (self.iteration - 1) * len(STEP_NAMES) + STEP_NAMES.index(self.step)
 
     def moved_to(self, moment: int) -> "Studied":
-        """The same at another moment."""
-        iteration, step = divmod(moment, len(STEP_NAMES))
-        return replace(self, iteration=iteration + 1, step=STEP_NAMES[step])
+        """The same at another moment; an entry stays chosen where the step there gives its matrix."""
+        iteration, place = divmod(moment, len(STEP_NAMES))
+        step, matrix = STEP_NAMES[place], (self.entry or "").split(":")[0]
+        stays = step == self.step or matrix in ABOUT[step].gives
+        return replace(self, iteration=iteration + 1, step=step, entry=self.entry if stays else None)
 
 
 MOMENTS = USUAL.iterations * len(STEP_NAMES)
