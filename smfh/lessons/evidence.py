@@ -13,7 +13,7 @@ from smfh.runs import RunStore
 from smfh.types import InputError, MultimodalDataset, Split
 
 TEXT, PICTURE = ("text", "image"), ("image", "text")  # the directions, by what asks
-SHOWN = 8  # items of a wall
+SHOWN = 6  # items of a wall
 
 
 @dataclass(frozen=True)

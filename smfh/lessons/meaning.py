@@ -6,7 +6,7 @@ import numpy as np
 
 from smfh.bits import class_contrast, describe_bits
 from smfh.hamming import unpack
-from smfh.lessons.evidence import PICTURE, SHOWN, TEXT, Evidence, Seen, Series, Worked
+from smfh.lessons.evidence import PICTURE, SHOWN, TEXT, Evidence, Seen, Series, Wall, Worked
 from smfh.types import FloatArray
 
 
@@ -83,9 +83,7 @@ def one_bit(evidence: Evidence) -> Worked:
         "bit",
         stops,
         tuple(
-            Series(
-                f"on for, seed {run.method.seed}", tuple(topic.balance for topic in of_run), "share of items"
-            )
+            Series(f"seed {run.method.seed}", tuple(float(len(topic.follows)) for topic in of_run), "classes")
             for run, of_run in zip((first, second), topics, strict=True)
         ),
         tuple(
@@ -103,7 +101,7 @@ def one_bit(evidence: Evidence) -> Worked:
         {
             "": tuple(
                 tuple(
-                    evidence.wall(f"Bit {k} is on, seed {run.method.seed}", of_run[k], of_run[k][0])
+                    Wall(f"Bit {k} is on, seed {run.method.seed}", of_run[k], (True,) * len(of_run[k]))
                     for run, of_run in zip((first, second), rows, strict=True)
                     if of_run[k]
                 )
