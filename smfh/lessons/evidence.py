@@ -43,7 +43,8 @@ class Wall:
 Walls = tuple[Wall, ...]
 
 
-def _right(walls: Walls) -> int:
+def count_right(walls: Walls) -> int:
+    """The right items of all of them."""
     return sum(sum(wall.right) for wall in walls)
 
 
@@ -121,7 +122,9 @@ class Evidence:
     def at_every_run(self, look: Callable[[Seen, int], Walls]) -> dict[str, tuple[Walls, ...]]:
         """What each query finds by every run, the query whose answers change most first."""
         found = {caption: tuple(look(run, row) for run in self.runs) for caption, row in self.queries.items()}
-        changes = {caption: np.ptp([_right(walls) for walls in stops]) for caption, stops in found.items()}
+        changes = {
+            caption: np.ptp([count_right(walls) for walls in stops]) for caption, stops in found.items()
+        }
         return dict(sorted(found.items(), key=lambda query: -changes[query[0]]))
 
 

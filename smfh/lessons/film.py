@@ -10,7 +10,7 @@ from smfh.evaluation import evaluate
 from smfh.hamming import unpack
 from smfh.hashing import SMFH, FittedHasher
 from smfh.landscape import CodeMap, principal_directions, sunflower_offsets
-from smfh.lessons.evidence import PICTURE, TEXT, Evidence, Seen, Walls
+from smfh.lessons.evidence import PICTURE, TEXT, Evidence, Seen, Walls, count_right
 from smfh.runs import Film, Run, find_or_train
 from smfh.types import EPS, IntArray, MultimodalDataset, OnStep, Split
 
@@ -25,7 +25,7 @@ class Reel:
     frames: Evidence  # a run for each
     iterations: tuple[int, ...]  # of the frames
     maps: tuple[CodeMap, ...]  # all on one plane, so that items move and the map does not
-    walls: Mapping[str, tuple[Walls, ...]]  # what the words of each query find, at each frame
+    walls: Mapping[str, tuple[Walls, ...]]  # what the words of each query find in each frame; who gains first
 
     @property
     def scores(self) -> tuple[float, ...]:
@@ -47,6 +47,8 @@ def shoot(
     evidence = Evidence(data, split, tuple(seen))
     iterations = tuple(frame.trace[-1].iteration for frame in frames)
     walls = evidence.at_every_run(lambda frame, row: evidence.both_ways(frame, row)[:1])
+    gains = {caption: count_right(stops[-1]) - count_right(stops[0]) for caption, stops in walls.items()}
+    walls = dict(sorted(walls.items(), key=lambda query: -gains[query[0]]))
     return Reel(run, evidence, iterations, map_frames(frames, split.train), walls)
 
 

@@ -13,16 +13,23 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter, sleep
+from typing import TYPE_CHECKING
 
 from streamlit.testing.v1 import AppTest
 
 from smfh.bench.measure import Report
+from smfh.comparison import Grid, train_grid
 from smfh.datasets import DATASETS
 from smfh.hashing import make_method
-from smfh.runs import find_or_train
+from smfh.lessons.lessons import LESSONS
+from smfh.runs import RunStore, find_or_train
 from smfh.ui.running import TICK
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator
 
 APP = Path(__file__).parents[2] / "streamlit_app.py"
 SEED = "control_smfh-plus_seed"
@@ -32,6 +39,11 @@ WALL = """() => {  // the first eight pictures are there
   return pictures.length === 8 && pictures.every((picture) => picture.complete && picture.naturalWidth)
 }"""
 VISITS = ("first visit", "later visit")
+LESSON = ("lesson drawn", "lesson moved")
+LINK = "Learn?learn.lesson=two-truths"
+ANSWERS, SLIDER = ".st-key-lesson_walls li img", ".st-key-learn_at input"
+STILL = "[data-testid=stApp][data-test-script-state=notRunning]"
+GLANCE = 0.005  # seconds
 SEEDS = 90_000  # from here on; nobody has trained with them before
 
 
@@ -77,6 +89,71 @@ def bench_visits(report: Report) -> None:
     what = "to a wall of pictures, nothing compiled or kept, beside the next visitor"
     first, later = (seconds[visit] for visit in VISITS)
     report.compare("first visit/later visit", first, later, what)
+
+
+def bench_lesson(report: Report, repeats: int) -> None:
+    """From a move of the slider in the lesson on two truths to its pictures, beside its first drawing."""
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    with TemporaryDirectory() as folder:
+        environment = os.environ | {"SMFH_CACHE": folder, "SMFH_RUNS_GB": "5"}
+        runs = LESSONS["two-truths"].runs
+        train_grid(Grid(runs, *runs.source.load()), RunStore(Path(folder) / "runs", 5))
+        if chromium is not None:
+            seconds = move_by_browser(chromium, environment, repeats)
+        else:
+            command = [sys.executable, "-m", "smfh.ui.timing", LESSON[0]]
+            told = subprocess.run(command, stdout=subprocess.PIPE, check=True, env=environment)  # noqa: S603
+            seconds = json.loads(told.stdout)
+    report.seconds |= seconds
+    what = "two truths: from the slider to the pictures, beside the first drawing of its page"
+    report.compare("lesson moved/drawn", seconds[LESSON[1]], seconds[LESSON[0]], what)
+
+
+def move_by_browser(chromium: str, environment: dict[str, str], repeats: int) -> dict[str, float]:
+    """Seconds until a visitor sees the lesson, and then from a key on its slider to other pictures."""
+    from playwright.sync_api import sync_playwright
+
+    drawn, moved = [], []
+    with sync_playwright() as playwright, new_server(environment) as address:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        for _ in range(1 + repeats):  # the first visitor waits for what the server has still to load
+            page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
+            started = perf_counter()
+            page.goto(f"{address}/{LINK}")
+            pictures = page.locator(ANSWERS)
+            pictures.last.wait_for(timeout=1000 * WAIT)
+            drawn.append(perf_counter() - started)
+            page.wait_for_selector(STILL, timeout=1000 * WAIT)
+            for key in ("End", "Home"):
+                before = _addresses(pictures)
+                started = perf_counter()
+                page.locator(SLIDER).press(key)
+                while _addresses(pictures) == before and perf_counter() - started < WAIT:
+                    sleep(GLANCE)
+                moved.append(perf_counter() - started)
+                page.wait_for_selector(STILL, timeout=1000 * WAIT)
+            page.context.close()
+        browser.close()
+    return dict(zip(LESSON, (min(drawn), median(moved)), strict=True))
+
+
+def _addresses(pictures: "Locator") -> list[str]:
+    found: list[str] = pictures.evaluate_all("(all) => all.map((picture) => picture.src)")
+    return found
+
+
+def move_without_browser() -> dict[str, float]:
+    """The same in this process, which should be a new one; each move draws the whole page again."""
+    started, moved = perf_counter(), []
+    page = AppTest.from_file(str(APP), default_timeout=WAIT).switch_page("pages/9_Learn.py")
+    page.query_params["learn.lesson"] = "two-truths"
+    page.run()
+    drawn = perf_counter() - started
+    for stop in (3, 5, 8):
+        started = perf_counter()
+        page.select_slider(key="learn_at").set_value(stop).run()
+        moved.append(perf_counter() - started)
+    return dict(zip(LESSON, (drawn, median(moved)), strict=True))
 
 
 def visit_by_browser(chromium: str, environment: dict[str, str]) -> dict[str, float]:
@@ -149,10 +226,11 @@ def _until_scores(page: AppTest, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == VISITS[0]:
-        print(json.dumps(visit_without_browser()))
+    if alone := {VISITS[0]: visit_without_browser, LESSON[0]: move_without_browser}.get(sys.argv[1]):
+        print(json.dumps(alone()))
         sys.exit()
     found = Report()
     bench_visits(found)
+    bench_lesson(found, int(sys.argv[1]))
     bench_page(found, int(sys.argv[1]))
     print(json.dumps(vars(found)))

@@ -86,12 +86,12 @@ def draw_worked(name: str, worked: Worked, shown: MultimodalDataset, data: Multi
     first, *others = by_unit(worked).items()
     if captions:
         left, right = st.columns(2, gap="medium")
-        with left:
-            _draw_chart(worked, at, *first)
-        with right:
+        with right:  # first: it is what one looks at
             walls = worked.walls[captions[asked]][at]
             show_walls([(wall.title, items_of(shown, wall)) for wall in walls], "lesson_walls")
             draw_terms(shown)
+        with left:
+            _draw_chart(worked, at, *first)
     else:
         _draw_chart(worked, at, *first)
     for unit, series in others:
