@@ -15,10 +15,11 @@ from smfh.lessons.iteration import ABOUT, USUAL, matrices_of, walk
 from smfh.lessons.lessons import LESSONS
 from smfh.paper import ERRATA
 from smfh.ui.learn.idea import chosen_distances
-from smfh.ui.learn.iteration import BEAT, PLAYING, groups_of, names_of, ranking_of, read_entry, term_lines
+from smfh.ui.learn.iteration import BEAT, PLAYING, ranking_of, term_lines
 from smfh.ui.learn.matrices import cells_of, written
 from smfh.ui.learn.studied import MOMENTS, PARTS, Studied
 from smfh.ui.learn.symbols import errata_of
+from smfh.ui.learn.tables import groups_of, names_of, read_entry
 from smfh.ui.server import run_store
 
 pytestmark = pytest.mark.slow

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import streamlit as st
 
+from smfh.datasets import DATASETS
 from smfh.lessons.evidence import Wall
 from smfh.types import MultimodalDataset
 from smfh.ui.gallery import caption_of
@@ -66,11 +67,10 @@ class Item:
 
 def items_of(data: MultimodalDataset, wall: Wall, notes: Sequence[Sequence[str]] = ()) -> list[Item]:
     """The items of a wall, with what stands below each."""
-    told = notes or [()] * len(wall.rows)
-    looks = pictures_of(data, wall.rows, None)
+    told, pictures = notes or [()] * len(wall.rows), addresses_of(data, wall.rows)
     return [
-        Item(caption_of(data, row), small_picture(look), right, note)
-        for row, look, right, note in zip(wall.rows, looks, wall.right, told, strict=True)
+        Item(caption_of(data, row), picture, right, note)
+        for row, picture, right, note in zip(wall.rows, pictures, wall.right, told, strict=True)
     ]
 
 
@@ -80,7 +80,12 @@ def show_walls(walls: Sequence[tuple[str, Sequence[Item]]], key: str) -> None:
     _WALLS(data=told, key=key)
 
 
-@lru_cache(maxsize=4096)
+def addresses_of(data: MultimodalDataset, rows: Sequence[int] | None = None) -> list[str]:
+    """Of the pictures of these items, or of all; those of own data are not remembered."""
+    address = _remembered if data.name in DATASETS else small_picture
+    return [address(look) for look in pictures_of(data, range(len(data)) if rows is None else rows, None)]
+
+
 def small_picture(picture: bytes) -> str:
     """The picture as an address that holds it, small."""
     from PIL import Image
@@ -90,3 +95,6 @@ def small_picture(picture: bytes) -> str:
     file = io.BytesIO()
     image.save(file, "WEBP", quality=80)
     return f"data:image/webp;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+
+_remembered = lru_cache(maxsize=4096)(small_picture)
