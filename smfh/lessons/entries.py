@@ -13,7 +13,8 @@ from smfh.hashing.smfh import Problem
 from smfh.lessons.iteration import Moment, Place, Walk, graph_of, matrices_of
 from smfh.types import FloatArray
 
-DIGITS = 5  # that are printed; results of long sums are told to fewer
+DIGITS, MORE_DIGITS = 5, 7  # that are printed; more where large numbers cancel each other
+A_LINE = 3  # products of a long sum
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def _function(problem: Problem, moment: Moment, t: str, j: int, k: int) -> Told:
     return (
         r"\textstyle\sum_l (C^{-1})_{jl}\, (X^\top Y)_{lk}, \quad C = X^\top X + \eta \hat{X}^\top \hat{L} "
         r"\hat{X} + \gamma I",
-        _products(inverse, target),
+        _products(inverse, target, MORE_DIGITS),
         {"inverse": tuple(map(float, inverse)), "target": tuple(map(float, target))},
         "",
     )
@@ -181,26 +182,23 @@ _DEFINITIONS: Mapping[str, How] = {
 }
 
 
-def _number(x: float) -> str:
-    return f"{x:.{DIGITS}g}" if 1e-4 <= abs(x) < 1e5 or x == 0 else _power(x)
-
-
-def _power(x: float) -> str:
-    digits, power = f"{x:.{DIGITS - 1}e}".split("e")
-    return rf"{digits} \cdot 10^{{{int(power)}}}"
+def _number(x: float, digits: int = DIGITS) -> str:
+    if 1e-4 <= abs(x) < 1e5 or x == 0:
+        return f"{x:.{digits}g}"
+    mantissa, power = f"{x:.{digits - 1}e}".split("e")
+    return rf"{mantissa} \cdot 10^{{{int(power)}}}"
 
 
 def _sum(values: Iterable[float]) -> str:
     return " + ".join(map(_number, values)).replace("+ -", "- ")
 
 
-def _products(a: FloatArray, b: FloatArray) -> str:
-    pairs = [rf"{_number(x)} \cdot {_bracketed(y)}" for x, y in zip(a.tolist(), b.tolist(), strict=True)]
-    return " + ".join(pairs).replace("+ -", "- ")
-
-
-def _bracketed(x: float) -> str:
-    return f"({_number(x)})" if x < 0 else _number(x)
+def _products(a: FloatArray, b: FloatArray, digits: int = DIGITS) -> str:
+    """a·b, a few products a line."""
+    values = ((_number(x, digits), _number(y, digits)) for x, y in zip(a.tolist(), b.tolist(), strict=True))
+    pairs = [rf"{x} \cdot {f'({y})' if y.startswith('-') else y}" for x, y in values]
+    lines = [" + ".join(pairs[start : start + A_LINE]) for start in range(0, len(pairs), A_LINE)]
+    return r" \\ + ".join(lines).replace("+ -", "- ")
 
 
 def _floats(parts: Mapping[str, float]) -> dict[str, float | tuple[float, ...]]:

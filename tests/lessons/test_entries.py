@@ -81,7 +81,7 @@ def test_the_printed_numbers_give_the_entry_to_the_printed_precision(walked):
         if moment.step == "functions" and place[0] == "function":
             numbers = printed(update)
             products = [a * b for a, b in zip(numbers[::2], numbers[1::2], strict=True)]
-            assert sum(products) == pytest.approx(update.after, abs=2e-4 * np.abs(products).sum())
+            assert sum(products) == pytest.approx(update.after, abs=2e-6 * np.abs(products).sum())
         elif moment.step == "bases" and place[0] == "basis":
             u, over, under = printed(update)
             assert u * over / under == pytest.approx(update.after, rel=2e-4)

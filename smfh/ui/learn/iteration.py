@@ -21,6 +21,8 @@ from smfh.ui.learn.tables import TITLES, groups_of, names_of, read_entry
 from smfh.ui.learn.walls import Item, items_of, show_walls
 
 OBJECTIVE = "The sum of all terms: how far codes, features, labels and hash functions are from agreeing."
+STYLE = """<style>.stMain .katex-display { overflow: auto hidden; }
+@media (max-width: 640px) { .stMain .katex { font-size: .85em; } }</style>"""  # long equations scroll
 PLAYING, CLICKED = "playing_since", f"{CONTROLS}matrices"
 BEAT = 2.0  # seconds of a step while it plays
 ONE_LINE = 110  # of LaTeX
@@ -28,6 +30,7 @@ ONE_LINE = 110  # of LaTeX
 
 def draw_iteration(studied: Studied, data: MultimodalDataset, present: bool) -> None:
     """The controls, and what there is to see at the moment that they say."""
+    st.html(STYLE)
     try:
         walked = walk_of(studied, data)
     except InputError as error:
@@ -149,7 +152,7 @@ def draw_entry(walked: Walk, moment: Moment, place: Place, row: int, column: int
         st.text(f"{what}: {update.after:.5g}{was}. {update.words}")
         if update.symbols:
             numbers = rf"= {update.numbers} = \mathbf{{{update.after:.5g}}}"
-            if len(update.symbols + numbers) <= ONE_LINE:
+            if len(update.symbols + numbers) <= ONE_LINE and r"\\" not in numbers:
                 draw_equation(update.symbols + numbers)
             else:
                 draw_equation(rf"\begin{{gathered}} {update.symbols} \\ {numbers} \end{{gathered}}")
