@@ -1,0 +1,174 @@
+"""All studies of one storage: make, join, open, list, rename, delete."""
+
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import optuna
+from optuna.exceptions import DuplicatedStudyError
+from optuna.storages import BaseStorage, InMemoryStorage
+from optuna.trial import TrialState
+
+from smfh.datasets import DatasetSource
+from smfh.tuning.plan import StudyPlan, check_name, read_plan
+from smfh.tuning.storage import errors_in_words, open_storage, shown_address, usual_address
+from smfh.tuning.study import BEHAVIOUR, OVER, Study, StudyKey, Trial, behaviour_of, best_of
+from smfh.types import InputError
+
+PLAN, READY = "plan", "ready"  # attributes
+MADE_WITHIN = 30.0  # seconds; a study that is not ready then was left by a program that was killed
+GLANCE = 0.1
+
+
+@dataclass(frozen=True)
+class StudyRecord:
+    """What a list tells of a study."""
+
+    name: str
+    plan: StudyPlan | None  # None where it cannot be read
+    problem: str  # why not
+    total: int
+    done: int  # complete, pruned or failed
+    running: int
+    best: Trial | None
+    begun: datetime | None
+    seconds: float  # of all trials that are over
+
+
+class Studies:
+    """Studies in a database, or with `own` data in memory alone."""
+
+    def __init__(self, address: str = "", own: DatasetSource | None = None, owner: str = "") -> None:
+        self.own, self.owner = own, owner
+        self.address = "memory" if own is not None else address or usual_address()
+        self.where = self.address if own is not None else shown_address(self.address)
+        self.storage: BaseStorage = InMemoryStorage() if own is not None else open_storage(self.address)
+
+    def create(self, plan: StudyPlan) -> Study:
+        """A new study with all its trials in the line; refused where there is one of this name."""
+        with errors_in_words(self.where):
+            try:
+                inner = self._new(plan)
+            except DuplicatedStudyError:
+                if self._is_ready(plan.name):
+                    raise InputError(
+                        f"There is a study {plan.name!r} already; join it or choose another name."
+                    ) from None
+                self.delete(plan.name)
+                inner = self._new(plan)
+            inner.set_user_attr(PLAN, plan.to_json())
+            inner.set_user_attr(BEHAVIOUR, behaviour_of(plan))
+            for point in plan.points:
+                inner.enqueue_trial(point)
+            inner.set_user_attr(READY, True)
+        return Study(inner, self.storage, plan, StudyKey(self.where, plan.name, self.owner))
+
+    def _new(self, plan: StudyPlan) -> optuna.Study:
+        return optuna.create_study(
+            storage=self.storage, study_name=plan.name, directions=plan.goal.directions
+        )
+
+    def open(self, name: str) -> Study:
+        """The study of this name."""
+        with errors_in_words(self.where):
+            if name not in self.names():
+                raise InputError(
+                    f"There is no study {name!r}; there are {', '.join(self.names()) or 'none'}."
+                )
+            if not self._is_ready(name):
+                raise InputError(
+                    f"The study {name!r} was left unmade by a program that was killed: make it anew."
+                )
+            inner = optuna.load_study(study_name=name, storage=self.storage)
+            plan = read_plan(name, inner.user_attrs[PLAN], self.own)
+            return Study(inner, self.storage, plan, StudyKey(self.where, name, self.owner))
+
+    def names(self) -> list[str]:
+        """Of all studies of ours, the newest first."""
+        with errors_in_words(self.where):
+            found = optuna.get_all_study_summaries(self.storage, include_best_trial=False)
+        ours = [one for one in found if PLAN in one.user_attrs]
+        return [one.study_name for one in reversed(ours)]
+
+    def _is_ready(self, name: str) -> bool:
+        """Whether all its trials stand in line; waits for whoever is making it."""
+        until = time.monotonic() + MADE_WITHIN
+        while True:
+            try:
+                if optuna.load_study(study_name=name, storage=self.storage).user_attrs.get(READY):
+                    return True
+            except KeyError:
+                return False
+            if time.monotonic() > until:
+                return False
+            time.sleep(GLANCE)
+
+    def join(self, plan: StudyPlan) -> Study:
+        """The study of this name if there is one, else a new one; refused where it is of another plan."""
+        if plan.name not in self.names():
+            try:
+                return self.create(plan)
+            except InputError:
+                if plan.name not in self.names():
+                    raise
+        study = self.open(plan.name)
+        if study.plan != plan:
+            raise InputError(f"There is a study {plan.name!r} with another plan; choose another name.")
+        return study
+
+    def records(self) -> list[StudyRecord]:
+        """All of them, the newest first; also those that cannot be read."""
+        return [self._record(name) for name in self.names()]
+
+    def _record(self, name: str) -> StudyRecord:
+        try:
+            study = self.open(name)
+        except InputError as error:
+            return StudyRecord(name, None, " ".join(error.problems), 0, 0, 0, None, None, 0.0)
+        trials = study.trials
+        spent = [(t.ended - t.started).total_seconds() for t in trials if t.started and t.ended]
+        return StudyRecord(
+            name=name,
+            plan=study.plan,
+            problem="",
+            total=len(trials),
+            done=sum(trial.state in OVER for trial in trials),
+            running=sum(trial.state == "running" for trial in trials),
+            best=best_of(trials, study.plan),
+            begun=min((t.started for t in trials if t.started), default=None),
+            seconds=sum(spent),
+        )
+
+    def delete(self, name: str) -> None:
+        """Remove it with all its trials; nothing happens where it is gone already."""
+        with errors_in_words(self.where):
+            try:
+                optuna.delete_study(study_name=name, storage=self.storage)
+            except KeyError:
+                return
+
+    def rename(self, name: str, to: str) -> Study:
+        """The study under another name; refused while somebody works on it, or where the name is taken."""
+        study, to = self.open(name), check_name(to)
+        if study.optuna.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+            raise InputError(f"Somebody works on the study {name!r}: stop it first, then rename it.")
+        with errors_in_words(self.where):
+            try:
+                optuna.copy_study(
+                    from_study_name=name, from_storage=self.storage, to_storage=self.storage, to_study_name=to
+                )
+            except DuplicatedStudyError as error:
+                raise InputError(f"There is a study {to!r} already; choose another name.") from error
+        self.delete(name)
+        return self.open(to)
+
+    def export(self, name: str, path: Path) -> None:
+        """A database file with this study alone, which Optuna's own dashboard opens."""
+        study = self.open(name)
+        if path.exists():
+            raise InputError(f"{path} is there already; name another file.")
+        with errors_in_words(str(path)):
+            optuna.copy_study(
+                from_study_name=name, from_storage=study.storage, to_storage=f"sqlite:///{path}"
+            )
