@@ -10,10 +10,12 @@ A sweep and a search are one Optuna study whose trials stand in line from the be
 after another, and what a killed worker has left goes back into the line.
 """
 
+from smfh.tuning.confirmation import Confirmation, OnQueries, confirm, confirm_work, confirmations
+from smfh.tuning.export import study_file, trial_rows
 from smfh.tuning.goals import FIGURES, MEASURES, OVER, Goal, PartScores
 from smfh.tuning.importance import importances
 from smfh.tuning.plan import StudyPlan, Way, read_plan
-from smfh.tuning.ranges import SWEEPS, TUNED, Range, tunable, usual_range, usual_ranges
+from smfh.tuning.ranges import SWEEPS, TUNED, Range, find_parameter, tunable, usual_range, usual_ranges
 from smfh.tuning.storage import usual_address
 from smfh.tuning.studies import Studies, StudyRecord
 from smfh.tuning.study import Study, StudyKey, Trial

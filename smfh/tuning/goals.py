@@ -10,7 +10,9 @@ import numpy as np
 from smfh.metrics import Scores
 from smfh.types import unknown
 
-FIGURES: Mapping[str, str] = MappingProxyType({"map_100": "mAP@100", "map_all": "mAP", "p_100": "P@100"})
+FIGURES: Mapping[str, str] = MappingProxyType(
+    {"map_100": "mAP@100", "map_all": "whole-ranking mAP", "p_100": "P@100"}
+)
 MEASURES: Mapping[str, str] = MappingProxyType(
     {
         "balanced": "the geometric mean of mAP@100, mAP over the whole ranking and P@100",

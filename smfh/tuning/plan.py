@@ -102,6 +102,12 @@ def read_plan(name: str, text: str, own: DatasetSource | None = None) -> StudyPl
         raise InputError(f"Its plan cannot be read: {type(error).__name__} at {error}.") from error
 
 
+def differences(first: StudyPlan, second: StudyPlan) -> list[str]:
+    """In what two plans of one name differ, in words."""
+    one, other = (json.loads(plan.to_json()) for plan in (first, second))
+    return [f"Its {part} is {one[part]}, not {other[part]}." for part in one if one[part] != other[part]]
+
+
 def check_name(name: str) -> str:
     """The name without spaces around it: a line that can be read. It is never a path."""
     name = name.strip()

@@ -71,6 +71,14 @@ def tunable(method: HashMethod | type[HashMethod]) -> list[str]:
     return [name for name in numbers if name != "seed"]
 
 
+def find_parameter(method: HashMethod, text: str) -> str:
+    """The name of the tunable parameter that has this name or this symbol."""
+    by_symbol = {parameters(method)[name].symbol: name for name in tunable(method)}
+    name = by_symbol.get(text, text)
+    refuse_strangers(method, [name])
+    return name
+
+
 def usual_range(method: HashMethod, name: str) -> Range:
     """As the method describes its parameter; code lengths double."""
     refuse_strangers(method, [name])

@@ -21,6 +21,8 @@ from smfh.types import InputError
 KINDS = ("sqlite", "postgresql", "mysql")
 BEAT, GRACE = 10, 40  # seconds between two signs of life, and without one until a worker counts as gone
 PATIENCE = 30  # seconds that a writer waits for another before it gives up
+SAID = ("schema", "Record does not exist")  # by Optuna, of another version and of what was deleted
+PUT_BACK = "put_back"  # attribute of a trial: why it had to wait again
 ATTEMPTS = 5  # at making the tables, which two programs may begin at once
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -79,8 +81,8 @@ def errors_in_words(where: str) -> Iterator[None]:
             f"The driver for {where} is not installed: python -m pip install psycopg2-binary (PostgreSQL) or "
             "pymysql (MySQL, with an address that begins with mysql+pymysql://)."
         ) from error
-    except (SQLAlchemyError, StorageInternalError, RuntimeError, OSError) as error:
-        if isinstance(error, RuntimeError) and "schema" not in str(error):
+    except (SQLAlchemyError, StorageInternalError, RuntimeError, KeyError) as error:
+        if isinstance(error, RuntimeError | KeyError) and not any(sign in str(error) for sign in SAID):
             raise
         raise InputError(f"The studies in {where} cannot be used: {_reason(error)}") from error
 
@@ -97,6 +99,7 @@ def _reason(error: BaseException) -> str:
         ("malformed", "the file is damaged. It was not touched: move it away, or name another address."),
         ("not a database", "the file is no database. It was not touched: name another address."),
         ("unable to open", "the file cannot be opened or made. Name another address."),
+        ("record does not exist", "the study was deleted."),
         ("schema", "they were written by another version of Optuna, and were not touched."),
     ):
         if sign in text:
@@ -124,7 +127,7 @@ def claim(study: optuna.Study, storage: BaseStorage) -> optuna.Trial | None:
 def put_back(storage: BaseStorage, trial: optuna.Trial | FrozenTrial, why: str) -> None:
     """Let a trial at work wait again, with what it has reached; finished ones stay as they are."""
     with suppress(UpdateFinishedTrialError):
-        storage.set_trial_user_attr(trial._trial_id, "put_back", why)
+        storage.set_trial_user_attr(trial._trial_id, PUT_BACK, why)
         storage.set_trial_state_values(trial._trial_id, TrialState.WAITING)
 
 

@@ -1,9 +1,8 @@
 """All studies of one storage: make, join, open, list, rename, delete."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 
 import optuna
 from optuna.exceptions import DuplicatedStudyError
@@ -11,12 +10,12 @@ from optuna.storages import BaseStorage, InMemoryStorage
 from optuna.trial import TrialState
 
 from smfh.datasets import DatasetSource
-from smfh.tuning.plan import StudyPlan, check_name, read_plan
+from smfh.tuning.plan import StudyPlan, check_name, differences, read_plan
 from smfh.tuning.storage import errors_in_words, open_storage, shown_address, usual_address
-from smfh.tuning.study import BEHAVIOUR, OVER, Study, StudyKey, Trial, behaviour_of, best_of
+from smfh.tuning.study import BEHAVIOUR, OVER, PLAN, Study, StudyKey, Trial, behaviour_of, best_of
 from smfh.types import InputError
 
-PLAN, READY = "plan", "ready"  # attributes
+READY = "ready"  # attribute of a study whose trials all stand in line
 MADE_WITHIN = 30.0  # seconds; a study that is not ready then was left by a program that was killed
 GLANCE = 0.1
 
@@ -105,7 +104,10 @@ class Studies:
             time.sleep(GLANCE)
 
     def join(self, plan: StudyPlan) -> Study:
-        """The study of this name if there is one, else a new one; refused where it is of another plan."""
+        """The study of this name if there is one, else a new one; refused where it has another plan.
+
+        Another budget is no other plan: it becomes that of the study.
+        """
         if plan.name not in self.names():
             try:
                 return self.create(plan)
@@ -113,8 +115,12 @@ class Studies:
                 if plan.name not in self.names():
                     raise
         study = self.open(plan.name)
-        if study.plan != plan:
-            raise InputError(f"There is a study {plan.name!r} with another plan; choose another name.")
+        if other := differences(replace(study.plan, trials=plan.trials, minutes=plan.minutes), plan):
+            raise InputError(
+                [f"There is a study {plan.name!r} already; join it as it is, or choose another name.", *other]
+            )
+        if study.plan != plan and plan.way == "search":
+            study.set_budget(plan.trials, plan.minutes)
         return study
 
     def records(self) -> list[StudyRecord]:
@@ -162,13 +168,3 @@ class Studies:
                 raise InputError(f"There is a study {to!r} already; choose another name.") from error
         self.delete(name)
         return self.open(to)
-
-    def export(self, name: str, path: Path) -> None:
-        """A database file with this study alone, which Optuna's own dashboard opens."""
-        study = self.open(name)
-        if path.exists():
-            raise InputError(f"{path} is there already; name another file.")
-        with errors_in_words(str(path)):
-            optuna.copy_study(
-                from_study_name=name, from_storage=study.storage, to_storage=f"sqlite:///{path}"
-            )

@@ -1,7 +1,7 @@
 """A study: its plan, and its trials as they are in the storage now."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal
@@ -15,6 +15,7 @@ from smfh.hashing import HashMethod
 from smfh.runs.key import behaviour
 from smfh.tuning.goals import PartScores
 from smfh.tuning.plan import StudyPlan
+from smfh.tuning.storage import PUT_BACK, errors_in_words
 from smfh.types import InputError, parameters
 
 State = Literal["waiting", "running", "complete", "pruned", "failed"]
@@ -26,7 +27,8 @@ STATES: Mapping[TrialState, State] = {
     TrialState.FAIL: "failed",
 }
 OVER: tuple[State, ...] = ("complete", "pruned", "failed")
-PARTS, PROBLEM, BEHAVIOUR, DATA = "parts", "problem", "behaviour", "data"  # attributes
+PLAN, BEHAVIOUR, DATA = "plan", "behaviour", "data"  # attributes of a study
+PARTS, PROBLEM = "parts", "problem"  # and of a trial
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,8 @@ class Study:
     @property
     def trials(self) -> tuple[Trial, ...]:
         """All of them as they are now, by number."""
-        return tuple(self._trial(frozen) for frozen in self.optuna.get_trials(deepcopy=False))
+        with errors_in_words(self.key.address):
+            return tuple(self._trial(frozen) for frozen in self.optuna.get_trials(deepcopy=False))
 
     @property
     def best(self) -> Trial | None:
@@ -89,7 +92,8 @@ class Study:
     @property
     def front(self) -> tuple[Trial, ...]:
         """The finished trials that none is better than in all objectives."""
-        return tuple(self._trial(frozen) for frozen in self.optuna.best_trials)
+        with errors_in_words(self.key.address):
+            return tuple(self._trial(frozen) for frozen in self.optuna.best_trials)
 
     @cached_property
     def is_current(self) -> bool:
@@ -104,26 +108,30 @@ class Study:
                 "other codes. Its trials can be looked at and exported; for more of them make a new study."
             )
 
-    def check_data(self, fingerprints: Mapping[str, str]) -> None:
+    def check_data(self, fingerprints: Sequence[str]) -> None:
         """Refuse to add trials on other data than that of the first."""
         known = self.optuna.user_attrs.get(DATA)
         if known is None:
-            self.optuna.set_user_attr(DATA, dict(fingerprints))
-        elif known != dict(fingerprints):
-            changed = ", ".join(name for name in fingerprints if known.get(name) != fingerprints[name])
+            self.optuna.set_user_attr(DATA, list(fingerprints))
+        elif known != list(fingerprints):
             raise InputError(
-                f"The data of {changed} is not what the study {self.name!r} began with; make a new study."
+                f"The data is not what the study {self.name!r} began with; for this data make a new study."
             )
 
     def method_of(self, trial: Trial) -> HashMethod:
         """What the trial trains."""
         return self.plan.method_of(trial.parameters)
 
-    def extend(self, trials: int) -> None:
-        """Let a search have so many more trials."""
-        if self.plan.way == "sweep":
-            raise InputError("A sweep has the points it has; make another study for more of them.")
-        for _ in range(trials):
+    def set_budget(self, trials: int = 0, minutes: float = 0.0) -> None:
+        """Let a search have so many trials or minutes in all; those that stand in line already stay there."""
+        self.plan = replace(self.plan, trials=trials, minutes=minutes)
+        with errors_in_words(self.key.address):
+            self.optuna.set_user_attr(PLAN, self.plan.to_json())
+            self.add_trials(trials - len(self.optuna.get_trials(deepcopy=False)))
+
+    def add_trials(self, number: int) -> None:
+        """Put so many more into the line, whose values are chosen when it is their turn."""
+        for _ in range(number):
             self.optuna.enqueue_trial({})
 
     def _trial(self, frozen: FrozenTrial) -> Trial:
@@ -142,7 +150,7 @@ class Study:
             started=frozen.datetime_start,
             ended=frozen.datetime_complete,
             problem=str(frozen.user_attrs.get(PROBLEM, "")),
-            put_back=str(frozen.user_attrs.get("put_back", "")),
+            put_back=str(frozen.user_attrs.get(PUT_BACK, "")),
         )
 
 

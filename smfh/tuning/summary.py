@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfh.significance import signed
-from smfh.tuning.goals import FIGURES
+from smfh.tuning.confirmation import ALL, confirmations
 from smfh.tuning.importance import importances
 from smfh.tuning.study import Study, Trial
-from smfh.types import parameters
+from smfh.types import FloatArray, parameters
 
 TOP = 10  # trials that are looked at for how flat the top is
 FLAT = 0.005  # a spread below it decides nothing
@@ -43,6 +43,7 @@ def summarise(study: Study) -> Summary:
         error = float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else None
         lines.append(_gained(start, gain, error, len(gains)))
     lines += [*_mattered(study, importance), *_flatness(study, trials), *_trap(study, trials)]
+    lines += _confirmed(study)
     return Summary(tuple(lines), start, best, gain, error, importance)
 
 
@@ -52,12 +53,10 @@ def setting_in_words(study: Study, trial: Trial) -> str:
     return ", ".join(f"{about[name].symbol} {value:.3g}" for name, value in trial.parameters.items())
 
 
-def paired_gains(study: Study, trial: Trial, start: Trial) -> np.ndarray:
+def paired_gains(study: Study, trial: Trial, start: Trial) -> FloatArray:
     """What the trial gains over the start on each part, in the goal's first objective."""
-    before = {(part.dataset, part.fold): study.plan.goal.of_part(part)[0] for part in start.parts}
-    return np.array(
-        [study.plan.goal.of_part(part)[0] - before[part.dataset, part.fold] for part in trial.parts]
-    )
+    goal, pairs = study.plan.goal, zip(trial.parts, start.parts, strict=True)
+    return np.array([goal.of_part(part)[0] - goal.of_part(before)[0] for part, before in pairs])
 
 
 def _counted(study: Study) -> str:
@@ -114,7 +113,19 @@ def _trap(study: Study, trials: tuple[Trial, ...]) -> list[str]:
     if top.number == whole.number or min(lost.values()) < FLAT:
         return []
     return [
-        f"A trap: {FIGURES['map_100']} and mAP over the whole ranking want different values. The best of the "
+        f"A trap: mAP@100 and mAP over the whole ranking want different values. The best of the "
         f"first ({setting_in_words(study, top)}) is {lost['map_all']:.3f} worse in the second, the best of "
         f"the second ({setting_in_words(study, whole)}) {lost['map_100']:.3f} worse in the first."
     ]
+
+
+def _confirmed(study: Study) -> list[str]:
+    """What was seen on the queries, and what that does to the next look at them."""
+    found = confirmations(study)
+    lines = [line for one in found.values() for line in one.lines if ALL in line]
+    if len(found) > 1:
+        lines.append(
+            f"{len(found)} trials were confirmed: to choose among them by their scores on the queries would "
+            "be tuning on the queries."
+        )
+    return lines

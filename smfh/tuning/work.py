@@ -67,23 +67,27 @@ def tune(
 ) -> StudyProgress:
     """Do trials until none is left here nor at work elsewhere; what `check` raises ends it, and the trial
     under way goes back into the line."""
+
+    def on_part() -> None:
+        on_progress(progress_of(study))
+        give_way()
+
     study.check_current()
     with errors_in_words(study.key.address):
         sets = list(validation_sets(study.plan.sources, study.plan.folds, check=check))
-        study.check_data({part.name: part.data.fingerprint for part in reversed(sets)})
+        study.check_data([part.data.fingerprint for part in sets])
         while True:
-            on_progress(progress_of(study))
-            give_way()
+            on_part()
             put_back_lost(study.optuna, study.storage)
             if (trial := claim(study.optuna, study.storage)) is not None:
-                do_trial(study, trial, sets, check, lambda: on_progress(progress_of(study)))
+                do_trial(study, trial, sets, check, on_part)
             elif study.optuna.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
                 check()
                 time.sleep(GLANCE)
             elif (now := progress_of(study)).total or not now.seconds_left:
                 return now
             else:
-                study.extend(1)
+                study.add_trials(1)
 
 
 def do_trial(
