@@ -44,10 +44,10 @@ PAGES = {  # Streamlit's own list would call the first page by its file
     "Explore": PageEntry("streamlit_app.py", ":material/image_search:", "search.", ASKED),
     "Search": PageEntry("pages/2_Search.py", ":material/search:", "search.", ASKED),
     "Bits": PageEntry("pages/3_Bits.py", ":material/grid_view:", "bits.", "bit"),
-    "Compare": PageEntry("pages/4_Compare.py", ":material/stacked_line_chart:", "compare."),
-    "Runs": PageEntry("pages/5_Runs.py", ":material/history:"),
-    "Paper": PageEntry("pages/6_Paper.py", ":material/article:", "paper."),
-    "Data": PageEntry("pages/7_Data.py", ":material/folder_open:"),
+    "Compare": PageEntry("pages/5_Compare.py", ":material/stacked_line_chart:", "compare."),
+    "Runs": PageEntry("pages/6_Runs.py", ":material/history:"),
+    "Paper": PageEntry("pages/7_Paper.py", ":material/article:", "paper."),
+    "Data": PageEntry("pages/8_Data.py", ":material/folder_open:"),
 }
 
 
