@@ -1,0 +1,74 @@
+"""The open study: how far it is, what it says, its charts, and its chosen trial."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from smfh.tuning import Studies, Study, summarise
+from smfh.types import InputError
+from smfh.ui.grids import REDRAWN
+from smfh.ui.settings import Settings
+from smfh.ui.tune.chosen import Spell, chosen_trial, draw_chosen
+from smfh.ui.tune.dots import dots_of, draw_filter
+from smfh.ui.tune.figures import draw_main, draw_others
+from smfh.ui.tune.listing import draw_study_orders
+from smfh.ui.tune.queries import draw_queries
+from smfh.ui.tune.running import draw_running
+from smfh.ui.tune.wanted import current_wanted
+
+EMPTY = (
+    "Press Run: each trial trains with other parameters and is scored on parts of the training rows that it "
+    "has not seen. The queries stay unseen until you ask for them, once, with the setting you have chosen."
+)
+
+
+def draw_open(studies: Studies, settings: Settings, spell: dict[str, Spell], join: Callable[[str], str]) -> None:
+    """The study that the address names; or what to do where it names none."""
+    name = current_wanted().study
+    if not name:
+        st.info(EMPTY, icon=":material/tune:")
+        return
+    try:
+        study = studies.open(name)
+    except InputError as error:
+        st.warning("The study cannot be opened:", icon=":material/error:")
+        st.text("\n".join(error.problems))
+        return
+    with st.container(key="study_title"):
+        st.text(study.name)
+    at_work = draw_running(study)
+
+    @st.fragment(run_every=REDRAWN if at_work else None)
+    def live() -> None:
+        try:
+            draw_study(study, settings, spell)
+        except InputError as error:
+            st.warning("The study cannot be read now:", icon=":material/error:")
+            st.text("\n".join(error.problems))
+
+    live()
+    draw_study_orders(studies, study, join)
+
+
+def draw_study(study: Study, settings: Settings, spell: dict[str, Spell]) -> None:
+    """Charts and words about what is finished."""
+    trials = study.trials
+    dots, label = dots_of(study, trials), study.plan.goal.titles[0]
+    chosen = chosen_trial(study, trials, current_wanted().trial)
+    number = None if chosen is None else chosen.number
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        place = st.container()
+        kept = draw_filter(dots, label)
+        with place:
+            draw_main(study, kept, number)
+    with right:
+        for line in summarise(study).lines:
+            st.text(line)
+        if chosen is not None:
+            draw_chosen(study, trials, chosen, settings, spell)
+    if chosen is None:
+        return
+    draw_queries(study, chosen)
+    st.markdown("#### All trials")
+    draw_others(study, kept, number)
