@@ -37,7 +37,7 @@ def summarise(study: Study) -> Summary:
     lines, gain, error = [_counted(study)], None, None
     if best is not None:
         lines.append(f"Best {goal.titles[0]} {best.values[0]:.3f} with {setting_in_words(study, best)}.")
-    if best is not None and start is not None and best is not start:
+    if best is not None and start is not None and not best.is_start:
         gains = paired_gains(study, best, start)
         gain = float(gains.mean())
         error = float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else None
