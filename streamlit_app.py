@@ -6,7 +6,7 @@ from smfh.ui.explore.curves import draw_curves, draw_pin
 from smfh.ui.explore.scores import draw_scores
 from smfh.ui.explore.wall import draw_wall, draw_wall_live
 from smfh.ui.page import begin_training
-from smfh.ui.running import draw_convergence, draw_run, wait_a_moment
+from smfh.ui.running import draw_convergence, draw_convergence_live, draw_run, wait_a_moment
 from smfh.ui.session import pinned_run
 
 IDEA = "Words and pictures get the same short binary codes; counting bits that differ finds one by the other."
@@ -19,6 +19,7 @@ if shown.job.state != "finished":
         draw_wall_live(shown)
     with right:
         draw_run(shown)
+    draw_convergence_live(shown)
     st.stop()
 run = shown.job.result
 with left:

@@ -3,6 +3,8 @@
 import json
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -88,9 +90,11 @@ def printed(grid: Grid, store: RunStore, view: View, arguments: Namespace) -> st
         return csv_of(csv_rows(grid, store, view)).rstrip()
     if arguments.latex:
         return latex_of(grid, store, view).rstrip()
-    measured = points_every_way(grid, store, view)
+    measured = {one: points_every_way(grid, store, one) for one in view.told_together}
     if arguments.json:
-        return json.dumps([row_of(point, view) for point in measured], indent=2)
+        whole, precision = (measured[replace(view, definition=name)] for name in ("full", "precision"))
+        together = zip(measured[view], whole, precision, strict=True)
+        return json.dumps([row_of(*points, view) for points in together], indent=2)
     return as_text(grid, measured, view)
 
 
@@ -110,8 +114,8 @@ def show_progress(bar: tqdm, progress: GridProgress, before: int = 0) -> None:
     bar.update(before + progress.done - bar.n)
 
 
-def row_of(point: Point, view: View) -> dict[str, Any]:
-    """One cell of the table for a program."""
+def row_of(point: Point, whole: Point, precision: Point, view: View) -> dict[str, Any]:
+    """One cell of the table for a program, by the chosen definition, over the whole ranking, and as P@100."""
     worst, best = point.ties or (point.mean, point.mean)
     return {
         "method": point.method,
@@ -122,6 +126,8 @@ def row_of(point: Point, view: View) -> dict[str, Any]:
         "score": view.metric.label,
         "mean": point.mean,
         "deviation": point.deviation,
+        "map_all": whole.mean,
+        "p_at_100": precision.mean,
         "lowest": min(point.values),
         "highest": max(point.values),
         "ties_at_worst": worst,
@@ -131,22 +137,28 @@ def row_of(point: Point, view: View) -> dict[str, Any]:
     }
 
 
-def as_text(grid: Grid, measured: list[Point], view: View) -> str:
-    """A table a direction: methods down, lengths across, mean ± deviation over seeds."""
-    comparison, metric, lines = grid.comparison, view.metric, []
-    by_cell = {(point.direction, point.title, point.at): point for point in measured}
-    width = max(len(title) for title in comparison.titles.values()) + 2
-    for direction in dict.fromkeys(point.direction for point in measured):
-        lines += [f"{comparison.source.name}, {direction}, {metric.label}"]
-        lines += [" " * width + "".join(f"{f'{bits} bits':>18}" for bits in comparison.bits)]
-        for title in comparison.titles.values():
-            row = [by_cell.get((direction, title, bits)) for bits in comparison.bits]
-            lines.append(f"{title:<{width}}" + "".join(f"{_cell(point):>18}" for point in row))
-        chance = next(point.chance for point in measured if point.direction == direction)
-        lines += [f"{'chance':<{width}}{chance:>18.3f}", ""]
+def as_text(grid: Grid, measured: Mapping[View, Sequence[Point]], view: View) -> str:
+    """A table a direction and measure: methods down, lengths across, mean ± deviation over seeds."""
+    comparison = grid.comparison
+    directions = dict.fromkeys(point.direction for point in measured[view])
+    tables = [_table(grid, points, one, way) for way in directions for one, points in measured.items()]
     seeds = "1 seed" if comparison.seeds == 1 else f"{comparison.seeds} seeds, mean ± standard deviation"
-    lines += [f"{seeds}. {metric.label}: {metric.words}", PROTOCOLS[view.protocol]]
-    return "\n".join([*lines, "Ties stand in database order."])
+    meanings = [f"{one.metric.label}: {one.metric.words}" for one in measured]
+    return "\n".join(
+        [*tables, f"{seeds}.", *meanings, PROTOCOLS[view.protocol], "Ties stand in database order."]
+    )
+
+
+def _table(grid: Grid, points: Sequence[Point], view: View, direction: str) -> str:
+    comparison, cells = grid.comparison, {(p.title, p.at): p for p in points if p.direction == direction}
+    width = max(len(title) for title in comparison.titles.values()) + 2
+    lines = [f"{comparison.source.name}, {direction}, {view.metric.label}"]
+    lines += [" " * width + "".join(f"{f'{bits} bits':>18}" for bits in comparison.bits)]
+    for title in comparison.titles.values():
+        row = [cells.get((title, bits)) for bits in comparison.bits]
+        lines.append(f"{title:<{width}}" + "".join(f"{_cell(point):>18}" for point in row))
+    chance = next(point.chance for point in cells.values())
+    return "\n".join([*lines, f"{'chance':<{width}}{chance:>18.3f}", ""])
 
 
 def _cell(point: Point | None) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from smfh.comparison.grid import Grid
 from smfh.evaluation import PROTOCOLS
 from smfh.hashing import HashMethod
-from smfh.metrics import AP_DEFINITIONS, APDefinition, APScore, Scores
+from smfh.metrics import AP_DEFINITIONS, HEADLINE, APDefinition, APScore, Scores
 from smfh.plots import Curve
 from smfh.runs import KeptRuns, RunRecord
 from smfh.types import FloatArray, InputError, Point, unknown
@@ -45,13 +45,12 @@ def _hits(radius: int, run: Measured) -> float:
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
         "map": Measure(
-            "mAP",
+            "score",
             lambda run: run.precision.mean,
             lambda run: (run.precision.worst, run.precision.best),
             has_chance=True,
         ),
-        "tie_aware": Measure("mAP, ties averaged", lambda run: run.precision.tie_aware),
-        "p_at_100": Measure("P@100", lambda run: run.scores.precision_at_100),
+        "tie_aware": Measure("score, ties averaged", lambda run: run.precision.tie_aware),
         "training": Measure("training seconds", lambda run: run.record.timing.training),
         "encoding": Measure(
             "µs to encode a query",
@@ -92,6 +91,11 @@ class View:
     @property
     def metric(self) -> APDefinition:
         return AP_DEFINITIONS[self.definition]
+
+    @property
+    def told_together(self) -> list["View"]:
+        """This one, and the same by mAP@100, over the whole ranking, and by P@100: none alone tells all."""
+        return [replace(self, definition=name) for name in dict.fromkeys([self.definition, *HEADLINE])]
 
     def towards(self, source: str, target: str) -> "View":
         """The same in another direction."""

@@ -15,13 +15,17 @@ MICROSECONDS = "wall-clock time of all queries / their number"
 def every_chart(
     grid: Grid, store: KeptRuns, view: View, published: Sequence[Published] = (), log: bool = False
 ) -> dict[str, Chart]:
-    """All figures by a short name; `log` is for those over K."""
+    """All figures by a short name, scores by that of their definition, the chosen one first; `log` is for
+    those over K."""
     at_one_length = curves(grid, store, view)
     hits = points(grid, store, view, f"hits_{view.radius}")
     training, encoding = (points(grid, store, view, measure) for measure in ("training", "encoding"))
-    return {
-        "map": score_chart(grid, store, view, published),
-        "precision": precision_at_k(at_one_length, log=log),
+    scores = {
+        one.definition: score_chart(grid, store, one, published if one == view else ())
+        for one in view.told_together
+    }
+    return scores | {
+        "at_k": precision_at_k(at_one_length, log=log),
         "recall": recall_at_k(at_one_length, log=log),
         "radius": precision_by_recall(at_one_length),
         "hits": score_curves(hits, "look-up hit rate", formula=HITS.format(view.radius)),
@@ -31,7 +35,7 @@ def every_chart(
 
 
 def score_chart(grid: Grid, store: KeptRuns, view: View, published: Sequence[Published] = ()) -> Chart:
-    """The chosen mAP over code lengths, with chance, and with what a paper prints at these lengths."""
+    """The chosen score over code lengths, with chance, and with what a paper prints at these lengths."""
     found = points(grid, store, view)
     chart = score_curves(found, view.metric.label, formula=view.metric.formula)
     crosses = [cross for cross in published if cross.at in {point.at for point in found}]

@@ -1,6 +1,6 @@
 """What the test over queries says of a comparison, and which directions a table tells."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from smfh.comparison import Grid, View, query_precisions
@@ -23,6 +23,15 @@ def compared_pairs(grid: Grid, store: KeptRuns, view: View) -> list[Difference]:
     if len(AP) < 2 or any(values.shape[1] < 2 for values in AP.values()):
         return []
     return compare_pairs(AP)
+
+
+def winners(by_measure: Mapping[str, Sequence[Difference]]) -> str:
+    """Who is first by each measure; nothing where there is nothing to compare."""
+    first = {measure: pairs[0].first for measure, pairs in by_measure.items() if pairs}
+    if len(set(first.values())) == 1:
+        return f"{next(iter(first.values()))} is first by {', '.join(first)}."
+    told = [f"{name} by {measure}" for measure, name in first.items()]
+    return f"The measures disagree about the first: {', '.join(told)}." if told else ""
 
 
 def sentences(pairs: Sequence[Difference], view: View) -> list[str]:

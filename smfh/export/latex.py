@@ -10,11 +10,12 @@ from smfh.types import Point
 
 
 def latex_of(grid: Grid, store: KeptRuns, view: View) -> str:
-    """Booktabs tables: one of the chosen mAP for each direction, then one of training seconds."""
+    """Booktabs tables: one of each measure for each direction, then one of training seconds."""
     scores = [
-        _table(found, _caption(grid, found, view), lowest=False, decimals=3)
+        _table(found, _caption(grid, found, one), lowest=False, decimals=3)
         for direction in told_directions(grid, view)
-        if (found := points(grid, store, view.towards(*direction)))
+        for one in view.told_together
+        if (found := points(grid, store, one.towards(*direction)))
     ]
     times = points(grid, store, view, "training")
     if times:

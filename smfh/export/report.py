@@ -9,7 +9,7 @@ from smfh.comparison import Grid, View, points
 from smfh.evaluation import PROTOCOLS
 from smfh.export.document import Section, document
 from smfh.export.figures import every_chart
-from smfh.export.findings import compared_pairs, sentences, told_directions
+from smfh.export.findings import compared_pairs, sentences, told_directions, winners
 from smfh.export.rows import settings_of
 from smfh.plots.published import Published
 from smfh.runs import KeptRuns
@@ -20,16 +20,16 @@ def html_of(
     grid: Grid, store: KeptRuns, view: View, command: str, published: Sequence[Published] = ()
 ) -> str:
     """One file that lives without a server; nothing is trained for it. `command` repeats it, if any does."""
-    pairs = compared_pairs(grid, store, view)
+    pairs = {one.metric.label: compared_pairs(grid, store, one) for one in view.told_together}
     title = f"Comparison on {grid.comparison.source.card.title}, {view.direction}"
-    findings = [*sentences(pairs, view), how_tested(pairs)]
     return document(
         title,
         [
             Section("How it is measured", _measured(view)),
-            Section("Is it more than noise?", findings, table=pair_rows(pairs)),
+            *(_tested(label, found, view) for label, found in pairs.items()),
+            Section("By which measure?", [winners(pairs)]),
             Section("Figures", charts=every_chart(grid, store, view, published)),
-            Section(f"{view.metric.label} in figures", table=score_rows(grid, store, view)),
+            Section("Scores in figures", table=score_rows(grid, store, view)),
             Section("Data", _data(grid)),
             Section("Methods", _methods(grid)),
             Section("Made with", table=_versions(grid, store)),
@@ -38,11 +38,18 @@ def html_of(
     )
 
 
+def _tested(label: str, pairs: Sequence[Difference], view: View) -> Section:
+    return Section(
+        f"Is it more than noise? {label}",
+        [*sentences(pairs, view), how_tested(pairs)],
+        table=pair_rows(pairs),
+    )
+
+
 def _measured(view: View) -> list[str]:
-    metric = view.metric
+    told = [one.metric for one in view.told_together]
     return [
-        f"{metric.label}: {metric.formula}",
-        metric.words,
+        *(line for metric in told for line in (f"{metric.label}: {metric.formula}", metric.words)),
         f"Database: {PROTOCOLS[view.protocol]}",
         "Lines are means over seeds, bands reach from the lowest seed to the highest; the wider, paler band "
         "is what another order of items at equal distance could give. Chance is a random order.",
@@ -65,14 +72,17 @@ def pair_rows(pairs: Sequence[Difference]) -> list[dict[str, str]]:
 
 
 def score_rows(grid: Grid, store: KeptRuns, view: View) -> list[dict[str, str]]:
-    """Mean ± standard deviation, a row for each method and direction, a column for each length."""
-    rows: dict[tuple[str, str], dict[str, str]] = {}
-    told = [view.towards(*direction) for direction in told_directions(grid, view)]
-    for point in (point for one in told for point in points(grid, store, one)):
-        about = {"direction": point.direction, "method": point.title}
-        row = rows.setdefault((point.direction, point.title), about)
-        spread = f" ± {point.deviation:.3f}" if len(point.values) > 1 else ""
-        row[f"{point.at} bits"] = f"{point.mean:.3f}{spread}"
+    """Mean ± standard deviation, a row for each direction, method and measure, a column for each length."""
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    for direction in told_directions(grid, view):
+        views = [one.towards(*direction) for one in view.told_together]
+        found = [(one.metric.label, point) for one in views for point in points(grid, store, one)]
+        order = list(grid.comparison.titles.values())
+        for label, point in sorted(found, key=lambda each: order.index(each[1].title)):
+            about = {"direction": point.direction, "method": point.title, "measure": label}
+            row = rows.setdefault(tuple(about.values()), about)
+            spread = f" ± {point.deviation:.3f}" if len(point.values) > 1 else ""
+            row[f"{point.at} bits"] = f"{point.mean:.3f}{spread}"
     return list(rows.values())
 
 

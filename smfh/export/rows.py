@@ -9,7 +9,7 @@ from smfh.comparison.grid import OF_A_RUN
 from smfh.comparison.measures import RADIUS
 from smfh.evaluation import PROTOCOLS
 from smfh.hashing import HashMethod
-from smfh.metrics import APScore, Scores
+from smfh.metrics import AP_DEFINITIONS, APScore, Scores
 from smfh.runs import KeptRuns, RunRecord
 from smfh.types import InputError
 
@@ -48,7 +48,7 @@ def _row(record: RunRecord, title: str, scores: Scores, precision: APScore) -> R
         "ties at worst": precision.worst,
         "ties averaged": precision.tie_aware,
         "ties at best": precision.best,
-        "P@100": scores.precision_at_100,
+        **{AP_DEFINITIONS[name].label: value for name, value in scores.headline.items()},
         f"look-up hit rate, radius {RADIUS}": float(scores.within.hits[min(RADIUS, scores.bits)]),
         "queries": scores.queries,
         "queries without relevant": scores.queries_without_relevant,

@@ -25,7 +25,7 @@ def chance(counts: DistanceCounts) -> DistanceCounts:
 
 
 def average_precision(relevance: BoolArray, total_relevant: IntArray, definition: APDefinition) -> FloatArray:
-    """AP = Σ_(k≤K) P@k · rel(k) / denominator for every query; 0 where nothing relevant is found.
+    """AP = Σ_(k≤K) P@k · rel(k) / denominator for every query, or P@K; 0 where nothing relevant is found.
 
     `relevance` (queries, depth) is in ranked order, `total_relevant` (queries,) counts the whole database.
     The depth may be less than K only where everything relevant has been found: the rest then adds nothing.
@@ -34,16 +34,18 @@ def average_precision(relevance: BoolArray, total_relevant: IntArray, definition
     top = relevance[:, : definition.top]
     found = np.count_nonzero(top, axis=1)
     cut_short = np.count_nonzero(found < total_relevant)
-    if cut_short and (definition.top is None or top.shape[1] < definition.top):
+    if cut_short and not definition.counts_hits and (definition.top is None or top.shape[1] < definition.top):
         raise InputError(
             f"{definition.label} needs {definition.top or 'all'} answers a query; got {top.shape[1]}, "
             f"which leave out relevant items of {cut_short} queries. Rank deeper."
         )
+    looked_at = np.full(len(top), top.shape[1])
     places = np.arange(1, top.shape[1] + 1)
-    sums = np.empty(len(top))
-    for block in _blocks(*top.shape):
+    sums = found.astype(np.float64)
+    for block in () if definition.counts_hits else _blocks(*top.shape):
         sums[block] = np.sum(np.cumsum(top[block], axis=1) / places, axis=1, where=top[block])
-    return sums / definition.denominator(found, total_relevant)
+    scores: FloatArray = sums / definition.denominator(found, total_relevant, looked_at)
+    return scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,15 +98,21 @@ def _tied_block(n: IntArray, r: IntArray, definition: APDefinition, H: FloatArra
     c_cut, p_cut = (np.sum(x, axis=1, where=whole, keepdims=True) for x in (n, r))
     places = np.minimum(K - c_cut, n_cut)  # 0 where no distance straddles K
     j, P = _hypergeometric(n_cut, r_cut, places)
-    denominator = definition.denominator(p_cut + j, r.sum(axis=1, keepdims=True))
+    denominator = definition.denominator(p_cut + j, *(x.sum(axis=1, keepdims=True) for x in (r, n)))
+    sums = (_hits, _hits, _hits) if definition.counts_hits else (_expected_sum, _best_sum, _worst_sum)
     expected, best, worst = (
         (add(n, r, c, p, H).sum(axis=1, where=whole, keepdims=True) + add(places, j, c_cut, p_cut, H))
         / denominator
-        for add in (_expected_sum, _best_sum, _worst_sum)
+        for add in sums
     )
     best, worst = best.max(axis=1), worst.min(axis=1)
     # the clip removes rounding only: where nothing can change, all three are the same number
     return np.stack([np.clip(np.sum(P * expected, axis=1), worst, best), best, worst])
+
+
+def _hits(n: IntArray, r: IntArray, c: IntArray, p: IntArray, H: FloatArray) -> FloatArray:
+    """r, in any order."""
+    return r.astype(np.float64)
 
 
 def _expected_sum(n: IntArray, r: IntArray, c: IntArray, p: IntArray, H: FloatArray) -> FloatArray:

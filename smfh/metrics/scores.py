@@ -6,16 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfh.metrics.curves import RadiusCurve, precision_curve, radius_curve, recall_curve
-from smfh.metrics.definitions import AP_DEFINITIONS, APDefinition
+from smfh.metrics.definitions import AP_DEFINITIONS, HEADLINE, APDefinition
 from smfh.metrics.precision import average_precision, chance, chance_average_precision, tied_average_precision
 from smfh.types import BoolArray, DistanceCounts, FloatArray
-
-PRECISION_DEPTH = 100  # of P@100
 
 
 @dataclass(frozen=True, eq=False)
 class APScore:
-    """Average precision by one definition, beside what ties and chance would give; means over queries."""
+    """A ranking's worth by one definition, beside what ties and chance would give; means over queries."""
 
     definition: APDefinition
     by_query: FloatArray  # (queries,), ties in database order
@@ -61,7 +59,12 @@ class Scores:
     @property
     def precision_at_100(self) -> float:
         """At the database's size where that is smaller."""
-        return float(self.precision[min(PRECISION_DEPTH, len(self.precision)) - 1])
+        return self.average_precision["precision"].mean
+
+    @property
+    def headline(self) -> dict[str, float]:
+        """What is told together: mAP@100, mAP of the whole ranking, P@100, by their definition's name."""
+        return {name: self.average_precision[name].mean for name in HEADLINE}
 
 
 def score(

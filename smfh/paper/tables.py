@@ -22,6 +22,7 @@ from smfh.paper.published import (
 from smfh.runs import RunStore
 from smfh.types import InputError, Point, Split
 
+DEFINITIONS = {"map": "found", "p_at_100": "precision"}  # of the paper's measures
 Measured = Mapping[tuple[str, str, str, float], Point]  # by direction, measure, method and bits
 
 
@@ -85,7 +86,7 @@ def table_cells(dataset: str, grid: Grid, store: RunStore) -> list[Cell]:
         (direction, measure, point.method, point.at): point
         for direction, ends in ENDS.items()
         for measure in dict.fromkeys(measure for measure, _ in COLUMNS)
-        for point in points(grid, store, View(*ends), measure)
+        for point in points(grid, store, View(*ends, DEFINITIONS[measure]))
     }
     times = points(grid, store, View(*next(iter(ENDS.values()))), "training")
     measured |= {("", "seconds", point.method, point.at): point for point in times}

@@ -14,13 +14,13 @@ import numpy as np
 from smfh.datasets import DatasetSource, make_source
 from smfh.files import Array
 from smfh.hashing import HashMethod, make_method
-from smfh.metrics import Scores
+from smfh.metrics import HEADLINE, Scores
 from smfh.runs.key import RunKey, behaviour_of, identify
 from smfh.runs.run import Run, Search
 from smfh.runs.scores import finite, scores_header
 from smfh.types import InputError
 
-FORMAT, VERSION = "smfh-run", 2  # of the file's layout
+FORMAT, VERSION = "smfh-run", 3  # of the file's layout
 MOST_ITEMS = 10**12  # that a header may speak of
 
 
@@ -65,10 +65,10 @@ class RunRecord:
     def directions(self) -> list[tuple[str, str]]:
         return list(dict.fromkeys((source, target) for source, target, _ in self.searches))
 
-    def mean_average_precision(self, source: str, target: str, protocol: str = "training") -> float | None:
-        """mAP@100 as in the paper; None where this search is not in the file."""
+    def headline(self, source: str, target: str, protocol: str = "training") -> dict[str, float]:
+        """mAP@100, mAP of the whole ranking, P@100 by name; nothing where this search is not in the file."""
         header = self.searches.get((source, target, protocol))
-        return None if header is None else finite(header["map"])
+        return {} if header is None else {name: finite(header["headline"][name]) for name in HEADLINE}
 
 
 def write_header(run: Run, scores: Sequence[Scores], timing: Timing, model_arrays: Sequence[str]) -> Array:
@@ -130,7 +130,7 @@ def read_header(id: str, header: bytes, size: int) -> RunRecord:
             bytes=size,
         )
         for search in record.searches:
-            record.mean_average_precision(*search)
+            record.headline(*search)
     except InputError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:

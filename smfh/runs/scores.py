@@ -37,7 +37,7 @@ def scores_header(scores: Scores) -> dict[str, Any]:
             name: [getattr(scores.average_precision[name], figure) for figure in FIGURES]
             for name in AP_DEFINITIONS
         },
-        "map": scores.mean_average_precision,
+        "headline": scores.headline,
         "chance_precision": scores.chance_precision,
         "queries": scores.queries,
         "queries_without_relevant": scores.queries_without_relevant,

@@ -3,12 +3,16 @@
 import io
 from collections.abc import Sequence
 from colorsys import hls_to_rgb
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from smfh.types import FloatArray, Matrix, MultimodalDataset
+from smfh.types import BoolArray, FloatArray, Matrix, MultimodalDataset
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 PICTURE = 96  # pixels
 TILE = 2 * PICTURE  # of a file, for screens with fine pixels
@@ -16,6 +20,8 @@ MARGIN = 8  # pixels of it: pages round the corners off
 A_LINE, MOST_LINES = 32, 6  # bars beside each other, and lines of them
 MOST_CELLS = 32 * 32
 INK = np.array([0x44, 0x5C, 0xB0])  # the theme's blue, on white as the pictures are
+PALE, DIFFER, PALE_DIFFER = np.array([[0xDF, 0xE3, 0xF0], [0xC8, 0x5A, 0x00], [0xFF, 0xD9, 0xB3]])
+STRIP_WIDTH, STRIP_HEIGHT = 512, 44  # pixels of a file
 SHORT, SHOWN_TEXT, SHOWN_LABELS = 60, 300, 80  # characters
 TOP_WORDS = 5
 
@@ -70,6 +76,25 @@ def feature_tile(features: FloatArray) -> bytes:
     else:
         pixels = np.round(255 + (INK - 255) * cells(features)[:, :, None]).astype(np.uint8)
         image = Image.fromarray(pixels).resize((TILE, TILE), Image.Resampling.NEAREST)
+    return _png(image)
+
+
+def code_strip(query: BoolArray, answer: BoolArray) -> bytes:
+    """A PNG file: two codes above each other, a bit that is on dark; both orange where they differ."""
+    from PIL import Image
+
+    on = np.stack([query, answer])[:, :, None]
+    differ = (query != answer)[None, :, None]
+    pixels = np.where(on, np.where(differ, DIFFER, INK), np.where(differ, PALE_DIFFER, PALE))
+    wide = max(STRIP_WIDTH // len(query), 1)
+    marked = np.repeat(np.repeat(pixels.astype(np.uint8), wide, axis=1), STRIP_HEIGHT // 2, axis=0)
+    if wide > 2:
+        marked[:, wide - 1 :: wide] = 255  # a gap between bits
+    marked[STRIP_HEIGHT // 2 - 1] = 255  # and between the codes
+    return _png(Image.fromarray(marked))
+
+
+def _png(image: "Image.Image") -> bytes:
     file = io.BytesIO()
     image.save(file, "PNG")
     return file.getvalue()

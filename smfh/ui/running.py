@@ -21,7 +21,7 @@ MOVING = ("queued", "running")
 
 
 def draw_run(shown: Shown) -> None:
-    """Controls, progress and convergence of a run on its way; drawn anew as long as it moves."""
+    """Controls and progress of a run on its way; drawn anew as long as it moves."""
     job = shown.job
     _draw_controls(job)
     moving = job.state in MOVING
@@ -30,10 +30,20 @@ def draw_run(shown: Shown) -> None:
     def live() -> None:
         job.see(visitor())
         draw_progress(job, shown.method)
-        if job.reports:
-            show_chart(convergence(job.reports, total=shown.method.steps), "convergence", download=False)
         if (job.state in MOVING) != moving:
             st.rerun()
+
+    live()
+
+
+def draw_convergence_live(shown: Shown) -> None:
+    """How far the objective has come down in a run on its way."""
+    job = shown.job
+
+    @st.fragment(run_every=TICK if job.state in MOVING else None)
+    def live() -> None:
+        if job.reports:
+            show_chart(convergence(job.reports, total=shown.method.steps), "convergence", download=False)
 
     live()
 

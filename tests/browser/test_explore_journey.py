@@ -1,6 +1,8 @@
 """Explore as a person uses it: open, type, train, watch, cancel, share, come back."""
 
 import re
+import time
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -21,6 +23,18 @@ def until_still(page: Page) -> None:
 
 def wall(page: Page) -> Locator:
     return page.locator(".st-key-wall img")
+
+
+def captions(page: Page) -> list[str]:
+    return wall(page).evaluate_all("pictures => pictures.map((picture) => picture.alt)")
+
+
+def until_captions(page: Page, wanted: Callable[[list[str]], bool]) -> None:
+    """The wall is drawn picture by picture; a person looks until it is whole."""
+    end = time.monotonic() + 30
+    while not wanted(captions(page)):
+        assert time.monotonic() < end, captions(page)
+        page.wait_for_timeout(100)
 
 
 def press(page: Page, button: str, effect: Locator) -> None:
@@ -75,6 +89,25 @@ def test_typing_changes_the_wall_and_back_and_forward_go_between(page: Page, app
     page.go_back()
     expect(first).to_have_attribute("alt", re.compile("cat"))
     expect(box).to_have_value("smiling cat")
+    page.go_forward()
+    expect(first).to_have_attribute("alt", re.compile("flag"))
+    expect(box).to_have_value("flag")
+
+
+def test_the_slider_goes_back_to_noise_and_forward_to_order(page: Page, app: str):
+    page.goto(f"{app}/?data=emoji&method=smfh&bits=32&seed=4711&iterations=30")
+    until_scores(page)
+    until_still(page)
+    final = captions(page)
+    slider = page.locator(".st-key-wall_iteration").get_by_role("slider")
+    slider.focus()
+    slider.press("Home")
+    expect(slider).to_have_attribute("aria-valuetext", "1")
+    until_captions(page, lambda now: len(now) == len(final) and now != final)
+    until_still(page)
+    slider.press("End")
+    expect(slider).to_have_attribute("aria-valuetext", "30")
+    until_captions(page, lambda now: now == final)
 
 
 def test_train_as_i_move_trains_when_a_slider_is_let_go(page: Page, app: str):

@@ -18,6 +18,7 @@ from smfh.export import (
     score_rows,
     sentences,
     told_directions,
+    winners,
 )
 from smfh.export.document import Section, document
 from smfh.hashing import CVH, SMFH
@@ -42,19 +43,20 @@ def finished(tmp_path_factory):
 
 def test_every_figure_says_its_formula_and_draws_both_methods(finished):
     charts = every_chart(*finished, VIEW)
-    assert list(charts) == ["map", "precision", "recall", "radius", "hits", "training", "encoding"]
+    scores = ["found", "full", "precision"]
+    assert list(charts) == [*scores, "at_k", "recall", "radius", "hits", "training", "encoding"]
     for chart in charts.values():
         named = {trace.name for trace in chart.figure().data}
         assert {"SMFH", "CVH"} <= named
         assert chart.formula in chart.figure().layout.xaxis.title.text.replace("&lt;", "<")
-    assert charts["map"].formula == AP_DEFINITIONS["found"].formula
+    assert [charts[name].formula for name in scores] == [AP_DEFINITIONS[name].formula for name in scores]
 
 
 @pytest.mark.parametrize("definition", AP_DEFINITIONS)
 def test_another_definition_is_another_figure_from_the_same_runs(finished, definition):
     grid, store = finished
     view = replace(VIEW, definition=definition)
-    chart = every_chart(grid, store, view)["map"]
+    chart = every_chart(grid, store, view)[definition]
     metric = AP_DEFINITIONS[definition]
     assert chart.y.label == metric.label
     AP = query_precisions(grid, store, view)
@@ -70,11 +72,11 @@ def test_the_look_up_is_of_the_chosen_radius(finished):
 
 def test_crosses_stand_only_where_something_was_measured(finished):
     there, elsewhere = (Published("smfh", "SMFH", "text → image", bits, 0.4) for bits in (16, 64))
-    lines = every_chart(*finished, VIEW, [there, elsewhere])["map"].lines
+    lines = every_chart(*finished, VIEW, [there, elsewhere])["found"].lines
     (cross,) = [line for line in lines if "published" in line.name]
     assert list(cross.x) == [16]
     assert not any(
-        "published" in line.name for line in every_chart(*finished, VIEW, [elsewhere])["map"].lines
+        "published" in line.name for line in every_chart(*finished, VIEW, [elsewhere])["found"].lines
     )
 
 
@@ -87,6 +89,20 @@ def test_the_test_tells_the_better_one_in_words(finished):
     assert f"text → image: +{AP[better].mean() - AP[other].mean():.3f} (95 % interval" in sentence
     assert "2 seeds" in sentence
     assert pair_rows(pairs)[0]["better"] == better
+
+
+def test_the_first_by_each_measure_is_told(finished):
+    grid, store = finished
+    tested = {one.metric.label: compared_pairs(grid, store, one) for one in VIEW.told_together}
+    assert list(tested) == ["mAP@100", "mAP (whole ranking)", "P@100"]
+    for one in VIEW.told_together:
+        means = {title: AP.mean() for title, AP in query_precisions(grid, store, one).items()}
+        assert tested[one.metric.label][0].first == max(means, key=means.get)
+    (pair,) = tested["mAP@100"]
+    assert winners({"a": [pair], "b": [pair]}) == f"{pair.first} is first by a, b."
+    other = replace(pair, first=pair.second, second=pair.first)
+    assert winners({"a": [pair], "b": [other]}).endswith(f": {pair.first} by a, {pair.second} by b.")
+    assert winners({"a": []}) == ""
 
 
 def test_a_length_that_nobody_has_leaves_the_test_open(finished):
@@ -109,11 +125,11 @@ def test_the_csv_has_every_run_direction_and_protocol(finished):
 
 def test_latex_has_a_table_for_each_direction_and_one_of_times(finished):
     text = latex_of(*finished, VIEW)
-    assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 3
-    assert text.count(r"\toprule") == text.count(r"\midrule") == text.count(r"\bottomrule") == 3
-    assert text.count(r"\mathbf") == 2 * 3
+    assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 7
+    assert text.count(r"\toprule") == text.count(r"\midrule") == text.count(r"\bottomrule") == 7
+    assert text.count(r"\mathbf") == 2 * 7
     rows = [line for line in text.splitlines() if line.startswith(("SMFH &", "CVH &"))]
-    assert len(rows) == 6
+    assert len(rows) == 14
     assert all(re.fullmatch(r"\w+( & \$[^$&]+ \\pm [\d.]+\$){2} \\\\", row) for row in rows)
     assert r"text $\rightarrow$ image" in text
     assert text.isascii()
@@ -123,7 +139,7 @@ def test_the_report_is_one_file_that_needs_no_other(finished):
     grid, store = finished
     text = html_of(grid, store, VIEW, "smfh compare planted & more")
     assert text.count("plotly.js v") == 1
-    assert text.count('class="plotly-graph-div"') == 7
+    assert text.count('class="plotly-graph-div"') == 9
     without_plotly = re.sub(r"<script>.*?</script>", "", text, count=1, flags=re.S)
     assert not re.search(r"(src|href)\s*=", without_plotly)
     for needed in (

@@ -22,7 +22,7 @@ from smfh.metrics import (
 from smfh.types import DistanceCounts, InputError
 
 slowly = settings(deadline=None)
-DENOMINATORS = ("found", "capped", "all")
+DENOMINATORS = ("found", "capped", "all")  # of average precision; "depth" is P@K
 RRNRN = np.array([[True, True, False, True, False]])
 
 
@@ -35,6 +35,8 @@ def slow_ap(ranking, total, definition):
             hits += 1
             precisions += Fraction(hits, k)
     capped = total if definition.top is None else min(total, definition.top)
+    if definition.divide_by == "depth":
+        return Fraction(hits, len(places))
     denominator = {"found": hits, "capped": capped, "all": total}[definition.divide_by]
     return precisions / denominator if denominator else Fraction(0)
 
@@ -59,7 +61,7 @@ def count(*databases):
 
 definitions = st.builds(
     APDefinition, top=st.none() | st.integers(1, 8), divide_by=st.sampled_from(DENOMINATORS)
-)
+) | st.builds(APDefinition, top=st.integers(1, 8), divide_by=st.just("depth"))
 
 
 @st.composite
@@ -79,6 +81,8 @@ def databases(draw):
         (3, "found", (1 + 1) / 2),  # 2 hits among three → 1
         (3, "capped", (1 + 1) / 3),  # min(6, 3) → 0.6667
         (3, "all", (1 + 1) / 6),  # → 0.3333
+        (5, "depth", 3 / 5),  # 3 hits among five
+        (3, "depth", 2 / 3),
     ],
 )
 def test_average_precision_by_hand(top, divide_by, expected):
@@ -98,7 +102,8 @@ def test_named_definitions_by_hand():
     ranking = np.zeros((1, 200), dtype=bool)
     ranking[0, [1, 149]] = True
     ap = {name: average_precision(ranking, np.array([2]), d)[0] for name, d in AP_DEFINITIONS.items()}
-    assert ap == pytest.approx({"found": 1 / 2, "capped": 1 / 4, "all": 1 / 4, "full": (1 / 2 + 2 / 150) / 2})
+    by_hand = {"found": 1 / 2, "capped": 1 / 4, "all": 1 / 4, "full": (1 / 2 + 2 / 150) / 2}
+    assert ap == pytest.approx(by_hand | {"precision": 1 / 100})
 
 
 @slowly
@@ -115,7 +120,7 @@ def test_too_short_a_ranking_is_refused_unless_nothing_is_missing():
     definition = APDefinition(top=10, divide_by="all")
     with pytest.raises(InputError, match=r"mAP@10 \(all\) needs 10 answers a query; got 5.*of 1 queries"):
         average_precision(RRNRN, np.array([4]), definition)
-    with pytest.raises(InputError, match="mAP needs all answers"):
+    with pytest.raises(InputError, match=r"mAP \(whole ranking\) needs all answers"):
         average_precision(RRNRN, np.array([4]), AP_DEFINITIONS["full"])
     # all three are found: five further answers would add nothing
     deeper = np.pad(RRNRN, ((0, 0), (0, 5)))
@@ -244,7 +249,7 @@ def test_a_query_with_nothing_relevant_counts_as_zero_and_is_reported(name):
     relevance = np.array([[False, False, False], [True, False, False]])
     ranked = average_precision(relevance, counts.total_relevant, definition)
     for ap in (ranked, tied.expected, tied.best, tied.worst):
-        assert ap == pytest.approx([0, 1])
+        assert ap == pytest.approx([0, 1 / 3 if definition.counts_hits else 1])
     assert recall_curve(relevance, counts.total_relevant) == pytest.approx([1 / 2] * 3)
     assert radius_curve(counts).recall == pytest.approx([1 / 2, 1 / 2])
 
@@ -252,7 +257,7 @@ def test_a_query_with_nothing_relevant_counts_as_zero_and_is_reported(name):
 def test_definitions_say_what_they_are():
     assert AP_DEFINITIONS["found"] == APDefinition() == APDefinition(100, "found")
     labels = [definition.label for definition in AP_DEFINITIONS.values()]
-    assert labels == ["mAP@100", "mAP@100 (capped)", "mAP@100 (all)", "mAP"]
+    assert labels == ["mAP@100", "mAP@100 (capped)", "mAP@100 (all)", "mAP (whole ranking)", "P@100"]
     assert APDefinition(50).formula == "AP@50 = Σ_(k≤50) P@k · rel(k) / Σ_(k≤50) rel(k)"
     assert APDefinition(50, "capped").formula.endswith("/ min(R, 50)")
     assert APDefinition(50, "all").formula.endswith("/ R")
@@ -278,7 +283,7 @@ def test_bad_definitions_list_everything_wrong(top):
         APDefinition(top, "relevant")
     assert error.value.problems == (
         f"top must be a whole number from 1, or None for all items; got {top!r}.",
-        "Unknown denominator 'relevant'; there are found, capped, all.",
+        "Unknown denominator 'relevant'; there are found, capped, all, depth.",
     )
 
 

@@ -93,7 +93,7 @@ def test_all_scores_come_back_and_are_remembered(store, saved, run, loaded):
         again = store.scores(saved, *loaded, *search)
         same_scores(again, evaluate(run.hasher, *loaded, *search))
         assert store.scores(saved, *loaded, *search) is again
-    assert saved.mean_average_precision(*TEXT_TO_IMAGE) == run.scores(*TEXT_TO_IMAGE).mean_average_precision
+    assert saved.headline(*TEXT_TO_IMAGE) == run.scores(*TEXT_TO_IMAGE).headline
 
 
 def test_many_modalities_keep_the_usual_searches_and_rank_the_others_when_asked(store):
@@ -210,7 +210,7 @@ def change_header(path, change):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda h: h.update(format="cat"), "It is a cat of version 2"),
+        (lambda h: h.update(format="cat"), "It is a cat of version 3"),
         (lambda h: h.update(version=9), "version 9"),
         (lambda h: h.update(dataset="atlantis"), "Unknown data set 'atlantis'"),
         (lambda h: h.update(dataset=["x"]), "Unknown data set"),
@@ -220,7 +220,7 @@ def change_header(path, change):
         (lambda h: h["options"].update(items="many"), "items"),
         (lambda h: h.pop("searches"), "searches"),
         (lambda h: h.update(searches=[{"search": ["text"]}]), "not one of a run"),
-        (lambda h: h["searches"][0].update(map=float("inf")), "finite"),
+        (lambda h: h["searches"][0]["headline"].update(full=float("inf")), "finite"),
         (lambda h: h.update(queries=10**400), "numbers of items"),
         (lambda h: h.update(training_items=float("inf")), "numbers of items"),
         (lambda h: h["timing"].update(run=float("nan")), "finite"),

@@ -77,7 +77,7 @@ def test_a_comparison_runs_in_the_background_and_its_runs_appear():
     assert "Nothing of this comparison is trained yet" in page.info[0].value
     page.button(key="compare_run").click().run()
     until_there(page)
-    assert len(page.get("plotly_chart")) == 7
+    assert len(page.get("plotly_chart")) == 9
     assert "interval" in texts(page)
     again = page.run()
     assert not again.exception
@@ -144,7 +144,7 @@ def test_it_goes_on_while_another_page_is_looked_at():
 def test_all_that_is_stored_is_shown_without_a_click(trained):
     page = open_page(**SMALL, **TINY)
     assert button(page, "compare_run") == "All 8 trainings are there"
-    assert len(page.get("plotly_chart")) == 7
+    assert len(page.get("plotly_chart")) == 9
     assert "at 16 bits, text → image" in texts(page)
     assert "python -m smfh compare planted --option items=100" in page.code[0].value
     assert not page.run().exception
@@ -166,7 +166,7 @@ def test_another_look_neither_trains_nor_ranks(trained):
     assert not page.exception
     assert len(seen) == len(AP_DEFINITIONS)
     assert "at 8 bits, image → text" in texts(page)
-    for key, value in {"definition": "full", "protocol": "unseen", "at": "8", "radius": "0"}.items():
+    for key, value in {"definition": "precision", "protocol": "unseen", "at": "8", "radius": "0"}.items():
         assert page.query_params[f"compare.{key}"] == value
 
 
@@ -214,7 +214,7 @@ def test_own_data_is_compared_in_memory_and_forgotten():
     kept = {record.id for record in RunStore().records()}
     page.button(key="compare_run").click().run()
     until_there(page)
-    assert len(page.get("plotly_chart")) == 7
+    assert len(page.get("plotly_chart")) == 9
     assert "interval" in texts(page)
     assert not page.code  # no command can repeat it
     assert {record.id for record in RunStore().records()} == kept

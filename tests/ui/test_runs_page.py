@@ -62,7 +62,7 @@ def test_every_run_is_in_the_table_and_a_second_look_is_the_same(store):
         assert set(table["bits"]) == {4, 8}
         assert set(table["method"]) == {"SMFH+", "CVH"}
         assert table["data"][0] == "Planted · items 60"
-        assert {"text → image", "image → text", "seconds"} <= set(table.columns)
+        assert {"text → image, mAP@100", "image → text, P@100", "seconds"} <= set(table.columns)
         assert "4 of 4 runs" in page.caption[1].value
         page.run()
         assert not page.exception
@@ -200,7 +200,7 @@ def test_words_are_sought_in_all_that_describes_a_run(store):
     assert len(matching(runs, "items 60", methods=["cvh"])) == 2
     assert matching(runs, "", data=["wiki"]) == []
     assert usual_directions(runs) == runs[0].directions
-    assert row_of(runs[0], [("smell", "touch")])["smell → touch"] is None
+    assert row_of(runs[0], [("smell", "touch")])["smell → touch, mAP@100"] is None
 
 
 @pytest.mark.parametrize("name", DATASETS)

@@ -28,7 +28,7 @@ def draw_downloads(grid: Grid, view: View, published: Sequence[Published], spell
     st.dataframe(
         score_rows(grid, store, view),
         hide_index=True,
-        alt=f"{view.metric.label} of every method and direction, mean and standard deviation over seeds",
+        alt="Every measure of every method and direction, mean and standard deviation over seeds",
     )
     with st.container(horizontal=True):
         for kind, (label, mime, make) in files.items():

@@ -9,7 +9,7 @@ import streamlit as st
 from smfh.comparison import Grid, View
 from smfh.comparison.measures import MOST_RADIUS
 from smfh.evaluation import PROTOCOLS
-from smfh.export import compared_pairs, every_chart, pair_rows, sentences
+from smfh.export import compared_pairs, every_chart, pair_rows, sentences, winners
 from smfh.hashing import METHODS
 from smfh.metrics import AP_DEFINITIONS
 from smfh.paper import published_score
@@ -33,6 +33,7 @@ NAMES = {
     "capped": "mAP@100 / min(R, 100)",
     "all": "mAP@100 / all relevant",
     "full": "mAP, whole ranking",
+    "precision": "P@100",
 }
 
 
@@ -93,25 +94,28 @@ def draw_figures(grid: Grid, view: View, published: Sequence[Published]) -> None
     st.latex(metric.latex, help=metric.words)
     with st.spinner("Reading what is stored …"):  # shows only where it takes a while: the first time
         charts = every_chart(grid, store, view, published, st.session_state.get(LOG_K, False))
-        if grid.owner:
-            pairs = compared_pairs(grid, store, view)  # what is private is not remembered
-        else:
-            pairs = _pairs(grid, tuple(record.id for record in found.values()), view)
+        ids = tuple(record.id for record in found.values())
+        pairs = {  # what is private is not remembered
+            one: compared_pairs(grid, store, one) if grid.owner else _pairs(grid, ids, one)
+            for one in view.told_together
+        }
     if len(grid.found(store)) < len(found):
         st.rerun()  # a file turned out to be damaged when it was read: it is to be trained again
     left, right = st.columns([3, 2], gap="large")
     with left:
-        show_pickable(charts["map"], CHART, ("points",), remember_click)
+        show_pickable(charts[view.definition], CHART, ("points",), remember_click)
         st.caption(BANDS)
     with right:
-        draw_test(pairs, view)
+        draw_test(pairs)
         draw_open(grid)
+    st.markdown("#### The same by other measures")
+    _draw_row(charts, *(one.definition for one in view.told_together[1:]))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"#### Answers at {view.bits} bits", width="content")
         st.toggle("Log K", key=LOG_K)
-    _draw_pair(charts, "precision", "recall")
-    _draw_pair(charts, "radius", "hits")
-    _draw_pair(charts, "training", "encoding")
+    _draw_row(charts, "at_k", "recall")
+    _draw_row(charts, "radius", "hits")
+    _draw_row(charts, "training", "encoding")
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -120,21 +124,28 @@ def _pairs(_grid: Grid, ids: tuple[str, ...], view: View) -> list[Difference]:
     return compared_pairs(_grid, kept_runs(""), view)
 
 
-def _draw_pair(charts: Mapping[str, Chart], *names: str) -> None:
-    for name, column in zip(names, st.columns(2, gap="large"), strict=True):
+def _draw_row(charts: Mapping[str, Chart], *names: str) -> None:
+    for name, column in zip(names, st.columns(len(names), gap="large"), strict=True):
         with column:
             show_chart(charts[name], f"compare_{name}")
 
 
-def draw_test(pairs: Sequence[Difference], view: View) -> None:
-    """Neighbours in words, all pairs in a table, and what the intervals cover."""
+def draw_test(tested: Mapping[View, Sequence[Difference]]) -> None:
+    """By every measure: neighbours in words, all pairs in a table; and what the intervals cover."""
     st.markdown("#### Is it more than noise?")
-    for sentence in sentences(pairs, view):
-        st.text(sentence)
-    if pairs:
-        with st.expander(f"All {len(pairs)} pairs" if len(pairs) > 1 else "The pair"):
-            st.dataframe(pair_rows(pairs), hide_index=True, alt="Differences between all pairs of methods")
-    st.caption(how_tested(pairs))
+    if first := winners({view.metric.label: pairs for view, pairs in tested.items()}):
+        st.text(first)
+    for tab, (view, pairs) in zip(
+        st.tabs([view.metric.label for view in tested]), tested.items(), strict=True
+    ):
+        with tab:
+            for sentence in sentences(pairs, view):
+                st.text(sentence)
+            if pairs:
+                with st.expander(f"All {len(pairs)} pairs" if len(pairs) > 1 else "The pair"):
+                    alt = f"Differences in {view.metric.label} between all pairs of methods"
+                    st.dataframe(pair_rows(pairs), hide_index=True, alt=alt)
+            st.caption(how_tested(pairs))
 
 
 def published_points(grid: Grid, view: View) -> list[Published]:

@@ -11,8 +11,8 @@ from smfh.runs import Run, is_ready
 from smfh.types import InputError
 from smfh.ui.address import go, hold
 from smfh.ui.asked import Asked, answer_of, ask, current_asked, draw_ask, keep_asked, nearest_in_words, pose
-from smfh.ui.gallery import caption_of, draw_terms, labels_of
-from smfh.ui.items import cut, looks_of
+from smfh.ui.gallery import caption_of, draw_terms, in_bits, labels_of
+from smfh.ui.items import code_strip, cut, looks_of
 from smfh.ui.navigation import PAGES
 from smfh.ui.running import MOVING, TICK
 from smfh.ui.server import film_of
@@ -20,7 +20,7 @@ from smfh.ui.session import WANTED_FILM, Shown
 
 WORDS, ITERATION = "search_words", "wall_iteration"  # the box is the same as on Search
 SHOWN = 16
-CARD, PICTURE = 76, 64  # pixels
+CARD, PICTURE, SMALL, STRIP = 76, 64, 28, 256  # pixels
 CAPTION = 40  # characters
 
 
@@ -45,6 +45,7 @@ def draw_wall(run: Run) -> None:
         found = answer(frame, run.data, run.split, question, *ways)
     with cards:
         draw_query(question, run)
+        draw_idea(found, run)
         draw_cards(found, run)
     draw_terms(run.data)
 
@@ -66,6 +67,7 @@ def draw_wall_live(shown: Shown) -> None:
                 return
             st.text(f"“{asked.words or 'a held-out query'}” after {frames[-1].trace[-1].iteration} steps")
             draw_query(question, run)
+            draw_idea(found, run)
             draw_cards(found, run)
 
     live()
@@ -130,6 +132,19 @@ def draw_query(question: Question, run: Run) -> None:
             with st.container(gap="xxsmall"):
                 st.text(f"“{caption_of(run.data, row)}”")
                 st.text(" · ".join([*labels_of(run.data, row), f"a held-out query of {question.source}"]))
+
+
+def draw_idea(found: Answer, run: Run) -> None:
+    """text → code ← picture: the query's code above that of what is nearest to it."""
+    row = int(found.rows[0])
+    same = f"{in_bits(found.nearest)} of {len(found.code)} differ" if found.nearest else "the same code"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="wall_idea"):
+        st.text(f"{found.question.source} →", width="content")
+        what = f"The query's code above that of “{caption_of(run.data, row)}”: {same}"
+        st.image(code_strip(found.code, found.codes[0]), width=STRIP, alt=what)
+        st.text("←", width="content")
+        st.image(looks_of(run.data, [row], found.target)[0], width=SMALL, alt="")
+        st.text(same, width="content")
 
 
 def draw_cards(found: Answer, run: Run) -> None:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from smfh.datasets import DATASETS
 from smfh.hashing import METHODS
+from smfh.metrics import AP_DEFINITIONS, HEADLINE
 from smfh.runs import RunRecord
 from smfh.ui.settings import unusual_in_words
 
@@ -94,7 +95,11 @@ def draw_table(runs: Sequence[RunRecord]) -> None:
         selection_mode="single-row",
         column_config={
             "title": st.column_config.TextColumn(width="medium"),
-            **{_arrow(d): st.column_config.NumberColumn(format="%.3f") for d in directions},
+            **{
+                column: st.column_config.NumberColumn(format="%.3f")
+                for direction in directions
+                for column in _columns(direction).values()
+            },
             "seconds": st.column_config.NumberColumn(format="%.2f", help="Of training, on this machine"),
             WHEN: st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
         },
@@ -121,12 +126,17 @@ def row_of(run: RunRecord, directions: Sequence[tuple[str, str]]) -> dict[str, A
         "method": run.method.title,
         "bits": run.method.bits,
         "seed": run.method.seed,
-        **{_arrow(d): run.mean_average_precision(*d) for d in directions},
+        **{
+            column: run.headline(*direction).get(name)
+            for direction in directions
+            for name, column in _columns(direction).items()
+        },
         "other parameters": unusual_in_words(run.method),
         "seconds": run.timing.training,
         WHEN: run.when,
     }
 
 
-def _arrow(direction: tuple[str, str]) -> str:
-    return " → ".join(direction)
+def _columns(direction: tuple[str, str]) -> dict[str, str]:
+    """What the three scores of a direction are called, by their definition's name."""
+    return {name: f"{' → '.join(direction)}, {AP_DEFINITIONS[name].label}" for name in HEADLINE}
