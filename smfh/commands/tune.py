@@ -271,7 +271,7 @@ def as_text(study: Study) -> Iterator[str]:
     complete = [trial for trial in study.trials if trial.state == "complete"]
     ranked = sorted(complete, key=lambda trial: (not trial.is_start, -goal.worth(trial.values)))
     yield f"{study.name}: {study.plan.way} of {study.plan.method.title}; {goal.words}\n"
-    heads = [*(about[name].symbol for name in names), *("mAP@100", "mAP, whole", "P@100"), "seconds"]
+    heads = [*(about[name].symbol for name in names), *("mAP@100", "whole mAP", "P@100"), "seconds"]
     yield f"{'trial':<{WIDTH}}" + "".join(f"{head:>{WIDTH}}" for head in ("score", *heads))
     for trial in ranked[: SHOWN + 1]:
         label = "start" if trial.is_start else str(trial.number)

@@ -29,7 +29,7 @@ from smfh.tuning.study import PARTS
 from smfh.tuning.work import suggest
 from smfh.types import InputError
 
-FIGURES = ("map_100", "map_all", "p_100")
+FIGURES = ("found", "full", "precision")
 
 
 def pretend(study, scores):
@@ -138,19 +138,19 @@ def test_confirmed_on_the_queries_beside_the_start_once(tuned, studies):
             for seed in range(SEEDS):
                 hasher = method.set_params(seed=seed).fit(data.take(split.train))
                 by_hand.append(evaluate(hasher, data, split, *way).mean_average_precision)
-            one = next(f for f in found.figures if (f.direction, f.measure) == (" → ".join(way), "map_100"))
+            one = next(f for f in found.figures if (f.direction, f.measure) == (" → ".join(way), "found"))
             assert getattr(one, setting) == pytest.approx(by_hand)
-    both = [f for f in found.figures if f.direction == ALL and f.measure == "map_100"]
-    ways = [f for f in found.figures if f.direction != ALL and f.measure == "map_100"]
+    both = [f for f in found.figures if f.direction == ALL and f.measure == "found"]
+    ways = [f for f in found.figures if f.direction != ALL and f.measure == "found"]
     assert both[0].gain == pytest.approx(np.mean([f.gain for f in ways]))
     assert abs(both[0].difference.mean) == pytest.approx(abs(both[0].gain))
-    assert len(found.lines) == 3 * 2
+    assert len(found.lines) == 3 * 3
     for line in found.lines:
         assert "cannot be told apart on Planted, 8 bits" in line or "beats" in line
         assert "5 seeds" in line
     assert confirm(tuned, number, None) == found  # nothing is computed again
     assert confirmations(studies.open("small")) == {number: found}
-    assert summarise(tuned).lines[-2:] == found.lines[-2:]
+    assert summarise(tuned).lines[-3:] == found.lines[-3:]
 
 
 def test_to_choose_by_the_queries_is_warned_of(tuned):
@@ -175,7 +175,7 @@ def test_rows_have_every_figure_and_no_formula(studies, make_plan):
     for row, trial in zip(rows[:5], study.trials, strict=False):
         assert float(row["graph_weight"]) == trial.parameters["graph_weight"]
         assert float(row["balanced score"]) == trial.values[0]
-        assert float(row["P@100, image → text"]) == trial.measure("p_100", "image → text")
+        assert float(row["P@100, image → text"]) == trial.measure("precision", "image → text")
     parts = [float(rows[0][f"balanced score, part {k}"]) for k in (1, 2)]
     assert np.mean(parts) == pytest.approx(float(rows[0]["balanced score"]))
     assert rows[5]["state"] == "waiting"

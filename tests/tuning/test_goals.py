@@ -9,8 +9,8 @@ from smfh.tuning import FIGURES, MEASURES, OVER, Goal, PartScores
 from smfh.tuning.goals import figures_of, measured
 from smfh.types import InputError
 
-HONEST = {"map_100": 0.708, "map_all": 0.742, "p_100": 0.699}
-GAMED = {"map_100": 0.867, "map_all": 0.742, "p_100": 0.171}
+HONEST = {"found": 0.708, "full": 0.742, "precision": 0.699}
+GAMED = {"found": 0.867, "full": 0.742, "precision": 0.171}
 
 
 def part(first=HONEST, second=HONEST, fold=0, seconds=2.0):
@@ -20,7 +20,7 @@ def part(first=HONEST, second=HONEST, fold=0, seconds=2.0):
 def test_the_numbers_of_its_docstring():
     assert measured("balanced", HONEST) == pytest.approx(0.716, abs=5e-4)
     assert measured("balanced", GAMED) == pytest.approx(0.479, abs=5e-4)
-    assert measured("balanced", {"map_100": 1.0, "map_all": 0.5, "p_100": 0.25}) == pytest.approx(0.5)
+    assert measured("balanced", {"found": 1.0, "full": 0.5, "precision": 0.25}) == pytest.approx(0.5)
 
 
 def ranked(relevant):
@@ -38,9 +38,9 @@ def test_one_hit_and_then_none_wins_by_the_first_hundred_and_loses_when_balanced
     honest = (positions < 125) & (positions % 5 != 0)  # four in five, from the top
     assert mixed.sum() == honest.sum() == 100
     gamed, fair = ranked(mixed), ranked(honest)
-    assert gamed["map_100"] == 1 > fair["map_100"]
-    assert gamed["p_100"] == 0.01
-    assert fair["p_100"] == 0.8
+    assert gamed["found"] == 1 > fair["found"]
+    assert gamed["precision"] == 0.01
+    assert fair["precision"] == 0.8
     assert measured("balanced", gamed) < 0.5 * measured("balanced", fair)
 
 
@@ -65,12 +65,12 @@ def test_the_values_of_every_goal_by_hand():
         "seconds": (mean, 3.0),
     }
     for over in OVER:
-        goal = Goal("p_100", over)
+        goal = Goal("precision", over)
         assert goal.values(parts) == pytest.approx(expected[over])
         assert len(goal.values(parts)) == len(goal.directions) == len(goal.titles) == 1 + goal.has_front
-    assert Goal("p_100", "seconds").directions == ("maximize", "minimize")
-    assert Goal("p_100", "directions").worth((0.2, 0.4)) == pytest.approx(0.3)
-    assert Goal("p_100", "seconds").worth((0.2, 0.4)) == 0.2
+    assert Goal("precision", "seconds").directions == ("maximize", "minimize")
+    assert Goal("precision", "directions").worth((0.2, 0.4)) == pytest.approx(0.3)
+    assert Goal("precision", "seconds").worth((0.2, 0.4)) == 0.2
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -81,7 +81,7 @@ def test_every_measure_has_a_title_and_words(measure):
 
 
 def test_unknown_goals_name_those_there_are():
-    with pytest.raises(InputError, match="Unknown measure 'luck'; there are balanced, map_100"):
+    with pytest.raises(InputError, match="Unknown measure 'luck'; there are balanced, found"):
         Goal("luck")
     with pytest.raises(InputError, match="Unknown goal 'both'; there are mean"):
         Goal(over="both")

@@ -20,7 +20,7 @@ def test_a_plan_is_read_as_it_was_written(make_plan):
             method=method,
             ranges=(usual_range(method, "anchors"), usual_range(method, "bits")),
             way="sweep",
-            goal=Goal("map_all", "seconds"),
+            goal=Goal("full", "seconds"),
             protocols=("training", "unseen"),
         ),
         make_plan(trials=0, minutes=1.5, lengths=(8, 16)),

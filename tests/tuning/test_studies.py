@@ -46,10 +46,10 @@ def test_joining_needs_the_same_plan_save_its_budget(studies, make_plan):
     assert len(studies.join(make_plan(trials=5)).trials) == 5
     assert studies.open("small").plan.trials == 5
     with pytest.raises(InputError) as caught:
-        studies.join(make_plan(folds=3, goal=Goal("map_all")))
+        studies.join(make_plan(folds=3, goal=Goal("full")))
     assert caught.value.problems[1:] == (
         "Its folds is 2, not 3.",
-        "Its goal is {'measure': 'balanced', 'over': 'mean'}, not {'measure': 'map_all', 'over': 'mean'}.",
+        "Its goal is {'measure': 'balanced', 'over': 'mean'}, not {'measure': 'full', 'over': 'mean'}.",
     )
     with pytest.raises(InputError, match="There is a study 'small' already"):
         studies.create(make_plan())
