@@ -145,7 +145,7 @@ def join(studies: Studies, arguments: Namespace) -> Study:
     given = [name for name, value in vars(usual.parse_args([])).items() if getattr(arguments, name) != value]
     if of_plan := [name for name in given if name not in NOT_OF_THE_PLAN]:
         told = ", ".join(f"--{name}" for name in of_plan)
-        raise InputError(f"{told} belong to a new study, which needs --datasets.")
+        raise InputError(f"A study that exists keeps its plan: {told} needs --datasets, for a new one.")
     if arguments.study is None:
         raise InputError("Say which study with --study, or make one with --datasets; --list lists them.")
     study = studies.open(arguments.study)
@@ -269,11 +269,11 @@ def as_text(study: Study) -> Iterator[str]:
     about = parameters(study.plan.method)
     names, goal = [one.name for one in study.plan.ranges], study.plan.goal
     complete = [trial for trial in study.trials if trial.state == "complete"]
-    ranked = sorted(complete, key=lambda trial: -goal.worth(trial.values))[:SHOWN]
+    ranked = sorted(complete, key=lambda trial: (not trial.is_start, -goal.worth(trial.values)))
     yield f"{study.name}: {study.plan.way} of {study.plan.method.title}; {goal.words}\n"
-    heads = [*(about[name].symbol for name in names), *("mAP@100", "mAP, whole", "P@100"), "seconds"]
+    heads = [*(about[name].symbol for name in names), *("mAP@100", "whole mAP", "P@100"), "seconds"]
     yield f"{'trial':<{WIDTH}}" + "".join(f"{head:>{WIDTH}}" for head in ("score", *heads))
-    for trial in [*(trial for trial in complete if trial.is_start), *ranked]:
+    for trial in ranked[: SHOWN + 1]:
         label = "start" if trial.is_start else str(trial.number)
         cells = [f"{goal.worth(trial.values):.4f}", *(f"{trial.parameters[name]:.4g}" for name in names)]
         cells += [f"{trial.measure(figure):.3f}" for figure in FIGURES] + [f"{trial.seconds:.2f}"]

@@ -30,12 +30,13 @@ class Published:
 def with_crosses(curves: LineChart, published: Sequence[Published]) -> LineChart:
     """The curves with what the paper prints as crosses in the colours of the methods."""
     crosses = tuple(
-        replace(line, name=f"{line.name}, published", symbol=turn(CROSSES, direction))
+        replace(line, name=f"{line.name}, published", symbol=turn(CROSSES, direction), listed=False)
         for line, direction, _ in _scatter(published, lambda cross: (cross.at, cross.value))
     )
     ticks = tuple(sorted({*(curves.x.ticks or ()), *(cross.at for cross in published)}))
     x = replace(curves.x, ticks=ticks) if curves.x.ticks or not curves.lines else curves.x
-    return replace(curves, lines=curves.lines + crosses, x=x, part_at_end=False)
+    formula = " · ".join(filter(None, [curves.formula, "crosses: published"]))
+    return replace(curves, lines=curves.lines + crosses, x=x, formula=formula)
 
 
 def _scatter(

@@ -21,7 +21,6 @@ from smfh.types import FloatArray, InputError, OnStep
 
 SEEDS, PROTOCOL = 5, "training"
 ALL = "all directions"
-DEFINITIONS = {"map_100": "found", "map_all": "full"}  # those of FIGURES that are known query by query
 CONFIRMED = "confirmed"  # attribute, followed by the number of the trial
 
 BySeed = tuple[float, ...]
@@ -37,7 +36,7 @@ class OnQueries:
     measure: str  # of MEASURES
     start: BySeed
     chosen: BySeed
-    difference: Difference | None  # the better less the other; None where it is not known query by query
+    difference: Difference | None  # the better less the other; None of what is no mean over queries
 
     @property
     def gain(self) -> float:
@@ -127,8 +126,8 @@ def _figures(dataset: str, found: Mapping[str, Sequence[Searches]]) -> list[OnQu
     for direction, measure in product((*start[0], ALL), MEASURES):
         ways = list(start[0]) if direction == ALL else [direction]
         difference = None
-        if measure in DEFINITIONS:
-            by_query = {title: _by_query(seeds, ways, DEFINITIONS[measure]) for title, seeds in found.items()}
+        if measure in FIGURES:
+            by_query = {title: _by_query(seeds, ways, measure) for title, seeds in found.items()}
             difference = compare_pairs(by_query)[0]
         values = (_by_seed(start, ways, measure), _by_seed(chosen, ways, measure))
         figures.append(OnQueries(dataset, direction, measure, *values, difference))

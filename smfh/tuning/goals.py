@@ -7,18 +7,16 @@ from typing import Literal
 
 import numpy as np
 
-from smfh.metrics import Scores
+from smfh.metrics import AP_DEFINITIONS, HEADLINE, Scores
 from smfh.types import unknown
 
-FIGURES: Mapping[str, str] = MappingProxyType(
-    {"map_100": "mAP@100", "map_all": "whole-ranking mAP", "p_100": "P@100"}
-)
+FIGURES: Mapping[str, str] = MappingProxyType({name: AP_DEFINITIONS[name].label for name in HEADLINE})
 MEASURES: Mapping[str, str] = MappingProxyType(
     {
         "balanced": "the geometric mean of mAP@100, mAP over the whole ranking and P@100",
-        "map_100": "mAP@100, divided by the relevant items found there",
-        "map_all": "mAP over the whole ranking",
-        "p_100": "the share of relevant items among the first 100",
+        "found": "mAP@100, divided by the relevant items found there",
+        "full": "mAP over the whole ranking",
+        "precision": "P@100, the share of relevant items among the first 100",
     }
 )
 OVER: Mapping[str, str] = MappingProxyType(
@@ -63,11 +61,7 @@ def measured(name: str, figures: Mapping[str, float]) -> float:
 
 def figures_of(searches: Sequence[Scores]) -> dict[str, float]:
     """The three figures of one direction, as means over its searches by several protocols."""
-    return {
-        "map_100": float(np.mean([scores.mean_average_precision for scores in searches])),
-        "map_all": float(np.mean([scores.average_precision["full"].mean for scores in searches])),
-        "p_100": float(np.mean([scores.precision_at_100 for scores in searches])),
-    }
+    return {name: float(np.mean([scores.headline[name] for scores in searches])) for name in HEADLINE}
 
 
 @dataclass(frozen=True)

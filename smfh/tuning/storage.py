@@ -1,6 +1,7 @@
 """Where studies are kept: a database that several programs and machines may share, or memory alone."""
 
 import os
+import platform
 import time
 import warnings
 from collections.abc import Iterator
@@ -22,8 +23,9 @@ KINDS = ("sqlite", "postgresql", "mysql")
 BEAT, GRACE = 10, 40  # seconds between two signs of life, and without one until a worker counts as gone
 PATIENCE = 30  # seconds that a writer waits for another before it gives up
 SAID = ("schema", "Record does not exist")  # by Optuna, of another version and of what was deleted
-PUT_BACK = "put_back"  # attribute of a trial: why it had to wait again
-ATTEMPTS = 5  # at making the tables, which two programs may begin at once
+PUT_BACK, WORKER = "put_back", "worker"  # attributes of a trial: why it had to wait again, who does it
+AGAIN = 0.2  # seconds until the next attempt at making the tables, which two programs may begin at once
+BEGUN_AT_ONCE = ("already exists", "UNIQUE constraint", "duplicate key", "Duplicate entry")
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -33,27 +35,27 @@ def usual_address() -> str:
     return os.environ.get("SMFH_STUDIES") or f"sqlite:///{cache_folder() / 'studies.db'}"
 
 
-def open_storage(address: str) -> RDBStorage:
-    """The database at this address, made where there is none."""
+def open_storage(address: str, attempts: int = 5) -> RDBStorage:
+    """The database at this address, made where there is none; tried again where another makes it too."""
     shown = shown_address(address)
     waits: dict[str, Any] = {"pool_pre_ping": True}
-    if make_url(address).get_backend_name() == "sqlite":
+    is_file = make_url(address).get_backend_name() == "sqlite"
+    if is_file:
         waits["connect_args"] = {"timeout": PATIENCE}
         cache_folder().mkdir(parents=True, exist_ok=True)
-    for attempt in range(ATTEMPTS):
-        try:
-            with errors_in_words(shown), warnings.catch_warnings():
-                warnings.simplefilter("ignore", ExperimentalWarning)
-                storage = RDBStorage(address, waits, heartbeat_interval=BEAT, grace_period=GRACE)
-                if storage.engine.dialect.name == "sqlite":  # readers and a writer do not wait for each other
-                    with storage.engine.connect() as connection:
-                        connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-                return storage
-        except InputError:
-            if attempt == ATTEMPTS - 1:
-                raise
-            time.sleep(0.1 * (attempt + 1))
-    raise AssertionError("unreachable")
+    try:
+        with errors_in_words(shown), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExperimentalWarning)
+            storage = RDBStorage(address, waits, heartbeat_interval=BEAT, grace_period=GRACE)
+            if is_file:  # readers and a writer do not wait for each other
+                with storage.engine.connect() as connection:
+                    connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+            return storage
+    except InputError as error:
+        if attempts == 1 or not any(sign in str(error.__cause__) for sign in BEGUN_AT_ONCE):
+            raise
+    time.sleep(AGAIN)
+    return open_storage(address, attempts - 1)
 
 
 def shown_address(address: str) -> str:
@@ -120,6 +122,7 @@ def claim(study: optuna.Study, storage: BaseStorage) -> optuna.Trial | None:
         )  # before it runs: a trial at work without a beat would never be missed
         with suppress(UpdateFinishedTrialError):
             if storage.set_trial_state_values(frozen._trial_id, TrialState.RUNNING):
+                storage.set_trial_user_attr(frozen._trial_id, WORKER, f"{platform.node()} {os.getpid()}")
                 return optuna.Trial(study, frozen._trial_id)
     return None
 

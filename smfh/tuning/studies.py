@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 import optuna
 from optuna.exceptions import DuplicatedStudyError
@@ -47,73 +48,28 @@ class Studies:
     def create(self, plan: StudyPlan) -> Study:
         """A new study with all its trials in the line; refused where there is one of this name."""
         with errors_in_words(self.where):
-            try:
-                inner = self._new(plan)
-            except DuplicatedStudyError:
-                if self._is_ready(plan.name):
-                    raise InputError(
-                        f"There is a study {plan.name!r} already; join it or choose another name."
-                    ) from None
-                self.delete(plan.name)
-                inner = self._new(plan)
-            inner.set_user_attr(PLAN, plan.to_json())
-            inner.set_user_attr(BEHAVIOUR, behaviour_of(plan))
-            for point in plan.points:
-                inner.enqueue_trial(point)
-            inner.set_user_attr(READY, True)
-        return Study(inner, self.storage, plan, StudyKey(self.where, plan.name, self.owner))
-
-    def _new(self, plan: StudyPlan) -> optuna.Study:
-        return optuna.create_study(
-            storage=self.storage, study_name=plan.name, directions=plan.goal.directions
-        )
+            if (inner := self._make(plan)) is None:
+                raise InputError(f"There is a study {plan.name!r} already; join it or choose another name.")
+        return self._study(inner, plan)
 
     def open(self, name: str) -> Study:
         """The study of this name."""
         with errors_in_words(self.where):
-            if name not in self.names():
+            if not self._is_ready(name):
                 raise InputError(
                     f"There is no study {name!r}; there are {', '.join(self.names()) or 'none'}."
                 )
-            if not self._is_ready(name):
-                raise InputError(
-                    f"The study {name!r} was left unmade by a program that was killed: make it anew."
-                )
             inner = optuna.load_study(study_name=name, storage=self.storage)
-            plan = read_plan(name, inner.user_attrs[PLAN], self.own)
-            return Study(inner, self.storage, plan, StudyKey(self.where, name, self.owner))
-
-    def names(self) -> list[str]:
-        """Of all studies of ours, the newest first."""
-        with errors_in_words(self.where):
-            found = optuna.get_all_study_summaries(self.storage, include_best_trial=False)
-        ours = [one for one in found if PLAN in one.user_attrs]
-        return [one.study_name for one in reversed(ours)]
-
-    def _is_ready(self, name: str) -> bool:
-        """Whether all its trials stand in line; waits for whoever is making it."""
-        until = time.monotonic() + MADE_WITHIN
-        while True:
-            try:
-                if optuna.load_study(study_name=name, storage=self.storage).user_attrs.get(READY):
-                    return True
-            except KeyError:
-                return False
-            if time.monotonic() > until:
-                return False
-            time.sleep(GLANCE)
+            return self._study(inner, read_plan(name, inner.user_attrs[PLAN], self.own))
 
     def join(self, plan: StudyPlan) -> Study:
         """The study of this name if there is one, else a new one; refused where it has another plan.
 
         Another budget is no other plan: it becomes that of the study.
         """
-        if plan.name not in self.names():
-            try:
-                return self.create(plan)
-            except InputError:
-                if plan.name not in self.names():
-                    raise
+        with errors_in_words(self.where):
+            if (inner := self._make(plan)) is not None:
+                return self._study(inner, plan)
         study = self.open(plan.name)
         if other := differences(replace(study.plan, trials=plan.trials, minutes=plan.minutes), plan):
             raise InputError(
@@ -122,6 +78,50 @@ class Studies:
         if study.plan != plan and plan.way == "search":
             study.set_budget(plan.trials, plan.minutes)
         return study
+
+    def _study(self, inner: optuna.Study, plan: StudyPlan) -> Study:
+        return Study(inner, self.storage, plan, StudyKey(self.where, plan.name, self.owner))
+
+    def _make(self, plan: StudyPlan) -> optuna.Study | None:
+        """A new study; None where there is one of this name, which another program may just have made."""
+        make = partial(
+            optuna.create_study,
+            storage=self.storage,
+            study_name=plan.name,
+            directions=list(plan.goal.directions),
+        )
+        try:
+            inner = make()
+        except DuplicatedStudyError:
+            if self._is_ready(plan.name):
+                return None
+            self.delete(plan.name)
+            inner = make()
+        inner.set_user_attr(PLAN, plan.to_json())
+        inner.set_user_attr(BEHAVIOUR, behaviour_of(plan))
+        for point in plan.points:
+            inner.enqueue_trial(point)
+        inner.set_user_attr(READY, True)
+        return inner
+
+    def _is_ready(self, name: str) -> bool:
+        """Whether it is there with all its trials in line; waits for whoever is making it."""
+        until = time.monotonic() + MADE_WITHIN
+        while True:
+            try:
+                said = optuna.load_study(study_name=name, storage=self.storage).user_attrs
+            except KeyError:
+                return False
+            if READY in said or PLAN not in said or time.monotonic() > until:
+                return READY in said
+            time.sleep(GLANCE)
+
+    def names(self) -> list[str]:
+        """Of all studies of ours, the newest first."""
+        with errors_in_words(self.where):
+            found = optuna.get_all_study_summaries(self.storage, include_best_trial=False)
+        ours = [one for one in found if READY in one.user_attrs]
+        return [one.study_name for one in reversed(ours)]
 
     def records(self) -> list[StudyRecord]:
         """All of them, the newest first; also those that cannot be read."""

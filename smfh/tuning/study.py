@@ -15,7 +15,7 @@ from smfh.hashing import HashMethod
 from smfh.runs.key import behaviour
 from smfh.tuning.goals import PartScores
 from smfh.tuning.plan import StudyPlan
-from smfh.tuning.storage import PUT_BACK, errors_in_words
+from smfh.tuning.storage import PUT_BACK, WORKER, errors_in_words
 from smfh.types import InputError, parameters
 
 State = Literal["waiting", "running", "complete", "pruned", "failed"]
@@ -43,7 +43,8 @@ class Trial:
     started: datetime | None
     ended: datetime | None
     problem: str = ""  # why it failed
-    put_back: str = ""  # why it had to begin again, if it had
+    put_back: str = ""  # why it had to wait again, if it had
+    worker: str = ""  # machine and process
 
     @property
     def is_start(self) -> bool:
@@ -98,7 +99,8 @@ class Study:
     @cached_property
     def is_current(self) -> bool:
         """Whether its method behaves as it did when the study was made."""
-        return self.optuna.user_attrs.get(BEHAVIOUR) == behaviour_of(self.plan)
+        with errors_in_words(self.key.address):
+            return bool(self.optuna.user_attrs.get(BEHAVIOUR) == behaviour_of(self.plan))
 
     def check_current(self) -> None:
         """Refuse to add to a study whose trials another version has made."""
@@ -151,6 +153,7 @@ class Study:
             ended=frozen.datetime_complete,
             problem=str(frozen.user_attrs.get(PROBLEM, "")),
             put_back=str(frozen.user_attrs.get(PUT_BACK, "")),
+            worker=str(frozen.user_attrs.get(WORKER, "")),
         )
 
 

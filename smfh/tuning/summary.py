@@ -37,7 +37,7 @@ def summarise(study: Study) -> Summary:
     lines, gain, error = [_counted(study)], None, None
     if best is not None:
         lines.append(f"Best {goal.titles[0]} {best.values[0]:.3f} with {setting_in_words(study, best)}.")
-    if best is not None and start is not None and best is not start:
+    if best is not None and start is not None and not best.is_start:
         gains = paired_gains(study, best, start)
         gain = float(gains.mean())
         error = float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else None
@@ -105,17 +105,17 @@ def _trap(study: Study, trials: tuple[Trial, ...]) -> list[str]:
     complete = [trial for trial in trials if trial.state == "complete"]
     if len(complete) < 3:
         return []
-    top, whole = (max(complete, key=lambda t: t.measure(name)) for name in ("map_100", "map_all"))
+    top, whole = (max(complete, key=lambda t: t.measure(name)) for name in ("found", "full"))
     lost = {
-        "map_100": top.measure("map_100") - whole.measure("map_100"),
-        "map_all": whole.measure("map_all") - top.measure("map_all"),
+        "found": top.measure("found") - whole.measure("found"),
+        "full": whole.measure("full") - top.measure("full"),
     }
     if top.number == whole.number or min(lost.values()) < FLAT:
         return []
     return [
         f"A trap: mAP@100 and mAP over the whole ranking want different values. The best of the "
-        f"first ({setting_in_words(study, top)}) is {lost['map_all']:.3f} worse in the second, the best of "
-        f"the second ({setting_in_words(study, whole)}) {lost['map_100']:.3f} worse in the first."
+        f"first ({setting_in_words(study, top)}) is {lost['full']:.3f} worse in the second, the best of "
+        f"the second ({setting_in_words(study, whole)}) {lost['found']:.3f} worse in the first."
     ]
 
 
