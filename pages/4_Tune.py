@@ -2,25 +2,23 @@
 
 import streamlit as st
 
-from smfh.commands.spelling import fit_command, fit_python, join_command
 from smfh.types import InputError
 from smfh.ui.page import begin_page
 from smfh.ui.server import kept_studies
 from smfh.ui.session import owner_of
-from smfh.ui.tune.choice import choose_plan
 from smfh.ui.tune.listing import draw_studies
-from smfh.ui.tune.start import draw_start
+from smfh.ui.tune.start import draw_form
 from smfh.ui.tune.view import draw_open
 
-IDEA = "Find good parameters. Trials are scored on validation parts of the training rows, never on the queries."
-SPELL = {"As a command": fit_command, "As Python": fit_python}
+IDEA = (
+    "Find good parameters. Trials are scored on validation parts of the training rows, never on the queries."
+)
 
 settings, loaded = begin_page("Tune", IDEA)
-plan = choose_plan(settings)
-draw_start(plan, settings, loaded)
+draw_form(settings, loaded)
 try:
     studies = kept_studies(owner_of(settings))
-    draw_open(studies, settings, SPELL, join_command)
+    draw_open(studies, settings)
     draw_studies(studies)
 except InputError as error:
     st.error("The studies cannot be read. Nothing was changed.")

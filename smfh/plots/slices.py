@@ -35,6 +35,7 @@ class ContourChart(DotChart):
                     z=[self.dots[k].score for k in finished],
                     connectgaps=True,
                     colorscale=SEQUENTIAL,
+                    contours={"coloring": "heatmap"},
                     line={"width": 0},
                     colorbar={"title": {"text": plain(self.label), "side": "right"}, "thickness": 14},
                     hoverinfo="skip",

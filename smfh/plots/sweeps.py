@@ -1,7 +1,7 @@
 """Sweeps: scores and times along a parameter, and a map of two."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,13 +14,28 @@ from smfh.plots.trials import NOTE, TrialDot, chosen_ring, has_place, in_words, 
 from smfh.types import IntArray
 
 MEASURE_LOOKS = ((BLUE, "circle", "solid"), (ORANGE, "square", "dash"), (GREEN, "diamond", "longdash"))
+MOST_TICKS = 12
 MOST_WRITTEN = 100  # cells of a map that have room for their numbers
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SweepChart(LineChart):
+    """Lines whose points tell their trial when they are clicked; rings mark the chosen one."""
+
+    chosen: int | None
+
+    def _draw(self, figure: go.Figure) -> None:
+        super()._draw(figure)
+        for line in self.lines:
+            ringed = np.flatnonzero(np.array(line.carried) == self.chosen)
+            if len(ringed):
+                figure.add_trace(chosen_ring(line.x[ringed], line.y[ringed], self.chosen, False, {}))
 
 
 @chart
 def sweep_curve(
     dots: Sequence[TrialDot], axis: Axis, marks: Sequence[Mark] = (), chosen: int | None = None
-) -> LineChart:
+) -> SweepChart:
     """Every measure along the parameter: means over the parts, with a band from the lowest to the highest."""
     drawn = _along(dots, axis)
     measures = list(drawn[0].parts) if drawn else []
@@ -28,24 +43,29 @@ def sweep_curve(
         _line(name, drawn, axis, [dot.parts[name] for dot in drawn], MEASURE_LOOKS[k % len(MEASURE_LOOKS)])
         for k, name in enumerate(measures)
     ]
+    tops: dict[str, list[str]] = {}
+    for line in lines:
+        place = short_number(line.x[line.y.argmax()].item())
+        tops.setdefault(place, []).append(f"{line.name} ({number(line.y.max())})")
     title = f"{axis.label}: no trial is finished yet"
     if lines:
-        title = "; ".join(f"{line.name} is highest at {axis.label} {_top(line)}" for line in lines)
-    return LineChart(
+        title = "; ".join(f"Highest at {axis.label} {at}: {', '.join(told)}" for at, told in tops.items())
+    return SweepChart(
         kind="scores along a parameter",
         title=title,
         description=f"Line chart of {len(lines)} measures along {axis.label}. {title}.",
-        x=axis,
+        x=_limited(axis, drawn),
         y=Axis("score on validation parts"),
         lines=tuple(lines),
-        marks=_merged([*marks, *_chosen_mark(drawn, axis, chosen)]),
+        marks=_merged(marks),
+        chosen=chosen,
         compare_at_x=False,  # a click means one point
         note=NOTE,
     )
 
 
 @chart
-def sweep_seconds(dots: Sequence[TrialDot], axis: Axis, chosen: int | None = None) -> LineChart:
+def sweep_seconds(dots: Sequence[TrialDot], axis: Axis, chosen: int | None = None) -> SweepChart:
     """The time of a training along the parameter."""
     drawn = _along(dots, axis)
     lines = (_line("training", drawn, axis, [dot.seconds for dot in drawn], (GREY, "circle", "solid")),)
@@ -53,14 +73,14 @@ def sweep_seconds(dots: Sequence[TrialDot], axis: Axis, chosen: int | None = Non
     if drawn:
         low, high = lines[0].y.min(), lines[0].y.max()
         title = f"A training takes from {number(low)} to {number(high)} s along {axis.label}"
-    return LineChart(
+    return SweepChart(
         kind="seconds along a parameter",
         title=title,
         description=f"Line chart of training seconds along {axis.label}. {title}.",
-        x=axis,
+        x=_limited(axis, drawn),
         y=Axis("seconds of a training"),
         lines=lines if drawn else (),
-        marks=_merged(_chosen_mark(drawn, axis, chosen)),
+        chosen=chosen,
         compare_at_x=False,
         note=NOTE,
     )
@@ -94,12 +114,15 @@ def _line(
     )
 
 
-def _top(line: Line) -> str:
-    return f"{short_number(line.x[line.y.argmax()].item())} ({number(line.y.max())})"
-
-
-def _chosen_mark(dots: Sequence[TrialDot], axis: Axis, chosen: int | None) -> list[Mark]:
-    return [Mark(f"trial {dot.number}", dot.settings[axis.label]) for dot in dots if dot.number == chosen]
+def _limited(axis: Axis, dots: Sequence[TrialDot]) -> Axis:
+    """As far as there are trials, and with their values below it where these have room."""
+    if not dots:
+        return axis
+    values = tuple(dict.fromkeys(float(f"{dot.settings[axis.label]:.3g}") for dot in dots))
+    low, high = values[0], values[-1]
+    beside = 1.2 if axis.log else 0.03 * (high - low)
+    limits = (low / beside, high * beside) if axis.log else (low - beside, high + beside)
+    return replace(axis, limits=limits, ticks=values if len(values) <= MOST_TICKS else axis.ticks)
 
 
 def _merged(marks: Sequence[Mark]) -> tuple[Mark, ...]:
@@ -142,7 +165,7 @@ class SweepMap(HeatMap):
         )
         y, x = np.nonzero(self.numbers == (-2 if self.chosen is None else self.chosen))
         if len(x):
-            figure.add_trace(chosen_ring(x, y, self.chosen, False, {}))
+            figure.add_trace(chosen_ring(x, y, self.chosen, False, {}, symbol="square-open", size=32))
 
 
 @chart

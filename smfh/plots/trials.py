@@ -138,9 +138,11 @@ def chosen_ring(
     chosen: int | None,
     listed: bool,
     refs: Mapping[str, str],
+    symbol: str = "circle-open",
+    size: int = 20,
 ) -> go.Scatter:
-    """Around the chosen trial, the same in every chart."""
-    marker = {"symbol": "circle-open", "size": 20, "color": PINK, "line": {"width": 4, "color": PINK}}
+    """Around the chosen trial, in one colour in every chart."""
+    marker = {"symbol": symbol, "size": size, "color": PINK, "line": {"width": 4, "color": PINK}}
     return go.Scatter(
         x=x,
         y=y,

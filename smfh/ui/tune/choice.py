@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from smfh.comparison import estimate_seconds
 from smfh.hashing import HashMethod
 from smfh.runs import KeptRuns
 from smfh.tuning import (
+    FIGURES,
     MEASURES,
     OVER,
     SWEEPS,
@@ -29,34 +31,28 @@ from smfh.ui.controls import words_of
 from smfh.ui.settings import Settings
 from smfh.ui.tune.wanted import CONTROLS, OTHER, WANTED, WAYS, Wanted, read_spans, write_span
 
-FIELD, NUMBER, GOAL = 130, 110, 300  # pixels
+FIELD, NUMBER = 100, 90  # pixels
 NAME = "tune_name"
-GOALS = {
-    "balanced": "Balanced: mAP@100, whole ranking, P@100",
-    "map_100": "mAP@100",
-    "map_all": "mAP, whole ranking",
-    "p_100": "P@100",
-}
-LOOKED_AT = {
-    "mean": "mean of all directions",
-    "first": "first direction alone",
-    "second": "second direction alone",
-    "directions": "both directions (front)",
-    "seconds": "against training time (front)",
-}
+GOALS = {"balanced": f"Balanced: {', '.join(FIGURES.values())}", **FIGURES}
 FEWER = "Poor trials are given up early: below the median of the others after a part."
+PARTS = (
+    "Parts of the training rows, each a quarter drawn anew and trained with a seed of its own. The bands in "
+    "the charts are what they differ by."
+)
 
 
-def choose_plan(settings: Settings) -> StudyPlan | None:
+def choose_plan(settings: Settings, what: DeltaGenerator, how: DeltaGenerator) -> StudyPlan | None:
     """What the controls make of the data and the method on the left; None, and why, where it is no plan."""
-    before, notes = current(WANTED, CONTROLS)
-    way = _choose_way(before)
-    names = _choose_sweep(before, settings.method) if way == "sweep" else _choose_tuned(before, settings.method)
-    spans = [_choose_span(name, before, settings.method, way) for name in names]
-    wanted = _choose_rest(replace(before, way=way), way)
+    (before, notes), method = current(WANTED, CONTROLS), settings.method
+    with what:
+        way = _choose_way(before)
+        names = _choose_sweep(before, method) if way == "sweep" else _choose_tuned(before, method)
+    with how:
+        spans = [_choose_span(name, before, method, way) for name in names]
+        wanted = _choose_rest(replace(before, way=way), way)
     if way == "search" or wanted.sweep == OTHER:
         wanted = replace(wanted, tuned=tuple(names))
-    unusual = [text for name, text in spans if text != _text(usual_range(settings.method, name))]
+    unusual = [text for name, text in spans if text != _text(usual_range(method, name))]
     wanted = replace(wanted, ranges=tuple(unusual))
     if wanted == before:
         draw_notes(notes)
@@ -121,7 +117,6 @@ def _choose_way(wanted: Wanted) -> Way:
         key="tune_way",
         format_func=WAYS.__getitem__,
         required=True,
-        label_visibility="collapsed",
         help="**Sweep**: every value of one parameter, or every pair of two. "
         "**Search**: Optuna looks for the best values of several.",
     )
@@ -135,7 +130,7 @@ def _choose_sweep(wanted: Wanted, method: HashMethod) -> list[str]:
     if st.session_state.get("tune_sweep") not in offered:
         st.session_state["tune_sweep"] = wanted.sweep if wanted.sweep in offered else offered[0]
     chosen = st.pills("Sweep over", offered, key="tune_sweep", required=True)
-    if chosen != OTHER:
+    if chosen in SWEEPS:
         return list(SWEEPS[chosen])
     return _choose_parameters("One or two parameters", wanted, method, known[1:2] or known[:1], MOST_SWEPT)
 
@@ -167,11 +162,15 @@ def _choose_span(name: str, wanted: Wanted, method: HashMethod, way: Way) -> tup
     usual, about = usual_range(method, name), parameters(method)[name]
     low, high, points = read_spans(wanted.ranges).get(name) or (usual.low, usual.high, usual.points)
     key, kind = f"tune_{method.name}_{name}", int if usual.whole else float
-    with st.container(horizontal=True, vertical_alignment="bottom", key=f"span_{key}", gap="small"):
+    with st.container(
+        horizontal=True, vertical_alignment="bottom", width="content", wrap=False, gap="xsmall"
+    ):
         for end, value in (("from", low), ("to", high)):
             st.session_state.setdefault(f"{key}_{end}", kind(value))
         look = {"step": 1} if usual.whole else {"format": "%g", "step": None}
-        first = st.number_input(f"{about.symbol} from", key=f"{key}_from", width=FIELD, help=about.help, **look)
+        first = st.number_input(
+            f"{about.symbol} from", key=f"{key}_from", width=FIELD, help=about.help, **look
+        )
         last = st.number_input("to", key=f"{key}_to", width=FIELD, **look)
         if way == "sweep":
             st.session_state.setdefault(f"{key}_points", int(points))
@@ -196,32 +195,20 @@ def _choose_rest(wanted: Wanted, way: Way) -> Wanted:
     for name, value in (begin | {"minutes": wanted.minutes or 5}).items():
         st.session_state.setdefault(f"tune_{name}", value)
     trials, minutes = wanted.trials, 0
-    with st.container(horizontal=True, vertical_alignment="bottom", key="tune_rest", gap="small"):
-        if way == "search":
-            budget = st.segmented_control(
-                "Budget", ["trials", "minutes"], key="tune_budget", required=True, help=FEWER
-            )
-            if budget == "minutes":
-                minutes = st.number_input("Minutes", 1, MOST_MINUTES, key="tune_minutes", width=NUMBER)
-            else:
-                trials = st.number_input("Trials", 2, MOST_TRIALS, key="tune_trials", width=NUMBER)
-        measure = st.selectbox(
-            "Goal",
-            list(MEASURES),
-            key="tune_measure",
-            format_func=GOALS.__getitem__,
-            width=GOAL,
-            help="\n\n".join(f"**{GOALS[name]}**: {words}" for name, words in MEASURES.items()),
+    if way == "search":
+        budget = st.segmented_control(
+            "Budget", ["trials", "minutes"], key="tune_budget", required=True, help=FEWER
         )
-        over = st.selectbox("of", list(OVER), key="tune_over", format_func=LOOKED_AT.__getitem__, width=GOAL)
-        parts = st.number_input(
-            "Parts",
-            1,
-            MOST_FOLDS,
-            key="tune_parts",
-            width=NUMBER,
-            help="Validation parts of the training rows, each a quarter drawn anew and trained with a seed of "
-            "its own: the band in the charts is what they differ by.",
+        if budget == "minutes":
+            minutes = st.number_input("Minutes", 1, MOST_MINUTES, key="tune_minutes", width=NUMBER)
+        else:
+            trials = st.number_input("Trials", 2, MOST_TRIALS, key="tune_trials", width=NUMBER)
+    with st.popover(f"Goal: {GOALS[st.session_state['tune_measure']].split(':')[0]}", icon=":material/flag:"):
+        measure = st.selectbox("Goal", list(MEASURES), key="tune_measure", format_func=GOALS.__getitem__)
+        over = st.selectbox("In which direction", list(OVER), key="tune_over", format_func=OVER.__getitem__)
+        parts = st.number_input("Validation parts", 1, MOST_FOLDS, key="tune_parts", help=PARTS)
+        st.text_input(
+            "Name of the study", key=NAME, max_chars=LONGEST_NAME, placeholder="Made from the choice"
         )
     return replace(
         wanted,

@@ -1,13 +1,11 @@
 """The chosen trial: what it is, and what can be done with it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
 
-from smfh.datasets import DatasetSource
-from smfh.hashing import HashMethod
-from smfh.tuning import FIGURES, Study, Trial, setting_in_words
+from smfh.tuning import FIGURES, Study, Trial, fit_code, fit_command, setting_in_words
 from smfh.types import InputError
 from smfh.ui.address import forget, hold, keep
 from smfh.ui.controls import CONTROL
@@ -17,7 +15,7 @@ from smfh.ui.settings import SETTINGS, Settings
 from smfh.ui.tune.wanted import change
 
 TRIAL = "tune_trial"
-Spell = Callable[[DatasetSource, HashMethod], str]  # a training in words for a program
+SPELLED = {"As a command": fit_command, "As Python": fit_code}
 
 
 def chosen_trial(study: Study, trials: Sequence[Trial], number: int | None) -> Trial | None:
@@ -26,9 +24,7 @@ def chosen_trial(study: Study, trials: Sequence[Trial], number: int | None) -> T
     return scored.get(-1 if number is None else number) or study.best
 
 
-def draw_chosen(
-    study: Study, trials: Sequence[Trial], chosen: Trial, settings: Settings, spell: dict[str, Spell]
-) -> None:
+def draw_chosen(study: Study, trials: Sequence[Trial], chosen: Trial, settings: Settings) -> None:
     """A list to choose from for who cannot click in a chart; its figures; and orders."""
     ranked = _ranked(study, trials)
     by_number = {trial.number: trial for trial in ranked}
@@ -43,13 +39,12 @@ def draw_chosen(
         help="Or click a point in any chart.",
     )
     start = next((trial for trial in trials if trial.is_start and trial.parts), None)
-    with st.container(horizontal=True, key="tune_figures"):
-        for name, label in FIGURES.items():
-            value = chosen.measure(name)
-            gain = None if start is None or chosen.is_start else value - start.measure(name)
-            st.metric(label, f"{value:.3f}", None if gain is None else f"{gain:+.3f}", width="content")
-    st.caption("On validation parts, as means; below each, the difference from the start.")
-    _draw_orders(study, chosen, settings, spell)
+    for column, (name, label) in zip(st.columns(len(FIGURES)), FIGURES.items(), strict=True):
+        value = chosen.measure(name)
+        gain = None if start is None or chosen.is_start else value - start.measure(name)
+        column.metric(label, f"{value:.3f}", None if gain is None else f"{gain:+.3f}")
+    st.caption("Means over the validation parts; below each, the difference from the start.")
+    _draw_orders(study, chosen, settings)
 
 
 def use_these(study: Study, trial: Trial, settings: Settings) -> None:
@@ -59,7 +54,7 @@ def use_these(study: Study, trial: Trial, settings: Settings) -> None:
     st.toast("The controls on the left have these parameters now.", icon=":material/check:")
 
 
-def _draw_orders(study: Study, trial: Trial, settings: Settings, spell: dict[str, Spell]) -> None:
+def _draw_orders(study: Study, trial: Trial, settings: Settings) -> None:
     source, method = study.plan.sources[0], study.method_of(trial)
     with st.container(horizontal=True, key="tune_chosen_orders", gap="small"):
         st.button(
@@ -72,7 +67,7 @@ def _draw_orders(study: Study, trial: Trial, settings: Settings, spell: dict[str
             help="Puts them into the controls on the left and into the address.",
         )
         wants_open = st.button("Open in Explore", icon=":material/open_in_new:", key="tune_open")
-        for title, say in spell.items() if source.name != OWN else ():
+        for title, say in SPELLED.items() if source.name != OWN else ():
             with st.popover(title, icon=":material/content_copy:"):
                 st.code(say(source, method), language=None, wrap_lines=True)
     if wants_open:

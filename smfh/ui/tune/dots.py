@@ -1,25 +1,39 @@
 """Trials as the charts see them, and the filter that acts on all charts at once."""
 
-from collections.abc import Mapping, Sequence
-from math import inf
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from math import ceil, floor, inf, log10
+from typing import Any, TypeVar
 
 import streamlit as st
 
+from smfh.memory import Memory
 from smfh.plots import Axis, TrialDot
 from smfh.plots.trials import short_number
-from smfh.tuning import FIGURES, Study, Trial
+from smfh.tuning import FIGURES, Range, Study, Trial
 from smfh.types import parameters
-from smfh.ui.address import hold
 from smfh.ui.tune.wanted import change, current_wanted, read_spans, write_span
 
 SECONDS = "seconds"
-WIDTH = 220  # pixels
+V = TypeVar("V")
+MEMORY: Memory[Hashable, Any] = Memory(64)
+WIDTH = 200  # pixels
+MOST_TICKS = 4
 
 
 def axes_of(study: Study) -> list[Axis]:
     """One for each tuned parameter, by its symbol."""
     about = parameters(study.plan.method)
-    return [Axis(about[one.name].symbol, log=one.scale == "log") for one in study.plan.ranges]
+    return [
+        Axis(about[one.name].symbol, log=one.scale == "log", ticks=_decades(one)) for one in study.plan.ranges
+    ]
+
+
+def _decades(one: Range) -> tuple[float, ...] | None:
+    """1, 10, 100, … in the range, a few of them: Plotly would write digits between them."""
+    if one.scale != "log":
+        return None
+    powers = range(floor(log10(one.low)), ceil(log10(one.high)) + 1)
+    return tuple(10.0**power for power in powers[:: -(-len(powers) // MOST_TICKS)])
 
 
 def dots_of(study: Study, trials: Sequence[Trial]) -> list[TrialDot]:
@@ -51,11 +65,6 @@ def dots_of(study: Study, trials: Sequence[Trial]) -> list[TrialDot]:
     return dots
 
 
-def seconds_dots(dots: Sequence[TrialDot]) -> dict[int, float]:
-    """The mean training time of each trial that is finished."""
-    return {dot.number: dot.mean_seconds for dot in dots if not dot.pruned}
-
-
 def figures_of(dot: TrialDot, label: str) -> dict[str, float]:
     """What can be filtered by: parameters, score and time."""
     return {**dot.settings, label: dot.score, SECONDS: dot.mean_seconds}
@@ -78,7 +87,7 @@ def draw_filter(dots: Sequence[TrialDot], label: str) -> list[TrialDot]:
     """A slider with two ends for each parameter, the score and the time; the dots that are left."""
     spans = read_spans(current_wanted().within)
     names = list(figures_of(dots[0], label)) if dots else []
-    with st.container(horizontal=True, key="tune_filter", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="bottom", key="tune_filter", gap="medium"):
         for name in names:
             values = sorted({figures_of(dot, label)[name] for dot in dots})
             if len(values) > 1:
@@ -87,29 +96,40 @@ def draw_filter(dots: Sequence[TrialDot], label: str) -> list[TrialDot]:
     if len(kept) < len(dots):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{len(kept)} of {len(dots)} trials are shown.", width="content")
-            st.button("Show all", key="tune_filter_off", type="tertiary", on_click=change, kwargs={"within": ()})
+            st.button(
+                "Show all", key="tune_filter_off", type="tertiary", on_click=change, kwargs={"within": ()}
+            )
     return kept
 
 
 def _draw_slider(name: str, values: Sequence[float], spans: dict[str, tuple[float, ...]]) -> None:
     """Over the values that there are; an end that stands at the last of them is open, for those to come."""
-    key = f"tune_within_{name}"
     low, high = spans.get(name, (-inf, inf))
     within = [value for value in values if low <= value <= high] or values
+    # another key for another filter, and when the first or the last value is another: it begins anew then
+    key = f"tune_within_{write_span(name, low, high, values[0], values[-1])}"
 
     def narrow() -> None:
         first, last = st.session_state[key]
-        others = {other: ends for other, ends in spans.items() if other != name}
         ends = (-inf if first == values[0] else first, inf if last == values[-1] else last)
-        if ends != (-inf, inf):
-            others[name] = ends
-        change(within=tuple(write_span(other, *span) for other, span in others.items()))
+        others = {other: span for other, span in spans.items() if other != name}
+        now = others if ends == (-inf, inf) else others | {name: ends}
+        change(within=tuple(write_span(other, *span) for other, span in now.items()))
 
     st.select_slider(
         name,
         values,
-        key=hold(key, (within[0], within[-1])),
+        (within[0], within[-1]),
         format_func=short_number,
+        key=key,
         on_change=narrow,
         width=WIDTH,
     )
+
+
+def remembered(study: Study, trials: Sequence[Trial], what: Hashable, make: Callable[[], V]) -> V:
+    """What follows from these trials, found once for all who look; of private data nothing is remembered."""
+    if study.key.owner:
+        return make()
+    value: V = MEMORY.get((study.key, tuple((trial.number, trial.ended) for trial in trials), what), make)
+    return value

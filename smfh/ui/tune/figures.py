@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from smfh.memory import Memory
 from smfh.paper import PAPER_METHODS, paper_method
 from smfh.plots import (
     Chart,
@@ -25,10 +24,9 @@ from smfh.tuning import Study, importances
 from smfh.types import parameters
 from smfh.ui.address import hold
 from smfh.ui.charts import picked_numbers, show_chart, show_pickable
-from smfh.ui.tune.dots import axes_of
+from smfh.ui.tune.dots import axes_of, remembered
 from smfh.ui.tune.wanted import change
 
-SHARES: Memory[object, dict[str, float]] = Memory(64)
 LAST = "picked_"  # before a chart's key: what was clicked there last
 BAND = "Lines are means over the parts, bands reach from the lowest part to the highest. Click a point."
 
@@ -59,10 +57,7 @@ def draw_others(study: Study, dots: Sequence[TrialDot], chosen: int | None) -> N
             lambda: _draw_contour(study, dots, chosen),
             lambda: _pickable(trial_lines(dots, axes, label, chosen), "lines"),
         ]
-    draws += [
-        lambda: _draw_front(study, dots, chosen),
-        lambda: _pickable(trial_times(dots, chosen), "times"),
-    ]
+    draws += [lambda: _draw_front(study, dots, chosen), lambda: _pickable(trial_times(dots, chosen), "times")]
     for first in range(0, len(draws), 2):
         for column, draw in zip(st.columns(2, gap="large"), draws[first : first + 2], strict=False):
             with column:
@@ -80,9 +75,8 @@ def known_marks(study: Study) -> list[Mark]:
 
 def shares_of(study: Study, dots: Sequence[TrialDot]) -> dict[str, float]:
     """What each parameter explains among these trials, by its symbol; found once for the same trials."""
-    numbers = tuple(dot.number for dot in dots if not dot.pruned)
-    about = parameters(study.plan.method)
-    found = SHARES.get((study.key, numbers), lambda: importances(study, numbers))
+    numbers, about = tuple(dot.number for dot in dots), parameters(study.plan.method)
+    found = remembered(study, study.trials, ("shares", numbers), lambda: importances(study, numbers))
     return {about[name].symbol: share for name, share in found.items()}
 
 

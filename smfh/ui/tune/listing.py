@@ -1,6 +1,7 @@
 """All studies: open one, set several beside each other, rename, delete, take along."""
 
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -10,9 +11,10 @@ from smfh.tuning.plan import LONGEST_NAME
 from smfh.types import InputError, parameters
 from smfh.ui.charts import show_chart
 from smfh.ui.tune.running import REFUSED, study_job
-from smfh.ui.tune.wanted import change, current_wanted
+from smfh.ui.tune.wanted import change
 
 TABLE, FIELD, BESIDE = "tune_table", "tune_rename_to", "tune_beside"
+JOIN = ("python", "-m", "smfh", "tune", "--study")
 
 
 def draw_studies(studies: Studies) -> None:
@@ -82,27 +84,22 @@ def _draw_beside(studies: Studies, records: Sequence[StudyRecord]) -> None:
         st.caption("These studies have different goals: their scores are not the same thing.")
 
 
-def draw_study_orders(studies: Studies, study: Study, join: Callable[[str], str]) -> None:
+def draw_study_orders(studies: Studies, study: Study) -> None:
     """What can be done with the open study as a whole."""
     at_work = (job := study_job(study)) is not None and not job.over
     with st.container(horizontal=True, key="tune_study_orders", gap="small"):
-        look = {"icon": ":material/download:", "on_click": "ignore"}
-        st.download_button(
-            "Trials (CSV)", lambda: csv_of(trial_rows(study)), "trials.csv", "text/csv", key="tune_csv", **look
-        )
-        st.download_button(
-            "Optuna file (.db)",
-            lambda: study_file(study),
-            "study.db",
-            "application/vnd.sqlite3",
-            key="tune_db",
-            help="A storage with this study alone, which Optuna's own dashboard opens.",
-            **look,
-        )
+        for label, file, mime, make in (
+            ("Trials (CSV)", "trials.csv", "text/csv", lambda: csv_of(trial_rows(study))),
+            ("For Optuna's dashboard", "study.db", "application/vnd.sqlite3", lambda: study_file(study)),
+        ):
+            icon, key = ":material/download:", f"tune_{file}"
+            st.download_button(label, make, file, mime, key, icon=icon, on_click="ignore")
         with st.popover("Rename", icon=":material/edit:"), st.form("tune_naming", border=False):
             st.session_state.setdefault(FIELD, study.name)
             st.text_input("Name", key=FIELD, max_chars=LONGEST_NAME)
-            st.form_submit_button("Save the name", on_click=_rename, args=(studies, study.name), key="tune_rename")
+            st.form_submit_button(
+                "Save the name", on_click=_rename, args=(studies, study.name), key="tune_rename"
+            )
         with st.popover("Delete", icon=":material/delete:"):
             st.markdown("Delete this study with all its trials, for everybody?")
             st.button(
@@ -116,7 +113,7 @@ def draw_study_orders(studies: Studies, study: Study, join: Callable[[str], str]
         if studies.own is None:
             with st.popover("Work on it from a terminal", icon=":material/terminal:"):
                 st.caption("Any number of programs can join in; the page sees their trials arrive.")
-                st.code(join(study.name), language=None, wrap_lines=True)
+                st.code(shlex.join([*JOIN, study.name]), language=None, wrap_lines=True)
 
 
 def _rename(studies: Studies, name: str) -> None:

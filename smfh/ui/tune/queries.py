@@ -74,7 +74,9 @@ def draw_queries(study: Study, trial: Trial) -> None:
             st.rerun()
         done, total = job.reports[-1] if job.reports else (0, 1)
         waits = f" · waiting, number {job.position} in line" if job.position else ""
-        st.progress(done / total, f"{done} of {total} trainings{waits}" if job.reports else f"Beginning{waits}")
+        st.progress(
+            done / total, f"{done} of {total} trainings{waits}" if job.reports else f"Beginning{waits}"
+        )
 
     live()
 
@@ -92,10 +94,9 @@ def _draw_confirmation(found: Confirmation) -> None:
     whole = [one for one in found.figures if one.direction == ALL and one.measure in FIGURES]
     for dataset in dict.fromkeys(one.dataset for one in whole):
         st.text(f"{dataset}, mean of {ALL}, {SEEDS} seeds; below each, the difference from the start")
-        with st.container(horizontal=True):
-            for one in (one for one in whole if one.dataset == dataset):
-                value = f"{np.mean(one.chosen):.3f}"
-                st.metric(FIGURES[one.measure], value, f"{one.gain:+.3f}", width="content")
+        own = [one for one in whole if one.dataset == dataset]
+        for column, one in zip(st.columns(len(own)), own, strict=True):
+            column.metric(FIGURES[one.measure], f"{np.mean(one.chosen):.3f}", f"{one.gain:+.3f}")
     first, others = [line for line in found.lines if ALL in line], [x for x in found.lines if ALL not in x]
     for line in first:
         st.text(line)

@@ -19,7 +19,7 @@ BUSY = "A study of yours is under way: stop it or wait for it."
 
 
 def start_study(plan: StudyPlan, owner: str, named: bool) -> None:
-    """For callbacks: make the study, or find it where there is one of this plan; open it and go on with it."""
+    """For callbacks: make the study, or find the one of this plan; open it and go on with it."""
     if _is_busy():
         st.session_state[REFUSED] = [BUSY]
         return

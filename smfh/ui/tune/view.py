@@ -1,15 +1,15 @@
 """The open study: how far it is, what it says, its charts, and its chosen trial."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import streamlit as st
 
-from smfh.tuning import Studies, Study, summarise
+from smfh.tuning import Studies, Study, Trial, confirmations, summarise
 from smfh.types import InputError
 from smfh.ui.grids import REDRAWN
 from smfh.ui.settings import Settings
-from smfh.ui.tune.chosen import Spell, chosen_trial, draw_chosen
-from smfh.ui.tune.dots import dots_of, draw_filter
+from smfh.ui.tune.chosen import chosen_trial, draw_chosen
+from smfh.ui.tune.dots import dots_of, draw_filter, remembered
 from smfh.ui.tune.figures import draw_main, draw_others
 from smfh.ui.tune.listing import draw_study_orders
 from smfh.ui.tune.queries import draw_queries
@@ -22,7 +22,7 @@ EMPTY = (
 )
 
 
-def draw_open(studies: Studies, settings: Settings, spell: dict[str, Spell], join: Callable[[str], str]) -> None:
+def draw_open(studies: Studies, settings: Settings) -> None:
     """The study that the address names; or what to do where it names none."""
     name = current_wanted().study
     if not name:
@@ -41,16 +41,16 @@ def draw_open(studies: Studies, settings: Settings, spell: dict[str, Spell], joi
     @st.fragment(run_every=REDRAWN if at_work else None)
     def live() -> None:
         try:
-            draw_study(study, settings, spell)
+            draw_study(study, settings)
         except InputError as error:
             st.warning("The study cannot be read now:", icon=":material/error:")
             st.text("\n".join(error.problems))
 
     live()
-    draw_study_orders(studies, study, join)
+    draw_study_orders(studies, study)
 
 
-def draw_study(study: Study, settings: Settings, spell: dict[str, Spell]) -> None:
+def draw_study(study: Study, settings: Settings) -> None:
     """Charts and words about what is finished."""
     trials = study.trials
     dots, label = dots_of(study, trials), study.plan.goal.titles[0]
@@ -58,17 +58,22 @@ def draw_study(study: Study, settings: Settings, spell: dict[str, Spell]) -> Non
     number = None if chosen is None else chosen.number
     left, right = st.columns([3, 2], gap="large")
     with left:
-        place = st.container()
+        place = st.container()  # the filter below it is asked first
         kept = draw_filter(dots, label)
         with place:
             draw_main(study, kept, number)
     with right:
-        for line in summarise(study).lines:
-            st.text(line)
+        _draw_words(study, trials)
         if chosen is not None:
-            draw_chosen(study, trials, chosen, settings, spell)
-    if chosen is None:
-        return
-    draw_queries(study, chosen)
-    st.markdown("#### All trials")
-    draw_others(study, kept, number)
+            draw_chosen(study, trials, chosen, settings)
+    if chosen is not None:
+        draw_queries(study, chosen)
+        st.markdown("#### All trials")
+        draw_others(study, kept, number)
+
+
+def _draw_words(study: Study, trials: Sequence[Trial]) -> None:
+    """What was found so far."""
+    seen = tuple(confirmations(study))
+    for line in remembered(study, trials, ("words", seen), lambda: summarise(study).lines):
+        st.text(line)
