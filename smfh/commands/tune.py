@@ -1,16 +1,13 @@
 """tune: choose a method's parameters on validation parts of training data, by a search or a sweep."""
 
 import hashlib
-import json
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from smfh.commands import options
+from smfh.commands import options, study_text
 from smfh.datasets import make_source
 from smfh.evaluation import PROTOCOLS
 from smfh.files.arrays import write_whole
@@ -18,7 +15,6 @@ from smfh.hashing import HashMethod
 from smfh.plots import csv_of
 from smfh.runs import RunStore
 from smfh.tuning import (
-    FIGURES,
     MEASURES,
     OVER,
     Goal,
@@ -27,18 +23,15 @@ from smfh.tuning import (
     Study,
     StudyPlan,
     StudyProgress,
-    Trial,
     confirm,
-    confirmations,
     find_parameter,
     study_file,
-    summarise,
     trial_rows,
     tune,
     usual_range,
     usual_ranges,
 )
-from smfh.types import InputError, collect_problems, parameters
+from smfh.types import InputError, collect_problems
 
 EPILOG = """Queries are never looked at: a part of each set's training rows asks the rest of them. Only
 --confirm asks by the queries, once, with the chosen setting and the start.
@@ -54,29 +47,14 @@ examples:
   python -m smfh tune --datasets wiki planted --lengths 16 64 --protocols training unseen
   python -m smfh tune --study "weights on Emoji" --confirm --export trials.csv
   python -m smfh tune --list"""
-SHOWN = 10
-WIDTH = 11
 EXPORTS = (".csv", ".db")
-NOT_OF_THE_PLAN = (
-    "study",
-    "trials",
-    "minutes",
-    "storage",
-    "data",
-    "confirm",
-    "export",
-    "json",
-    "list",
-    "delete",
-)
+BESIDE_THE_PLAN = ("study", "storage", "data", "trials", "minutes", "confirm", "export", "json")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--study", metavar="NAME", help="make this study or join it (default: a name made from the options)")
-    add(
-        "--datasets", nargs="+", metavar="DATASET", help="what a new study is judged on; it needs one or more"
-    )
+    add("--datasets", nargs="+", metavar="DATASET", help="what a new study is judged on; one or more")
     way = parser.add_mutually_exclusive_group()
     way.add_argument("--search", nargs="+", metavar="PARAMETER", help="let Optuna choose these (the default)")
     way.add_argument("--sweep", nargs="+", metavar="PARAMETER", help="try one or two over their whole range")
@@ -90,26 +68,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     budget = parser.add_mutually_exclusive_group()
     budget.add_argument("--trials", type=int, help="of a search, the start included (default 40)")
     budget.add_argument("--minutes", type=float, help="of work instead, all workers together")
-    add("--goal", default="balanced", help=f"{'; '.join(f'{k}: {v}' for k, v in MEASURES.items())}")
-    add("--over", default="mean", help=f"{'; '.join(f'{k}: {v}' for k, v in OVER.items())}")
+    add("--goal", default="balanced", help="; ".join(f"{name}: {words}" for name, words in MEASURES.items()))
+    add("--over", default="mean", help="; ".join(f"{name}: {words}" for name, words in OVER.items()))
     add("--folds", type=int, default=3, help="validation parts a set, each with its own seed (default 3)")
     add("--lengths", nargs="+", type=int, default=[], metavar="BITS", help="judge by several code lengths")
-    add(
-        "--protocols",
-        nargs="+",
-        default=["training"],
-        help=f"some of {', '.join(PROTOCOLS)}: what is searched",
-    )
-    add(
-        "--storage",
-        metavar="ADDRESS",
-        help="sqlite:///…, postgresql://… or mysql://… (default: SMFH_STUDIES)",
-    )
+    add("--protocols", nargs="+", default=["training"], help=f"what is searched: {', '.join(PROTOCOLS)}")
+    add("--storage", metavar="ADDRESS", help="sqlite:///…, postgresql://…, mysql://… (or SMFH_STUDIES)")
     add("--data", metavar="FOLDER", help="folder with the benchmark files")
     add("--confirm", nargs="?", const="best", metavar="TRIAL", help="then ask by the queries: start and best")
-    add(
-        "--export", metavar="FILE", help="write the trials (.csv), or a database for Optuna's dashboard (.db)"
-    )
+    add("--export", metavar="FILE", help="the trials as .csv, or as .db for Optuna's own dashboard")
     add("--list", action="store_true", help="list all studies")
     add("--delete", action="store_true", help="delete the study")
     add("--json", action="store_true", help="print the study as JSON")
@@ -119,9 +86,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     options.use_data_folder(arguments)
     export = export_path(arguments.export)
+    if arguments.confirm not in (None, "best") and not arguments.confirm.isdecimal():
+        raise InputError(f"--confirm takes the number of a trial or nothing; got {arguments.confirm!r}.")
     studies = Studies(arguments.storage or "")
     if arguments.list:
-        print("\n".join(listed(studies)) or "There are no studies yet.")
+        print("\n".join(study_text.listed(studies.records())) or "There are no studies yet.")
         return
     if arguments.delete:
         studies.delete(studies.open(arguments.study or "").name)
@@ -133,7 +102,7 @@ def run(arguments: Namespace) -> None:
     if export is not None:
         content = study_file(study) if export.suffix == ".db" else csv_of(trial_rows(study)).encode()
         write_whole(export, lambda file: file.write(content))
-    print(json.dumps(as_json(study), indent=2) if arguments.json else "\n".join(as_text(study)))
+    print(study_text.as_json(study) if arguments.json else study_text.as_text(study))
 
 
 def join(studies: Studies, arguments: Namespace) -> Study:
@@ -143,7 +112,7 @@ def join(studies: Studies, arguments: Namespace) -> Study:
     usual = ArgumentParser()
     add_arguments(usual)
     given = [name for name, value in vars(usual.parse_args([])).items() if getattr(arguments, name) != value]
-    if of_plan := [name for name in given if name not in NOT_OF_THE_PLAN]:
+    if of_plan := [name for name in given if name not in BESIDE_THE_PLAN]:
         told = ", ".join(f"--{name}" for name in of_plan)
         raise InputError(f"A study that exists keeps its plan: {told} needs --datasets, for a new one.")
     if arguments.study is None:
@@ -232,8 +201,6 @@ def work(study: Study) -> None:
 
 def confirm_trial(study: Study, which: str) -> None:
     """The best trial, or that of a number, on the queries."""
-    if which != "best" and not which.isdecimal():
-        raise InputError(f"--confirm takes the number of a trial, or nothing for the best; got {which!r}.")
     best = study.best
     if which == "best" and (best is None or best.is_start):
         print("No trial is better than the start: there is nothing to confirm.", file=sys.stderr)
@@ -246,58 +213,3 @@ def confirm_trial(study: Study, which: str) -> None:
             bar.update(done - bar.n)
 
         confirm(study, number, RunStore(), show)
-
-
-def listed(studies: Studies) -> Iterator[str]:
-    """A line for each study."""
-    for record in studies.records():
-        if record.plan is None:
-            yield f"{record.name}: {record.problem}"
-            continue
-        best = (
-            f"best {record.plan.goal.titles[0]} {record.best.values[0]:.3f}"
-            if record.best
-            else "no trial yet"
-        )
-        sets = ", ".join(source.name for source in record.plan.sources)
-        what = f"{record.plan.way} of {record.plan.method.title} on {sets}"
-        yield f"{record.name}: {what}, {record.done} of {record.total} trials, {best}"
-
-
-def as_text(study: Study) -> Iterator[str]:
-    """The start and the best trials as a table, and what they say."""
-    about = parameters(study.plan.method)
-    names, goal = [one.name for one in study.plan.ranges], study.plan.goal
-    complete = [trial for trial in study.trials if trial.state == "complete"]
-    ranked = sorted(complete, key=lambda trial: (not trial.is_start, -goal.worth(trial.values)))
-    yield f"{study.name}: {study.plan.way} of {study.plan.method.title}; {goal.words}\n"
-    heads = [*(about[name].symbol for name in names), *("mAP@100", "whole mAP", "P@100"), "seconds"]
-    yield f"{'trial':<{WIDTH}}" + "".join(f"{head:>{WIDTH}}" for head in ("score", *heads))
-    for trial in ranked[: SHOWN + 1]:
-        label = "start" if trial.is_start else str(trial.number)
-        cells = [f"{goal.worth(trial.values):.4f}", *(f"{trial.parameters[name]:.4g}" for name in names)]
-        cells += [f"{trial.measure(figure):.3f}" for figure in FIGURES] + [f"{trial.seconds:.2f}"]
-        yield f"{label:<{WIDTH}}" + "".join(f"{cell:>{WIDTH}}" for cell in cells)
-    yield ""
-    yield from summarise(study).lines
-
-
-def as_json(study: Study) -> dict[str, Any]:
-    """All that is known of the study, for a program."""
-    said = summarise(study)
-    return {
-        "study": study.name,
-        "plan": json.loads(study.plan.to_json()),
-        "best": None if said.best is None else _trial_json(said.best),
-        "gain": said.gain,
-        "gain_error": said.gain_error,
-        "importance": dict(said.importance),
-        "words": said.lines,
-        "trials": [_trial_json(trial) for trial in study.trials],
-        "confirmed": [asdict(one) for one in confirmations(study).values()],
-    }
-
-
-def _trial_json(trial: Trial) -> dict[str, Any]:
-    times = {name: at and at.isoformat() for name, at in (("started", trial.started), ("ended", trial.ended))}
-    return asdict(trial) | times

@@ -11,7 +11,7 @@ after another, and what a killed worker has left goes back into the line.
 """
 
 from smfh.tuning.confirmation import Confirmation, OnQueries, confirm, confirm_work, confirmations
-from smfh.tuning.export import study_file, trial_rows
+from smfh.tuning.export import fit_code, fit_command, study_file, trial_rows
 from smfh.tuning.goals import FIGURES, MEASURES, OVER, Goal, PartScores
 from smfh.tuning.importance import importances
 from smfh.tuning.plan import StudyPlan, Way, read_plan

@@ -1,12 +1,17 @@
-"""A study for other programs: its trials as rows, and the storage itself."""
+"""A study for other programs: trials as rows, the storage itself, a setting as a command and as Python."""
 
+import shlex
 import tempfile
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import optuna
 from optuna.storages import RDBStorage
 
+from smfh.datasets import DatasetSource
+from smfh.hashing import HashMethod
 from smfh.tuning.goals import FIGURES
 from smfh.tuning.storage import errors_in_words
 from smfh.tuning.study import Study, Trial
@@ -40,6 +45,43 @@ def _row(study: Study, trial: Trial) -> Row:
         "ended": trial.ended.isoformat() if trial.ended else None,
         "problem": trial.problem,
     }
+
+
+def fit_command(source: DatasetSource, method: HashMethod) -> str:
+    """The command that trains this setting and scores it on the queries."""
+    words = ["python", "-m", "smfh", "fit", source.name]
+    for name, value in _unusual(source).items():
+        words += ["--option", f"{name}={_text(value)}"]
+    words += ["--method", method.name]
+    for name, value in _unusual(method).items():
+        words += [f"--{name.replace('_', '-')}", _text(value)]
+    return shlex.join(words)
+
+
+def fit_code(source: DatasetSource, method: HashMethod) -> str:
+    """The same in Python."""
+    options, values = (
+        "".join(f", {name}={value!r}" for name, value in _unusual(one).items()) for one in (source, method)
+    )
+    return f"""from smfh.datasets import make_source
+from smfh.evaluation import evaluate
+from smfh.hashing import make_method
+
+data, split = make_source({source.name!r}{options}).load()
+hasher = make_method({method.name!r}{values}).fit(data.take(split.train))
+for source, target in hasher.directions:
+    print(source, target, evaluate(hasher, data, split, source, target).headline)
+"""
+
+
+def _unusual(configuration: DatasetSource | HashMethod) -> dict[str, Any]:
+    """The fields that are not as they are by themselves."""
+    values = {one.name: getattr(configuration, one.name) for one in fields(configuration)}
+    return {one.name: values[one.name] for one in fields(configuration) if values[one.name] != one.default}
+
+
+def _text(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def study_file(study: Study) -> bytes:

@@ -2,14 +2,19 @@
 
 import csv
 import io
+import shlex
 import sqlite3
+import subprocess
+import sys
 
 import numpy as np
 import optuna
 import pytest
 
+from smfh.__main__ import main
 from smfh.datasets import Planted
 from smfh.evaluation import evaluate
+from smfh.hashing import SMFH
 from smfh.plots import csv_of
 from smfh.runs import PrivateRuns
 from smfh.tuning import (
@@ -17,6 +22,8 @@ from smfh.tuning import (
     Range,
     confirm,
     confirmations,
+    fit_code,
+    fit_command,
     importances,
     study_file,
     summarise,
@@ -194,3 +201,17 @@ def test_the_file_holds_this_study_alone_and_optuna_opens_it(tuned, studies, mak
     connection = sqlite3.connect(path)
     assert connection.execute("SELECT study_name FROM studies").fetchall() == [("small",)]
     connection.close()
+
+
+def test_a_setting_as_a_command_and_as_python_gives_the_same_scores(capsys):
+    source, method = Planted(items=80), SMFH(bits=8, iterations=3, graph_weight=1 / 3, seed=2)
+    data, split = source.load()
+    hasher = method.fit(data.take(split.train))
+    score = evaluate(hasher, data, split, "text", "image").mean_average_precision
+    words = shlex.split(fit_command(source, method))
+    assert words[:4] == ["python", "-m", "smfh", "fit"]
+    assert main([*words[3:], "--json"]) == 0
+    assert str(score) in capsys.readouterr().out
+    command = [sys.executable, "-c", fit_code(source, method)]
+    finished = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert str(score) in finished.stdout
