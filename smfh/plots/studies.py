@@ -5,16 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.colors import sample_colorscale
 
 from smfh.plots.bars import BarChart, Bars
 from smfh.plots.chart import Axis, Chart, Row, chart
 from smfh.plots.lines import Line, LineChart
-from smfh.plots.theme import BLUE, PALETTE, PINK, SEQUENTIAL, number, plain, turn
+from smfh.plots.theme import BLUE, GREY, PALETTE, PINK, number, plain, turn
 from smfh.plots.trials import KINDS, NOTE, TrialDot, has_place, short_number
 from smfh.types import FloatArray, IntArray
 
-SHADES = 8  # of the lines through all parameters, by their scores
+BEST = 4  # the best one in so many stands out
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,13 +40,12 @@ class ParallelChart(Chart):
         placed = np.column_stack([np.log10(v) if a.log else v for a, v in self._columns()])
         low, high = placed.min(axis=0), placed.max(axis=0)
         heights = (placed - low) / np.where(high > low, high - low, 1)
-        shades = np.minimum((heights[:, -1] * SHADES).astype(int), SHADES - 1)
-        colours = sample_colorscale(SEQUENTIAL, SHADES)
-        for shade in np.unique(shades).tolist():
-            self._draw_lines(figure, np.flatnonzero(shades == shade), heights, colours[shade], 1.5)
-        self._draw_lines(
-            figure, np.flatnonzero([dot.number == self.chosen for dot in self.dots]), heights, PINK, 5
-        )
+        order = np.argsort(-self.values[:, -1], kind="stable")
+        best = -(-len(order) // BEST)
+        self._draw_lines(figure, order[best:], heights, GREY, 1)
+        self._draw_lines(figure, order[:best], heights, BLUE, 2.5)
+        chosen = [k for k, dot in enumerate(self.dots) if dot.number == self.chosen]
+        self._draw_lines(figure, np.array(chosen, dtype=np.int64), heights, PINK, 5)
         for k, (_, column) in enumerate(self._columns()):
             for height, value in ((-0.08, column.min()), (1.08, column.max())):
                 figure.add_annotation(
@@ -97,7 +95,7 @@ def trial_lines(
     values = [[*(dot.settings[axis.label] for axis in axes), dot.score] for dot in drawn]
     title = "Lines: no trial is finished yet"
     if drawn:
-        title = f"{len(drawn)} trials, each a line through its values; the brighter, the better"
+        title = f"{len(drawn)} trials, each a line through its values; the best quarter in blue"
     return ParallelChart(
         kind="parallel trials",
         title=title,

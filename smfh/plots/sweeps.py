@@ -49,7 +49,8 @@ def sweep_curve(
         tops.setdefault(place, []).append(f"{line.name} ({number(line.y.max())})")
     title = f"{axis.label}: no trial is finished yet"
     if lines:
-        title = "; ".join(f"Highest at {axis.label} {at}: {', '.join(told)}" for at, told in tops.items())
+        places = "; ".join(f"at {axis.label} {at}: {', '.join(told)}" for at, told in tops.items())
+        title = f"Highest {places}"
     return SweepChart(
         kind="scores along a parameter",
         title=title,

@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NoReturn
 
 import streamlit as st
 
+from smfh.datasets import DatasetSource
+from smfh.hashing import HashMethod
 from smfh.tuning import FIGURES, Study, Trial, fit_code, fit_command, setting_in_words
 from smfh.types import InputError
 from smfh.ui.address import forget, hold, keep
@@ -47,22 +50,21 @@ def draw_chosen(study: Study, trials: Sequence[Trial], chosen: Trial, settings: 
     _draw_orders(study, chosen, settings)
 
 
-def use_these(study: Study, trial: Trial, settings: Settings) -> None:
-    """For callbacks: let the controls and the address say the trial's parameters."""
-    keep(SETTINGS, replace(settings, source=study.plan.sources[0], method=study.method_of(trial)))
+def use_these(source: DatasetSource, method: HashMethod, settings: Settings) -> NoReturn:
+    """Let the controls and the address say these, and draw the whole page again."""
+    keep(SETTINGS, replace(settings, source=source, method=method))
     forget(CONTROL)
     st.toast("The controls on the left have these parameters now.", icon=":material/check:")
+    st.rerun()
 
 
 def _draw_orders(study: Study, trial: Trial, settings: Settings) -> None:
     source, method = study.plan.sources[0], study.method_of(trial)
     with st.container(horizontal=True, key="tune_chosen_orders", gap="small"):
-        st.button(
+        wants_use = st.button(
             "Use these",
             icon=":material/check:",
             key="tune_use",
-            on_click=use_these,
-            args=(study, trial, settings),
             disabled=(settings.source, settings.method) == (source, method),
             help="Puts them into the controls on the left and into the address.",
         )
@@ -70,6 +72,8 @@ def _draw_orders(study: Study, trial: Trial, settings: Settings) -> None:
         for title, say in SPELLED.items() if source.name != OWN else ():
             with st.popover(title, icon=":material/content_copy:"):
                 st.code(say(source, method), language=None, wrap_lines=True)
+    if wants_use:
+        use_these(source, method, settings)
     if wants_open:
         try:
             open_run(source, method, load(Settings(source, method)))

@@ -16,7 +16,7 @@ from smfh.ui.tune.wanted import change, current_wanted, read_spans, write_span
 SECONDS = "seconds"
 V = TypeVar("V")
 MEMORY: Memory[Hashable, Any] = Memory(64)
-WIDTH = 200  # pixels
+WIDTH = 185  # pixels
 MOST_TICKS = 4
 
 
@@ -87,7 +87,9 @@ def draw_filter(dots: Sequence[TrialDot], label: str) -> list[TrialDot]:
     """A slider with two ends for each parameter, the score and the time; the dots that are left."""
     spans = read_spans(current_wanted().within)
     names = list(figures_of(dots[0], label)) if dots else []
-    with st.container(horizontal=True, vertical_alignment="bottom", key="tune_filter", gap="medium"):
+    if names:
+        st.caption("Show only trials within these ends, in every chart:")
+    with st.container(horizontal=True, vertical_alignment="bottom", key="tune_filter", gap="small"):
         for name in names:
             values = sorted({figures_of(dot, label)[name] for dot in dots})
             if len(values) > 1:
