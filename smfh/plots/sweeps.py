@@ -119,11 +119,11 @@ def _limited(axis: Axis, dots: Sequence[TrialDot]) -> Axis:
     """As far as there are trials, and with their values below it where these have room."""
     if not dots:
         return axis
-    values = tuple(dict.fromkeys(float(f"{dot.settings[axis.label]:.3g}") for dot in dots))
-    low, high = values[0], values[-1]
+    low, high = (dots[k].settings[axis.label] for k in (0, -1))
+    values = tuple(float(short_number(dot.settings[axis.label])) for dot in dots if not dot.start)
     beside = 1.2 if axis.log else 0.03 * (high - low)
     limits = (low / beside, high * beside) if axis.log else (low - beside, high + beside)
-    return replace(axis, limits=limits, ticks=values if len(values) <= MOST_TICKS else axis.ticks)
+    return replace(axis, limits=limits, ticks=values if 0 < len(values) <= MOST_TICKS else axis.ticks)
 
 
 def _merged(marks: Sequence[Mark]) -> tuple[Mark, ...]:

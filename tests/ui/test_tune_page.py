@@ -205,6 +205,19 @@ def test_importance_is_that_of_the_shown_trials(searched):
     assert "nothing can be said yet" in texts(page)
 
 
+@pytest.mark.parametrize("over", ["directions", "seconds", "first"])
+def test_every_goal_has_its_charts_and_words(over):
+    link = {"tune.way": "search", "tune.tuned": "graph_weight,ridge", "tune.trials": "4", "tune.parts": "1"}
+    seed = str(time.time_ns() % 2**31)
+    page = open_page(**SMALL, **link, **{"tune.over": over, "data.data_seed": seed})
+    page.button(key="tune_run").click().run()
+    until_over(page)
+    assert len(drawn(page)) == 7
+    assert "on the front" in texts(page)
+    assert page.query_params["tune.over"] == over
+    assert not page.run().exception
+
+
 def test_a_stopped_study_goes_on_where_it_was():
     seed = str(time.time_ns() % 2**31)
     long = {"tune.ranges": "graph_weight=0.1:10:16", "tune.parts": "2"}
@@ -390,6 +403,11 @@ def test_the_filter_acts_by_parameter_score_and_time():
     assert [one.number for one in inside(dots, {"α": (1, 2)}, "score")] == [0, 1]
     assert [one.number for one in inside(dots, {"score": (0.6, 1), "seconds": (0, 2)}, "score")] == [1]
     assert inside(dots, {"unknown": (5, 6)}, "score") == dots
+
+
+def test_what_looks_the_same_on_a_slider_is_the_same_to_the_filter():
+    dots = [dot(0, 0.12341, 1), dot(1, 0.12344, 1)]
+    assert inside(dots, {"score": (0.123, 0.123)}, "score") == dots
 
 
 def test_a_front_has_what_nothing_beats_in_both():

@@ -18,6 +18,7 @@ from smfh.ui.settings import SETTINGS, Settings
 from smfh.ui.tune.wanted import change
 
 TRIAL = "tune_trial"
+FIGURE = 130  # pixels
 SPELLED = {"As a command": fit_command, "As Python": fit_code}
 
 
@@ -42,10 +43,11 @@ def draw_chosen(study: Study, trials: Sequence[Trial], chosen: Trial, settings: 
         help="Or click a point in any chart.",
     )
     start = next((trial for trial in trials if trial.is_start and trial.parts), None)
-    for column, (name, label) in zip(st.columns(len(FIGURES)), FIGURES.items(), strict=True):
-        value = chosen.measure(name)
-        gain = None if start is None or chosen.is_start else value - start.measure(name)
-        column.metric(label, f"{value:.3f}", None if gain is None else f"{gain:+.3f}")
+    with st.container(horizontal=True, gap="small"):
+        for name, label in FIGURES.items():
+            value = chosen.measure(name)
+            gain = None if start is None or chosen.is_start else value - start.measure(name)
+            st.metric(label, f"{value:.3f}", None if gain is None else f"{gain:+.3f}", width=FIGURE)
     st.caption("Means over the validation parts; below each, the difference from the start.")
     _draw_orders(study, chosen, settings)
 

@@ -66,8 +66,9 @@ def dots_of(study: Study, trials: Sequence[Trial]) -> list[TrialDot]:
 
 
 def figures_of(dot: TrialDot, label: str) -> dict[str, float]:
-    """What can be filtered by: parameters, score and time."""
-    return {**dot.settings, label: dot.score, SECONDS: dot.mean_seconds}
+    """What can be filtered by, to the digits that a slider shows: parameters, score and time."""
+    figures = {**dot.settings, label: dot.score, SECONDS: dot.mean_seconds}
+    return {name: float(short_number(value)) for name, value in figures.items()}
 
 
 def inside(dots: Sequence[TrialDot], spans: Mapping[str, tuple[float, ...]], label: str) -> list[TrialDot]:

@@ -11,7 +11,7 @@ from smfh.tuning.plan import LONGEST_NAME
 from smfh.types import InputError, parameters
 from smfh.ui.charts import show_chart
 from smfh.ui.tune.running import REFUSED, study_job
-from smfh.ui.tune.wanted import change
+from smfh.ui.tune.wanted import change, current_wanted
 
 TABLE, FIELD, BESIDE = "tune_table", "tune_rename_to", "tune_beside"
 JOIN = ("python", "-m", "smfh", "tune", "--study")
@@ -23,15 +23,16 @@ def draw_studies(studies: Studies) -> None:
     if not records:
         return
     st.markdown("#### All studies")
+    key = f"{TABLE}_{current_wanted().study}"  # where another is open, no row is chosen
 
     def choose() -> None:
-        if rows := st.session_state[TABLE]["selection"]["rows"]:
+        if rows := st.session_state[key]["selection"]["rows"]:
             change(study=records[rows[0]].name, trial=None, within=())
 
     st.dataframe(
         [row_of(record) for record in records],
         hide_index=True,
-        key=TABLE,
+        key=key,
         on_select=choose,
         selection_mode="single-row",
         column_config={

@@ -13,13 +13,14 @@ from smfh.tuning import FIGURES, Confirmation, Study, Trial, confirm_work, confi
 from smfh.tuning.confirmation import ALL, SEEDS
 from smfh.types import InputError
 from smfh.ui.asked import Asked, answer_of
-from smfh.ui.gallery import caption_of, draw_terms
+from smfh.ui.gallery import caption_of, draw_terms, labels_of
 from smfh.ui.grids import TICK
 from smfh.ui.items import cut, looks_of
 from smfh.ui.running import steer
 from smfh.ui.server import job_queue, kept_runs
 from smfh.ui.session import load, submit, visitor
 from smfh.ui.settings import Settings
+from smfh.ui.tune.chosen import FIGURE
 from smfh.ui.tune.running import REFUSED
 
 SHOWN, PICTURE, CARD = 8, 56, 66  # answers, and pixels
@@ -94,9 +95,10 @@ def _draw_confirmation(found: Confirmation) -> None:
     whole = [one for one in found.figures if one.direction == ALL and one.measure in FIGURES]
     for dataset in dict.fromkeys(one.dataset for one in whole):
         st.text(f"{dataset}, mean of {ALL}, {SEEDS} seeds; below each, the difference from the start")
-        own = [one for one in whole if one.dataset == dataset]
-        for column, one in zip(st.columns(len(own)), own, strict=True):
-            column.metric(FIGURES[one.measure], f"{np.mean(one.chosen):.3f}", f"{one.gain:+.3f}")
+        with st.container(horizontal=True, gap="small"):
+            for one in (one for one in whole if one.dataset == dataset):
+                value = f"{np.mean(one.chosen):.3f}"
+                st.metric(FIGURES[one.measure], value, f"{one.gain:+.3f}", width=FIGURE)
     first, others = [line for line in found.lines if ALL in line], [x for x in found.lines if ALL not in x]
     for line in first:
         st.text(line)
@@ -129,7 +131,8 @@ def _draw_pictures(study: Study, trial: Trial) -> None:
     ):
         with column:
             row = int(before.split.queries[place])
-            st.text(f"{title}: “{cut(caption_of(before.data, row), CAPTION)}”")
+            labels = ", ".join(labels_of(before.data, row))
+            st.text(f"{title}: “{cut(caption_of(before.data, row), CAPTION)}” · {labels}")
             question, asked = ask_item(before.data, asks, row), Asked(asks, answers)
             st.image(looks_of(before.data, [row], asks)[0], width=PICTURE, alt="the query")
             found = [answer_of(run, question, asked) for run in (before, after)]

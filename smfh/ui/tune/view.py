@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from smfh.plots.trials import NOTE
 from smfh.tuning import Studies, Study, Trial, confirmations, summarise
 from smfh.types import InputError
 from smfh.ui.grids import REDRAWN
@@ -61,9 +62,12 @@ def draw_study(study: Study, settings: Settings) -> None:
         place = st.container()  # the filter below it is asked first
         kept = draw_filter(dots, label)
         with place:
-            draw_main(study, kept, number)
+            if dots:
+                draw_main(study, kept, number)
+            else:
+                st.caption(NOTE)
     with right:
-        _draw_words(study, trials)
+        _draw_words(study, trials, number)
         if chosen is not None:
             draw_chosen(study, trials, chosen, settings)
     if chosen is not None:
@@ -72,8 +76,10 @@ def draw_study(study: Study, settings: Settings) -> None:
         draw_others(study, kept, number)
 
 
-def _draw_words(study: Study, trials: Sequence[Trial]) -> None:
-    """What was found so far."""
-    seen = tuple(confirmations(study))
-    for line in remembered(study, trials, ("words", seen), lambda: summarise(study).lines):
-        st.text(line)
+def _draw_words(study: Study, trials: Sequence[Trial], chosen: int | None) -> None:
+    """What was found so far; what the chosen trial does on the queries is said there."""
+    seen = confirmations(study)
+    said_there = seen[chosen].lines if chosen in seen else ()
+    for line in remembered(study, trials, ("words", tuple(seen)), lambda: summarise(study).lines):
+        if line not in said_there:
+            st.text(line)
