@@ -26,7 +26,7 @@ STATES: Mapping[TrialState, State] = {
     TrialState.PRUNED: "pruned",
     TrialState.FAIL: "failed",
 }
-OVER: tuple[State, ...] = ("complete", "pruned", "failed")
+FINISHED: tuple[State, ...] = ("complete", "pruned", "failed")
 PLAN, BEHAVIOUR, DATA = "plan", "behaviour", "data"  # attributes of a study
 PARTS, PROBLEM = "parts", "problem"  # and of a trial
 
@@ -159,7 +159,10 @@ class Study:
 
 def read_parts(said: Sequence[Mapping[str, Any]]) -> tuple[PartScores, ...]:
     """What `write_parts` has written."""
-    return tuple(PartScores(**one) for one in said)
+    try:
+        return tuple(PartScores(**one) for one in said)
+    except TypeError as error:
+        raise InputError(f"A trial's scores cannot be read: {error}.") from error
 
 
 def write_parts(parts: Sequence[PartScores]) -> list[dict[str, Any]]:
