@@ -83,13 +83,13 @@ def tune(
             put_back_lost(study.optuna, study.storage)
             if (trial := claim(study.optuna, study.storage)) is not None:
                 do_trial(study, trial, sets, check, on_part)
-            elif study.optuna.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+            elif (now := progress_of(study)).total == 0 and now.seconds_left:
+                study.add_trials(1)
+            elif now.running:
                 check()
                 time.sleep(GLANCE)
-            elif (now := progress_of(study)).total or not now.seconds_left:
-                return now
             else:
-                study.add_trials(1)
+                return now
 
 
 def do_trial(
