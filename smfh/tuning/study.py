@@ -126,6 +126,8 @@ class Study:
 
     def set_budget(self, trials: int = 0, minutes: float = 0.0) -> None:
         """Let a search have so many trials or minutes in all; those that stand in line already stay there."""
+        if self.plan.way == "sweep":
+            raise InputError(f"{self.name!r} is a sweep: it has its points, and no budget.")
         self.plan = replace(self.plan, trials=trials, minutes=minutes)
         with errors_in_words(self.key.address):
             self.optuna.set_user_attr(PLAN, self.plan.to_json())
