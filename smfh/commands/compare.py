@@ -22,11 +22,12 @@ from smfh.comparison import (
     points_every_way,
     train_grid,
 )
+from smfh.datasets import OwnData
 from smfh.evaluation import PROTOCOLS
 from smfh.export import csv_rows, html_of, latex_of
-from smfh.hashing import METHODS
+from smfh.hashing import COMPARED, METHODS
 from smfh.plots import csv_of
-from smfh.runs import RunStore
+from smfh.runs import KeptRuns, PrivateRuns, RunStore
 from smfh.types import InputError, Point, collect_problems
 
 EPILOG = """What is finished is kept in the cache folder (SMFH_CACHE), also when the command is killed:
@@ -46,10 +47,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--methods",
         nargs="+",
-        default=list(METHODS),
+        default=list(COMPARED),
         metavar="METHOD",
-        help=f"some of {', '.join(METHODS)} (default all), each alone or followed by presets and parameters, "
-        "as in smfh:paper:graph_weight=2",
+        help=f"some of {', '.join(METHODS)} (default all but smfh-program), each alone or followed by "
+        "presets and parameters, as in smfh:wiki:graph_weight=2",
     )
     add("--bits", nargs="+", type=int, default=[16, 32, 64], help="code lengths")
     add("--seeds", type=int, default=3, help="runs a cell (default 3)")
@@ -71,20 +72,22 @@ def run(arguments: Namespace) -> None:
         *(partial(read_method, text) for text in arguments.methods),
     )
     comparison = Comparison(source, tuple(methods), tuple(arguments.bits), arguments.seeds)
-    grid, store = Grid(comparison, *source.load(rows, arguments.split_seed)), RunStore()
+    is_own = isinstance(source, OwnData)
+    grid = Grid(comparison, *source.load(rows, arguments.split_seed))
+    store: KeptRuns = PrivateRuns() if is_own else RunStore()
     problems = train_missing(grid, store)
     bits = USUAL_BITS if USUAL_BITS in comparison.bits else comparison.bits[-1]
     view = View(*grid.directions[0], arguments.ap, arguments.protocol, bits)
     if grid.found(store):
         print(printed(grid, store, view, arguments))
         if report is not None:
-            command = compare_command(comparison, view)
+            command = "" if is_own else compare_command(comparison, view)
             report.write_text(html_of(grid, store, view, command), encoding="utf-8")
     if problems:
         raise InputError([f"{name_training(run)}: {why}" for run, whys in problems.items() for why in whys])
 
 
-def printed(grid: Grid, store: RunStore, view: View, arguments: Namespace) -> str:
+def printed(grid: Grid, store: KeptRuns, view: View, arguments: Namespace) -> str:
     """The finished cells in the form that was asked for."""
     if arguments.csv:
         return csv_of(csv_rows(grid, store, view)).rstrip()
@@ -98,7 +101,7 @@ def printed(grid: Grid, store: RunStore, view: View, arguments: Namespace) -> st
     return as_text(grid, measured, view)
 
 
-def train_missing(grid: Grid, store: RunStore) -> Problems:
+def train_missing(grid: Grid, store: KeptRuns) -> Problems:
     """What could not be trained; tells how much was there, and shows a bar on a terminal."""
     total, missing = len(grid.keys), len(grid.missing(store))
     print(f"{total - missing} of {total} runs are there; {missing} to train", file=sys.stderr, flush=True)

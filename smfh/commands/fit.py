@@ -16,6 +16,7 @@ EPILOG = """examples:
   python -m smfh fit planted                                   no files needed
   python -m smfh fit wiki --method smfh --bits 32 --alpha 2 --mu 25 -m 1000
   python -m smfh fit wiki --bits 64 --save wiki64.npz          then: python -m smfh evaluate wiki64.npz wiki
+  python -m smfh fit mine.mat                                  your own, as I_tr, I_te, T_tr, T_te, L_tr, L_te
   python -m smfh fit wiki --split rows.npz --json              row numbers `train` and `test` of your own"""
 COLUMNS = {
     "map": "mAP",

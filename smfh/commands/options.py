@@ -11,7 +11,15 @@ from typing import Any
 
 from tqdm import tqdm
 
-from smfh.datasets import DATASETS, DatasetSource, make_source, read_split
+from smfh.datasets import (
+    DATASETS,
+    MATRIX_FORMATS,
+    SPLIT_FORMATS,
+    DatasetSource,
+    OwnData,
+    make_source,
+    read_split,
+)
 from smfh.hashing import METHODS, HashMethod, make_method, preset
 from smfh.metrics import AP_DEFINITIONS
 from smfh.types import InputError, Split, collect_problems, parameters, read_value
@@ -28,7 +36,10 @@ ALIASES = {
 
 
 def add_data_arguments(parser: ArgumentParser, optional: bool = False) -> None:
-    parser.add_argument("dataset", nargs="?" if optional else None, help=f"one of {', '.join(DATASETS)}")
+    own = "or a file of your own (.mat, .npz, .csv, or .zip of pictures)"
+    parser.add_argument(
+        "dataset", nargs="?" if optional else None, help=f"one of {', '.join(DATASETS)}, {own}"
+    )
     parser.add_argument(
         "--option",
         action="append",
@@ -44,8 +55,9 @@ def add_split_arguments(parser: ArgumentParser) -> None:
     add(
         "--split",
         default="default",
-        help="official, random, or a .npz file with row numbers `train` and `test` "
-        "(default: official where there is one, else random)",
+        help="official, random, or a file: row numbers `train` and `test` in .npz (counted from 0) or .mat "
+        "(from 1); a table (.csv, .txt) with the columns row (from 0) and part; or a .mat with I_tr, I_te, "
+        "T_tr, T_te, L_tr, L_te whose rows are looked for (default: official if there is one, else random)",
     )
     add("--split-seed", type=int, default=0, help="the draw of a random split (default 0)")
     add("--data", metavar="FOLDER", help="folder with the benchmark files (default: the variable SMFH_DATA)")
@@ -64,18 +76,21 @@ def use_data_folder(arguments: Namespace) -> None:
 def chosen_data(arguments: Namespace) -> tuple[DatasetSource, str | Split]:
     """The data set with its options, and the split to load it with."""
     use_data_folder(arguments)
-    source, split = collect_problems(lambda: dataset_source(arguments), lambda: chosen_split(arguments))
-    return source, split
+    source = dataset_source(arguments)
+    return source, chosen_split(arguments, source)
 
 
-def chosen_split(arguments: Namespace) -> str | Split:
-    """The name of a split, or the row numbers in a file."""
-    name: str = arguments.split
-    return read_split(Path(name)) if name.endswith(".npz") else name
+def chosen_split(arguments: Namespace, source: DatasetSource) -> str | Split:
+    """The name of a split, or the rows that a file tells."""
+    path = Path(arguments.split)
+    is_file = path.suffix.lower() in SPLIT_FORMATS
+    return read_split(path, lambda: source.load()[0]) if is_file else str(arguments.split)
 
 
 def dataset_source(arguments: Namespace) -> DatasetSource:
-    """The data set of this name with the options given as NAME=VALUE."""
+    """The data set of this name with the options given as NAME=VALUE, or a file of one's own."""
+    if (path := Path(arguments.dataset)).suffix.lower() in (".zip", *MATRIX_FORMATS):
+        return OwnData(path)
     defaults = {f.name: f.default for f in fields(make_source(arguments.dataset))}
     given = (text.partition("=") for text in arguments.option)
     options = {name: read_value(name, text, defaults.get(name, "")) for name, _, text in given}

@@ -43,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--methods",
         nargs="+",
         metavar="METHOD",
-        help=f"some of {', '.join(METHODS)} (default: the paper's and smfh-plus)",
+        help=f"some of {', '.join(METHODS)} (default: the paper's, smfh-program and smfh-plus)",
     )
     add(
         "--datasets",
@@ -67,8 +67,7 @@ def run(arguments: Namespace) -> None:
     options.use_data_folder(arguments)
     methods = list(dict.fromkeys(arguments.methods or PAPER_METHODS))
     wanted = list(dict.fromkeys(arguments.datasets or BENCHMARKS))
-    split, *_ = collect_problems(
-        lambda: options.chosen_split(arguments),
+    collect_problems(
         lambda: options.check_count("--seeds", arguments.seeds),
         *(partial(make_method, name) for name in methods),
         *(partial(make_source, name) for name in wanted),
@@ -84,6 +83,7 @@ def run(arguments: Namespace) -> None:
         store = RunStore(Path(passing)) if arguments.fresh else RunStore()
         for number, dataset in enumerate(ready):
             show = partial(show_progress, bar, before=number * runs)
+            split = options.chosen_split(arguments, make_source(dataset))
             cells += measure_table(dataset, methods, seeds, store, split, arguments.split_seed, show)
     _print(cells, arguments)
     for lines in missing.values():

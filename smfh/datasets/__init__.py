@@ -5,16 +5,20 @@ from typing import Any
 
 from smfh.datasets.emoji import Emoji
 from smfh.datasets.nus_wide import NusWide
+from smfh.datasets.own import MATRIX_FORMATS, OwnData
 from smfh.datasets.pascal import PascalSentence
 from smfh.datasets.planted import Planted
+from smfh.datasets.shared_mat import IaprTc12, MirFlickr
 from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress, data_root, found_files
-from smfh.datasets.splits import carve_validation, read_split, validation_as_queries
+from smfh.datasets.split_files import SPLIT_FORMATS, read_split
+from smfh.datasets.splits import carve_validation, validation_as_queries
 from smfh.datasets.synthetic import Synthetic
 from smfh.datasets.wiki import Wiki
 from smfh.types import unknown
 
 DATASETS: dict[str, type[DatasetSource]] = {
-    source.name: source for source in (Emoji, Wiki, PascalSentence, NusWide, Synthetic, Planted)
+    source.name: source
+    for source in (Emoji, Wiki, PascalSentence, NusWide, MirFlickr, IaprTc12, Synthetic, Planted)
 }
 
 

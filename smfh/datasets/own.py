@@ -63,8 +63,9 @@ class OwnData(DatasetSource):
         "elsewhere: matrices with a row for each item, and labels.",
         size="Up to 20,000 pictures, or matrices of up to 1 GB",
         terms="Yours.",
-        origin="A folder or .zip of pictures with a table (file, caption, labels), or .npz, "
-        ".mat or .csv with a matrix for each modality and labels. There is a template to start from.",
+        origin="A folder or .zip of pictures with a table (file, caption, labels); .npz, .mat or .csv with a "
+        "matrix for each modality and labels; or I_tr, I_te, T_tr, T_te, L_tr, L_te, as is usual in this "
+        "field. There is a template to start from.",
     )
 
     content: Content | None = field(default=None, repr=False)
@@ -114,7 +115,7 @@ class OwnData(DatasetSource):
             raise InputError(shortened(grouped(problems)))
         classes = classes_of(parsed.labels)
         labels = multi_hot(parsed.labels, classes)
-        rows = resolve_split(split, seed, len(labels))
+        rows = resolve_split(split, seed, len(labels), given_split(parsed))
         if pictures := [look for look in parsed.pictures if look]:
             texts = parsed.captions
             return captioned_pictures(self.name, pictures, texts, labels, classes, rows.train, seed), rows
@@ -173,6 +174,8 @@ def set_problems(parsed: Parsed) -> list[str]:
         for name in parsed.offered
         if not MODALITY_NAME.fullmatch(name)
     ]
+    if parsed.training_items is not None and not 0 < parsed.training_items < items:
+        problems.append("The file keeps training items and queries apart; there must be some of either.")
     classes = len({label for own in parsed.labels for label in own})
     if classes > MAX_CLASSES or classes * items > MAX_LABELS:
         problems.append(f"There are {classes:,} classes; at most {MAX_CLASSES:,} are told apart.")
@@ -183,7 +186,13 @@ def set_problems(parsed: Parsed) -> list[str]:
 
 def set_notes(parsed: Parsed, counts: Counter[str]) -> list[str]:
     """What is done to the data, and what may surprise."""
-    notes = [
+    notes = list(parsed.notes)
+    if (split := given_split(parsed)) is not None:
+        notes.append(
+            f"The file's own split is used: {len(split.train):,} items to train and to search, "
+            f"{len(split.queries):,} to ask."
+        )
+    notes += [
         f"{name} has negative values: its positive and negative halves are put side by side "
         f"({X.shape[1]:,} → {2 * X.shape[1]:,} dimensions)."
         for name, X in parsed.matrices.items()
@@ -192,6 +201,14 @@ def set_notes(parsed: Parsed, counts: Counter[str]) -> list[str]:
     if single := [label for label, items in counts.items() if items == 1]:
         notes.append(f"{len(single)} of {len(counts)} classes have one item only: nothing is like it.")
     return notes
+
+
+def given_split(parsed: Parsed) -> Split | None:
+    """The split that was handed in: first the training items, then the queries."""
+    rows = np.arange(len(parsed.labels))
+    if parsed.training_items is None or not 0 < parsed.training_items < len(rows):
+        return None
+    return Split(rows[: parsed.training_items], rows[parsed.training_items :])
 
 
 def classes_of(labels: Sequence[tuple[str, ...]]) -> tuple[str, ...]:

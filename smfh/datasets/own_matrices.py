@@ -1,6 +1,5 @@
 """One's own features: matrices and labels from .npz, .mat or .csv."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from smfh.datasets.layouts import Layout, in_words, read_layout
 from smfh.datasets.own_rows import CAPTION, LABELS, Parsed, find_column, split_cells, split_labels
-from smfh.files import Content, Table, read_mat, read_npz, read_table
+from smfh.files import Content, MatContents, Table, Variable, read_mat, read_npz, read_table
 from smfh.types import InputError, Matrix
 
-Variables = Mapping[str, NDArray[Any] | sparse.csr_array]
 MAX_DIMENSIONS = 1_000_000
 MAX_LABELS = 1 << 27
-RESERVED = ("labels", "class_names", "captions")
 
 
 def parse_matrices(content: Content, name: str) -> Parsed:
@@ -23,12 +21,11 @@ def parse_matrices(content: Content, name: str) -> Parsed:
     suffix = Path(name).suffix.lower()
     if suffix == ".csv":
         return _parse_feature_table(read_table(content, name))
-    variables: Variables = (read_npz if suffix == ".npz" else read_mat)(content, name=name)
+    file = MatContents(read_npz(content, name=name), ()) if suffix == ".npz" else read_mat(content, name=name)
+    layout = read_layout(file.variables)
     problems: list[str] = []
     matrices: dict[str, Matrix] = {}
-    for key, value in variables.items():
-        if key in RESERVED:
-            continue
+    for key, value in layout.modalities.items():
         if value.ndim != 2 or value.dtype.kind not in "fiub" or not 0 < value.shape[1] <= MAX_DIMENSIONS:
             problems.append(
                 f"{key} in {name} must be a matrix of numbers, a row for each item, of at most "
@@ -37,13 +34,32 @@ def parse_matrices(content: Content, name: str) -> Parsed:
         else:
             matrices[key], wrong = to_float32(value, f"{key} in {name}")
             problems += wrong
-    labels, wrong = _read_labels(variables, name)
-    captions = {"captions": to_words(variables["captions"])} if "captions" in variables else {}
-    offered = [key for key in variables if key not in RESERVED]
-    return Parsed(labels, captions, (), matrices, offered, problems + wrong)
+    has = ", ".join(filter(None, (in_words(file.variables), *file.left_out))) or "nothing"
+    labels: list[tuple[str, ...]] = []
+    if layout.labels is None:
+        problems.append(
+            f"{name} lacks labels: a class for each row, or a matrix of 0 and 1, named labels, or L_tr and "
+            f"L_te, LTrain and LTest, or LAll; it has {has}."
+        )
+    else:
+        labels, wrong = read_labels(layout, name)
+        problems += wrong
+        problems += [f"Row {row} of {name} has no label." for row, own in enumerate(labels, 1) if not own]
+    captions = {} if layout.captions is None else {"captions": to_words(layout.captions)}
+    left_out = ", ".join(filter(None, (layout.left_out, *file.left_out)))
+    return Parsed(
+        labels,
+        captions,
+        (),
+        matrices,
+        list(layout.modalities),
+        problems,
+        notes=[f"Not used: {left_out}."] if left_out else [],
+        training_items=layout.training_items,
+    )
 
 
-def to_float32(X: NDArray[Any] | sparse.csr_array, name: str) -> tuple[Matrix, list[str]]:
+def to_float32(X: Variable, name: str) -> tuple[Matrix, list[str]]:
     """The matrix as float32, and the rows that have something else than finite numbers."""
     with np.errstate(over="ignore"):
         converted = X.astype(np.float32)
@@ -55,7 +71,7 @@ def to_float32(X: NDArray[Any] | sparse.csr_array, name: str) -> tuple[Matrix, l
     return converted, [f"Row {row + 1} of {name} has NaN or infinite values." for row in bad]
 
 
-def dense(X: NDArray[Any] | sparse.csr_array) -> NDArray[Any]:
+def dense(X: Variable) -> NDArray[Any]:
     """A sparse matrix written out, unless its shape alone would fill the memory."""
     if not isinstance(X, sparse.csr_array):
         return X
@@ -64,7 +80,7 @@ def dense(X: NDArray[Any] | sparse.csr_array) -> NDArray[Any]:
     return X.toarray()
 
 
-def to_words(values: NDArray[Any] | sparse.csr_array) -> list[str]:
+def to_words(values: Variable) -> list[str]:
     """Each value as a word, read row by row: 3.0, as MATLAB stores whole numbers, is 3, and NaN is none."""
     return [_to_word(value) for value in dense(values).ravel()]
 
@@ -106,20 +122,18 @@ def _parse_feature_table(table: Table) -> Parsed:
     return Parsed(labels, captions, (), matrices, list(groups), problems)
 
 
-def _read_labels(variables: Variables, name: str) -> tuple[list[tuple[str, ...]], list[str]]:
-    """From a 0/1 matrix with a column for each class, or from a class for each row."""
-    if "labels" not in variables:
-        has = ", ".join(variables) or "nothing"
-        return [], [f"{name} lacks labels: a class for each row, or a matrix of 0 and 1; it has {has}."]
-    given = dense(variables["labels"])
+def read_labels(layout: Layout, name: str) -> tuple[list[tuple[str, ...]], list[str]]:
+    """From a 0/1 (or −1/1) matrix with a column for each class, or from a class for each row."""
+    if layout.labels is None:
+        return [], []
+    given = dense(layout.labels)
     if given.ndim == 2 and min(given.shape) > 1:
-        if given.dtype.kind not in "fiub" or not np.isin(given, (0, 1)).all():
+        if given.dtype.kind not in "fiub" or not np.isin(given, (-1, 0, 1)).all():
             return [], [f"labels in {name} is a matrix, so it may hold only 0 and 1."]
-        names = to_words(variables.get("class_names", np.arange(1, given.shape[1] + 1)))
+        names = to_words(
+            np.arange(1, given.shape[1] + 1) if layout.class_names is None else layout.class_names
+        )
         if len(names) != given.shape[1]:
             return [], [f"{len(names)} class_names for {given.shape[1]} columns of labels in {name}."]
-        labels = [tuple(names[k] for k in np.flatnonzero(row)) for row in given]
-    else:
-        labels = [split_labels(word) for word in to_words(given)]
-    bare = [row + 1 for row, own in enumerate(labels) if not own]
-    return labels, [f"Row {row} of {name} has no label." for row in bare]
+        return [tuple(names[k] for k in np.flatnonzero(row > 0)) for row in given], []
+    return [split_labels(word) for word in to_words(given)], []

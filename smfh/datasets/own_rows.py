@@ -37,6 +37,8 @@ class Parsed:
     headings: tuple[str, ...] = ()  # of a table of pictures, and how it was read
     columns: Columns | None = None
     separator: str = ""
+    notes: Sequence[str] = ()  # what a person should know about how it was read
+    training_items: int | None = None  # the first rows, where a split was handed in
 
 
 def guess_columns(table: Table) -> Columns:

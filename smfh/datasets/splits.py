@@ -1,14 +1,10 @@
-"""Which rows train and which ask: official, random, from a file, or given."""
-
-from pathlib import Path
+"""Which rows train and which ask: official, random, or given."""
 
 import numpy as np
 
-from smfh.files import read_npz
 from smfh.types import InputError, Split, unknown
 
 SPLITS = ("default", "official", "random")
-MAX_SPLIT_BYTES = 1 << 28
 
 
 def resolve_split(
@@ -43,9 +39,3 @@ def carve_validation(split: Split, share: float, seed: int) -> Split:
 def validation_as_queries(split: Split) -> Split:
     """The split on which choices are made: validation rows ask, the queries stay unseen."""
     return Split(train=split.train, queries=split.validation)
-
-
-def read_split(path: Path) -> Split:
-    """Row numbers from a .npz file with the arrays `train` and `test`."""
-    arrays = read_npz(path, ["train", "test"], max_bytes=MAX_SPLIT_BYTES)
-    return Split(train=arrays["train"], queries=arrays["test"])

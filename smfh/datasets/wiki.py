@@ -15,7 +15,7 @@ from smfh.datasets.download import download, unpack
 from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress, required_root
 from smfh.datasets.splits import resolve_split
 from smfh.features.pictures import thumbnail
-from smfh.files import Array, read_mat, read_text, shortened
+from smfh.files import Variable, read_mat, read_text, shortened
 from smfh.types import FloatArray, InputError, MultimodalDataset, Split
 
 FOLDER = "wiki"
@@ -67,7 +67,7 @@ class Wiki(DatasetSource):
         """Training rows first, then the official queries; a random split draws 75 % as the paper does."""
         folder = self.folder
         classes = read_classes(folder)
-        features = read_mat(folder / "raw_features.mat", ["I_tr", "I_te", "T_tr", "T_te"])
+        features = read_mat(folder / "raw_features.mat", ["I_tr", "I_te", "T_tr", "T_te"]).variables
         image, text = (_stack(features, letter) for letter in "IT")
         parts = [read_pairs(folder / part, len(classes)) for part in PARTS]
         pairs = [pair for part in parts for pair in part]
@@ -150,7 +150,7 @@ def read_pairs(path: Path, classes: int) -> list[Pair]:
     return pairs
 
 
-def _stack(features: Mapping[str, Array | sparse.csr_array], letter: str) -> FloatArray:
+def _stack(features: Mapping[str, Variable], letter: str) -> FloatArray:
     """Training rows above query rows, as the .mat file keeps them apart."""
     parts = [features[f"{letter}_{part}"] for part in ("tr", "te")]
     if any(sparse.issparse(part) for part in parts) or len({part.shape[1:] for part in parts}) != 1:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, BinaryIO
 
-from smfh.files.content import Content, guarded, megabytes, name_of, opened
+from smfh.files.content import MAX_FILE_BYTES, Content, guarded, megabytes, name_of, opened
 from smfh.types import InputError
 
 END_OF_DIRECTORY = b"PK\x05\x06"
@@ -53,7 +53,7 @@ def open_archive(
 ) -> Iterator[Archive]:
     """An archive, or all the reasons why it is refused."""
     name = name_of(content, name)
-    with opened(content, name) as file:
+    with opened(content, name, max(MAX_FILE_BYTES, limits.expanded)) as file:
         _check_directory_size(file, name, limits)
         with guarded(f"The directory of {name}"):
             archive = zipfile.ZipFile(file)

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -43,7 +44,8 @@ def read_npz(
     name = name_of(content, name)
     arrays: dict[str, Array] = {}
     problems: list[str] = []
-    with open_archive(content, name, NPZ_LIMITS) as archive:
+    limits = replace(NPZ_LIMITS, expanded=max(NPZ_LIMITS.expanded, max_bytes))
+    with open_archive(content, name, limits) as archive:
         there = {member.removesuffix(".npy"): member for member in archive.members if member.endswith(".npy")}
         wanted = list(there) if names is None else list(names)
         if absent := [key for key in wanted if key not in there]:

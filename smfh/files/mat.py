@@ -7,9 +7,9 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from numpy.typing import NDArray
 from scipy import sparse
@@ -24,6 +24,15 @@ SECONDS = 60.0
 INTERPRETER_BYTES = 1 << 29  # address space of Python with NumPy and SciPy, before any data
 REFUSED = 3  # the child's exit code when it says in words what is wrong
 
+Variable = NDArray[Any] | sparse.csr_array
+
+
+class MatContents(NamedTuple):
+    """What of a .mat file can be read."""
+
+    variables: Mapping[str, Variable]  # matrices of numbers, and lists of words
+    left_out: tuple[str, ...]  # what else is in it, such as model (struct, 1 × 1)
+
 
 def read_mat(
     content: Content,
@@ -31,8 +40,12 @@ def read_mat(
     name: str = "",
     max_bytes: int = MAX_MAT_BYTES,
     seconds: float = SECONDS,
-) -> dict[str, NDArray[Any] | sparse.csr_array]:
-    """The numeric matrices of these names, or all of them; sparse ones stay sparse."""
+) -> MatContents:
+    """All that can be read of the file, or the matrices of these names.
+
+    Cells of words become a list of words, with | between those of one item; cells of matrices become a
+    variable each, such as X (1) and X (2).
+    """
     name = name_of(content, name)
     with guarded(name), opened(content, name, max_bytes) as file:
         _check_container(file, name)
@@ -77,21 +90,21 @@ def _run_child(
         raise InputError(f"{name} makes the reader of .mat files crash ({how}); it is damaged or crafted.")
 
 
-def _collect(target: Path, name: str, max_bytes: int) -> dict[str, NDArray[Any] | sparse.csr_array]:
+def _collect(target: Path, name: str, max_bytes: int) -> MatContents:
     """What the child has written, checked as if a stranger had."""
     parts = read_npz(target, name=name, max_bytes=max_bytes)
-    matrices: dict[str, NDArray[Any] | sparse.csr_array] = {}
+    variables: dict[str, Variable] = {}
     for key in parts:
         variable, _, part = key.rpartition("/")
-        if part == "dense":
-            matrices[variable] = parts[key]
+        if part in ("dense", "words"):
+            variables[variable] = parts[key]
         elif part == "data":
             arrays = tuple(parts[f"{variable}/{piece}"] for piece in ("data", "indices", "indptr"))
             rows, columns = (int(n) for n in parts[f"{variable}/shape"])
             matrix = sparse.csr_array(arrays, shape=(rows, columns))
             matrix.check_format(full_check=True)
-            matrices[variable] = matrix
-    return matrices
+            variables[variable] = matrix
+    return MatContents(variables, tuple(map(str, parts["/left_out"])))
 
 
 def _check_container(file: BinaryIO, name: str) -> None:

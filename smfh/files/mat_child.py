@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+Listing = Sequence[tuple[str, tuple[int, ...], str]]  # name, shape, kind
+MOST_MATRICES = 20  # in the cells of one variable
 ITEM_BYTES = {"double": 8, "single": 4, "logical": 1} | {
     f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
@@ -28,26 +30,38 @@ def limit_process(memory: int, largest_file: int) -> None:
             continue
 
 
-def chosen(
-    listing: Sequence[tuple[str, tuple[int, ...], str]], names: list[str] | None, max_bytes: int
-) -> list[str]:
+class UnreadableError(Exception):
+    """A variable that cannot become plain arrays."""
+
+
+def chosen(listing: Listing, names: list[str] | None, max_bytes: int) -> list[str]:
     """The variables to read, refused while only their headers have been seen."""
     kinds = {name: kind for name, _, kind in listing}
+    has = described(listing) or "nothing"
     if names is None:
-        numeric = {*ITEM_BYTES, "sparse"}
-        names = [name for name, kind in kinds.items() if kind in numeric and name.isidentifier()]
+        readable = {*ITEM_BYTES, "sparse", "cell", "char"}
+        names = [name for name, kind in kinds.items() if kind in readable and name.isidentifier()]
         if not names:
-            refuse(f"there is no numeric matrix; it has {', '.join(kinds) or 'nothing'}.")
+            refuse(f"there is no matrix of numbers; it has {has}.")
     if absent := [name for name in names if name not in kinds]:
-        refuse(f"it lacks {', '.join(absent)}; it has {', '.join(kinds) or 'nothing'}.")
+        refuse(f"it lacks {', '.join(absent)}; it has {has}.")
     asked = sum(math.prod(shape) * ITEM_BYTES.get(kind, 0) for name, shape, kind in listing if name in names)
     if asked > max_bytes:
         refuse(f"its matrices ask for {asked >> 20:,} MB; at most {max_bytes >> 20:,} MB are read.")
     return names
 
 
-def plain_parts(name: str, value: Any) -> dict[str, Any]:
-    """The variable as arrays that need no pickle."""
+def described(listing: Listing) -> str:
+    """Such as x (2 × 3), names (cell, 10 × 1)."""
+    shapes = {name: " × ".join(f"{n:,}" for n in shape) for name, shape, _ in listing}
+    return ", ".join(
+        f"{name} ({shapes[name]})" if kind in ITEM_BYTES else f"{name} ({kind}, {shapes[name]})"
+        for name, _, kind in listing
+    )
+
+
+def matrix_parts(name: str, value: Any) -> dict[str, Any]:
+    """A matrix of numbers as arrays that need no pickle."""
     import numpy as np
     from scipy import sparse
 
@@ -58,8 +72,41 @@ def plain_parts(name: str, value: Any) -> dict[str, Any]:
         return {f"{name}/{piece}": np.asarray(array) for piece, array in pieces.items()}
     array = np.asarray(value)
     if array.dtype.kind not in "fiub" or array.ndim > 2:
-        refuse(f"{name} must be a matrix of real numbers; got {array.dtype} of shape {array.shape}.")
+        raise UnreadableError(
+            f"{name} must be a matrix of real numbers; got {array.dtype} of shape {array.shape}."
+        )
     return {f"{name}/dense": np.ascontiguousarray(array)}
+
+
+def plain_parts(name: str, value: Any) -> dict[str, Any]:
+    """Any variable: words and cells of words as a list of them, cells of matrices as a variable each."""
+    import numpy as np
+
+    if getattr(value, "dtype", None) is None or value.dtype.kind not in "UO":
+        return matrix_parts(name, value)
+    cells = value.ravel(order="F")
+    words = [word(cell) for cell in cells]
+    if None not in words:
+        return {f"{name}/words": np.array(words, dtype=np.str_)}
+    if len(cells) > MOST_MATRICES:
+        raise UnreadableError(f"{name} has {len(cells):,} cells that are not words.")
+    parts: dict[str, Any] = {}
+    for number, cell in enumerate(cells, start=1):
+        parts |= matrix_parts(f"{name} ({number})", cell)
+    return parts
+
+
+def word(cell: Any) -> str | None:
+    """What a cell says: a word, a number, or several words in cells of their own; None for anything else."""
+    if isinstance(cell, str):
+        return str(cell)
+    kind = getattr(getattr(cell, "dtype", None), "kind", "")
+    if kind == "U":
+        return " ".join(cell.ravel())
+    if kind == "O":
+        inner = [word(own) if own.dtype.kind == "U" else None for own in cell.ravel()]
+        return None if None in inner else "|".join(map(str, inner))
+    return f"{cell.item():.15g}" if kind in tuple("fiub") and cell.size == 1 else None
 
 
 def refuse(problem: str) -> NoReturn:
@@ -75,12 +122,21 @@ def main() -> None:
     from scipy import io
 
     try:
-        listing = io.whosmat(request["source"])
+        listing = [entry for entry in io.whosmat(request["source"]) if not entry[0].startswith("__")]
         names = chosen(listing, request["names"], request["max_bytes"])
         variables = io.loadmat(request["source"], variable_names=names, spmatrix=False)
         arrays: dict[str, Any] = {}
         for name in names:
-            arrays |= plain_parts(name, variables[name])
+            try:
+                arrays |= (plain_parts if request["names"] is None else matrix_parts)(name, variables[name])
+            except UnreadableError as problem:
+                if request["names"] is not None:
+                    refuse(str(problem))
+        read = {key.rpartition("/")[0].partition(" (")[0] for key in arrays}
+        if request["names"] is None and not read:
+            refuse(f"nothing in it can be read; it has {described(listing)}.")
+        left_out = [described([entry]) for entry in listing if entry[0] not in read]
+        arrays["/left_out"] = np.array(left_out, dtype=np.str_)
         np.savez(request["target"], **arrays)
     except MemoryError:
         refuse("it asks for more memory than may be used; it is damaged or too large.")

@@ -8,7 +8,8 @@ from smfh.hashing.cvh import CVH
 from smfh.hashing.dch import DCH
 from smfh.hashing.function import HashFunction, shared_codes
 from smfh.hashing.pdh import PDH
-from smfh.hashing.registry import METHODS, make_method, preset
+from smfh.hashing.program import SMFHProgram
+from smfh.hashing.registry import COMPARED, METHODS, make_method, preset
 from smfh.hashing.scratch import SCRATCH
 from smfh.hashing.smfh import SMFH
 from smfh.hashing.smfh_plus import SMFHPlus

@@ -8,6 +8,7 @@ from smfh.hashing.cmfh import CMFH
 from smfh.hashing.cvh import CVH
 from smfh.hashing.dch import DCH
 from smfh.hashing.pdh import PDH
+from smfh.hashing.program import SMFHProgram
 from smfh.hashing.scratch import SCRATCH
 from smfh.hashing.smfh import SMFH
 from smfh.hashing.smfh_plus import SMFHPlus
@@ -15,8 +16,9 @@ from smfh.hashing.smh import SMH
 from smfh.types import unknown
 
 METHODS: dict[str, type[HashMethod]] = {
-    method.name: method for method in (SMFHPlus, SMFH, CMFH, SMH, CVH, PDH, DCH, SCRATCH, BATCH)
+    method.name: method for method in (SMFHPlus, SMFH, CMFH, SMH, CVH, PDH, DCH, SCRATCH, BATCH, SMFHProgram)
 }
+COMPARED = tuple(name for name in METHODS if name != SMFHProgram.name)  # where nothing else is asked for
 
 
 def make_method(name: str, **fields: Any) -> HashMethod:

@@ -16,10 +16,27 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from smfh.hashing.factorisation import LabelGraph
+from smfh.hashing.factorisation import LabelGraph, RidgeSolver
 from smfh.hashing.positive import Factor
 from smfh.hashing.products import gram, squared_norm, times
 from smfh.types import FloatArray, IntArray, Matrix
+
+SAMPLE = "Items that carry the graph in an iteration. Up: nearer to all of them; down: a noisier pull."
+
+
+class GraphSolvers:
+    """W = (XᵀX + η X̂ᵀL̂X̂ + γI)⁻¹XᵀY for the graphs of any m rows X̂ of X."""
+
+    def __init__(self, X: Matrix, sample: int, smoothness: float, ridge: float) -> None:
+        self.X, self.smoothness, self.ridge = X, smoothness, ridge
+        low_rank = sample < min(X.shape)
+        self.part = ConstantPart(X, smoothness, ridge) if low_rank else gram(X)
+
+    def sampled(self, rows: IntArray, graph: LabelGraph, Y: FloatArray) -> "RidgeSolver | SampledSolver":
+        """The solver for the graph of these rows."""
+        if isinstance(self.part, ConstantPart):
+            return SampledSolver(self.part, rows, graph, Y)
+        return RidgeSolver(self.part, self.ridge, graph.scatter(self.X[rows]), self.smoothness)
 
 
 class ConstantPart:

@@ -13,6 +13,7 @@ from smfh.paper.published import (
     COLUMNS,
     ENDS,
     REASONS,
+    ROW,
     TASKS,
     TIMES,
     TOLERANCE,
@@ -112,7 +113,7 @@ def _cell(dataset: str, direction: str, method: str, measure: str, bits: int, po
     if measure == "seconds":
         published = published_seconds(dataset, method, bits)
     else:
-        published = published_score(dataset, direction, method, measure, bits)
+        published = published_score(dataset, direction, ROW.get(method, method), measure, bits)
     if point is None:
         return Cell(dataset, direction, method, measure, bits, published, None, None, 0)
     # the first training of a program also loads its kernels, which would weigh on a mean

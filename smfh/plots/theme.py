@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 # than 23 in CIE L*a*b*, seen normally and in protanopia, deuteranopia and tritanopia.
 BLUE, ORANGE, GREEN, PINK, RED = "#6351D4", "#D77F0D", "#006F5F", "#FC5099", "#AA3C03"
 SKY, PURPLE, TAN, VIOLET = "#0C9BE1", "#A73399", "#B4885A", "#8600FF"
+BROWN = "#7B5A37"  # differs from each by more than 18: no tenth does by more, and it is seldom drawn
 PALETTE = (BLUE, ORANGE, GREEN, PINK, RED, SKY, PURPLE, TAN, VIOLET)
 SPARE = ("#AA4499", "#8A8A2E", "#2F9383", "#8C6D5A")
 GREY = "#767C88"
@@ -41,6 +42,7 @@ METHOD_LOOKS: Mapping[str, Look] = {
     "dch": Look(PURPLE, "hexagon", "12px,3px,3px,3px,3px,3px"),
     "scratch": Look(TAN, "bowtie", "6px,2px"),
     "batch": Look(VIOLET, "hourglass", "20px,4px,8px,4px"),
+    "smfh-program": Look(BROWN, "square-cross", "2px,6px"),
 }
 TERM_COLOURS: Mapping[str, str] = {
     "objective": GREY,

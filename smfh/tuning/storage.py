@@ -42,6 +42,7 @@ def open_storage(address: str, attempts: int = 5) -> RDBStorage:
     is_file = make_url(address).get_backend_name() == "sqlite"
     if is_file:
         waits["connect_args"] = {"timeout": PATIENCE}
+    if address == usual_address():
         cache_folder().mkdir(parents=True, exist_ok=True)
     try:
         with errors_in_words(shown), warnings.catch_warnings():
@@ -132,6 +133,16 @@ def put_back(storage: BaseStorage, trial: optuna.Trial | FrozenTrial, why: str) 
     with suppress(UpdateFinishedTrialError):
         storage.set_trial_user_attr(trial._trial_id, PUT_BACK, why)
         storage.set_trial_state_values(trial._trial_id, TrialState.WAITING)
+
+
+@contextmanager
+def given_back(storage: BaseStorage, trial: optuna.Trial) -> Iterator[None]:
+    """Let the trial wait again where this does not come to its end."""
+    try:
+        yield
+    except BaseException:
+        put_back(storage, trial, "it was stopped")
+        raise
 
 
 def put_back_lost(study: optuna.Study, storage: BaseStorage) -> int:

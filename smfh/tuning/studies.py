@@ -11,14 +11,16 @@ from optuna.storages import BaseStorage, InMemoryStorage
 from optuna.trial import TrialState
 
 from smfh.datasets import DatasetSource
+from smfh.memory import Memory
 from smfh.tuning.plan import StudyPlan, check_name, differences, read_plan
 from smfh.tuning.storage import errors_in_words, open_storage, shown_address, usual_address
-from smfh.tuning.study import BEHAVIOUR, OVER, PLAN, Study, StudyKey, Trial, behaviour_of, best_of
+from smfh.tuning.study import BEHAVIOUR, FINISHED, PLAN, Study, StudyKey, Trial, behaviour_of, best_of
 from smfh.types import InputError
 
 READY = "ready"  # attribute of a study whose trials all stand in line
 MADE_WITHIN = 30.0  # seconds; a study that is not ready then was left by a program that was killed
 GLANCE = 0.1
+REMEMBERED = 100  # studies that were opened
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Studies:
         self.address = "memory" if own is not None else address or usual_address()
         self.where = self.address if own is not None else shown_address(self.address)
         self.storage: BaseStorage = InMemoryStorage() if own is not None else open_storage(self.address)
+        self._opened: Memory[int, optuna.Study] = Memory(REMEMBERED)  # which know their finished trials
 
     def create(self, plan: StudyPlan) -> Study:
         """A new study with all its trials in the line; refused where there is one of this name."""
@@ -59,7 +62,8 @@ class Studies:
                 raise InputError(
                     f"There is no study {name!r}; there are {', '.join(self.names()) or 'none'}."
                 )
-            inner = optuna.load_study(study_name=name, storage=self.storage)
+            load = partial(optuna.load_study, study_name=name, storage=self.storage)
+            inner = self._opened.get(self.storage.get_study_id_from_name(name), load)
             return self._study(inner, read_plan(name, inner.user_attrs[PLAN], self.own))
 
     def join(self, plan: StudyPlan) -> Study:
@@ -109,7 +113,7 @@ class Studies:
         until = time.monotonic() + MADE_WITHIN
         while True:
             try:
-                said = optuna.load_study(study_name=name, storage=self.storage).user_attrs
+                said = self.storage.get_study_user_attrs(self.storage.get_study_id_from_name(name))
             except KeyError:
                 return False
             if READY in said or PLAN not in said or time.monotonic() > until:
@@ -119,9 +123,8 @@ class Studies:
     def names(self) -> list[str]:
         """Of all studies of ours, the newest first."""
         with errors_in_words(self.where):
-            found = optuna.get_all_study_summaries(self.storage, include_best_trial=False)
-        ours = [one for one in found if READY in one.user_attrs]
-        return [one.study_name for one in reversed(ours)]
+            found = self.storage.get_all_studies()
+        return [one.study_name for one in reversed(found) if READY in one.user_attrs]
 
     def records(self) -> list[StudyRecord]:
         """All of them, the newest first; also those that cannot be read."""
@@ -139,7 +142,7 @@ class Studies:
             plan=study.plan,
             problem="",
             total=len(trials),
-            done=sum(trial.state in OVER for trial in trials),
+            done=sum(trial.state in FINISHED for trial in trials),
             running=sum(trial.state == "running" for trial in trials),
             best=best_of(trials, study.plan),
             begun=min((t.started for t in trials if t.started), default=None),

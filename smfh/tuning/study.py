@@ -26,7 +26,7 @@ STATES: Mapping[TrialState, State] = {
     TrialState.PRUNED: "pruned",
     TrialState.FAIL: "failed",
 }
-OVER: tuple[State, ...] = ("complete", "pruned", "failed")
+FINISHED: tuple[State, ...] = ("complete", "pruned", "failed")
 PLAN, BEHAVIOUR, DATA = "plan", "behaviour", "data"  # attributes of a study
 PARTS, PROBLEM = "parts", "problem"  # and of a trial
 
@@ -126,6 +126,8 @@ class Study:
 
     def set_budget(self, trials: int = 0, minutes: float = 0.0) -> None:
         """Let a search have so many trials or minutes in all; those that stand in line already stay there."""
+        if self.plan.way == "sweep":
+            raise InputError(f"{self.name!r} is a sweep: it has its points, and no budget.")
         self.plan = replace(self.plan, trials=trials, minutes=minutes)
         with errors_in_words(self.key.address):
             self.optuna.set_user_attr(PLAN, self.plan.to_json())
@@ -159,7 +161,10 @@ class Study:
 
 def read_parts(said: Sequence[Mapping[str, Any]]) -> tuple[PartScores, ...]:
     """What `write_parts` has written."""
-    return tuple(PartScores(**one) for one in said)
+    try:
+        return tuple(PartScores(**one) for one in said)
+    except TypeError as error:
+        raise InputError(f"A trial's scores cannot be read: {error}.") from error
 
 
 def write_parts(parts: Sequence[PartScores]) -> list[dict[str, Any]]:

@@ -48,9 +48,13 @@ def summarise(study: Study) -> Summary:
 
 
 def setting_in_words(study: Study, trial: Trial) -> str:
-    """Such as α 41, μ 22."""
+    """Such as α 41.2, m 1,000."""
     about = parameters(study.plan.method)
-    return ", ".join(f"{about[name].symbol} {value:.3g}" for name, value in trial.parameters.items())
+    told = {
+        name: f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+        for name, value in trial.parameters.items()
+    }
+    return ", ".join(f"{about[name].symbol} {text}" for name, text in told.items())
 
 
 def paired_gains(study: Study, trial: Trial, start: Trial) -> FloatArray:
@@ -66,7 +70,7 @@ def _counted(study: Study) -> str:
     folds = study.plan.folds
     return (
         f"{len(states)} trials ({', '.join(told)}) on {folds} validation part{'s' * (folds > 1)} of the "
-        f"training rows of {sets}; the queries were not looked at."
+        f"training rows of {sets}; no trial sees the queries."
     )
 
 
@@ -81,6 +85,8 @@ def _gained(start: Trial, gain: float, error: float | None, parts: int) -> str:
 
 
 def _mattered(study: Study, importance: Mapping[str, float]) -> list[str]:
+    if len(importance) < 2:  # one alone explains everything
+        return []
     about = parameters(study.plan.method)
     told = {name: f"{about[name].symbol} ({share:.0%})" for name, share in importance.items()}
     much = [told[name] for name, share in importance.items() if share >= MATTERS]

@@ -1,7 +1,7 @@
 """Do the trials that stand in line, beside any other program that does."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,9 +10,11 @@ from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import TrialState
 
 from smfh.jobs import Course
+from smfh.tuning.goals import PartScores
+from smfh.tuning.plan import StudyPlan
 from smfh.tuning.ranges import Range
-from smfh.tuning.storage import beating, claim, errors_in_words, put_back, put_back_lost
-from smfh.tuning.study import OVER, PARTS, PROBLEM, Study, Trial, best_of, read_parts, write_parts
+from smfh.tuning.storage import beating, claim, errors_in_words, given_back, put_back_lost
+from smfh.tuning.study import FINISHED, PARTS, PROBLEM, Study, Trial, best_of, read_parts, write_parts
 from smfh.tuning.validation import ValidationSet, score_part, validation_sets
 from smfh.types import InputError, OnStep
 
@@ -37,7 +39,7 @@ def progress_of(study: Study) -> StudyProgress:
     """How far the study is, by all who work on it."""
     trials, plan = study.trials, study.plan
     spent = [(t.ended - t.started).total_seconds() for t in trials if t.started and t.ended]
-    done = sum(trial.state in OVER for trial in trials)
+    done = sum(trial.state in FINISHED for trial in trials)
     by_minutes = plan.way == "search" and plan.minutes > 0
     left: float | None = None
     if by_minutes:
@@ -81,13 +83,13 @@ def tune(
             put_back_lost(study.optuna, study.storage)
             if (trial := claim(study.optuna, study.storage)) is not None:
                 do_trial(study, trial, sets, check, on_part)
-            elif study.optuna.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+            elif (now := progress_of(study)).total == 0 and now.seconds_left:
+                study.add_trials(1)
+            elif now.running:
                 check()
                 time.sleep(GLANCE)
-            elif (now := progress_of(study)).total or not now.seconds_left:
-                return now
             else:
-                study.add_trials(1)
+                return now
 
 
 def do_trial(
@@ -97,30 +99,36 @@ def do_trial(
     check: OnStep,
     on_part: Callable[[], None],
 ) -> None:
-    """Score the trial fold by fold, unless it is seen early to be a poor one."""
-    plan = study.plan
-    with beating(study.storage, trial):
-        try:
-            method = plan.method_of(suggest(study, trial))
-            parts = list(read_parts(trial.user_attrs.get(PARTS, [])))  # of an earlier, unfinished attempt
-            for fold in range(plan.folds):
-                if any(part.fold == fold for part in parts):
-                    continue
-                for part in (one for one in sets if one.fold == fold):
-                    for bits in plan.bits or (method.bits,):
-                        parts.append(score_part(replace(method, bits=bits), part, plan.protocols, check))
-                trial.set_user_attr(PARTS, write_parts(parts))
-                on_part()
-                if fold < plan.folds - 1 and _is_poor(study, trial, fold, plan.goal.values(parts)):
-                    _tell(study, trial, TrialState.PRUNED)
-                    return
-            _tell(study, trial, TrialState.COMPLETE, plan.goal.values(parts))
-        except InputError as error:
-            trial.set_user_attr(PROBLEM, " ".join(error.problems))
-            _tell(study, trial, TrialState.FAIL)
-        except BaseException:
-            put_back(study.storage, trial, "it was stopped")
-            raise
+    """Score the trial fold by fold, unless it fails or is seen early to be a poor one."""
+    goal, last = study.plan.goal, study.plan.folds - 1
+    with beating(study.storage, trial), given_back(study.storage, trial):
+        values = suggest(study, trial)
+        parts = list(read_parts(trial.user_attrs.get(PARTS, [])))  # of an earlier, unfinished attempt
+        for fold in range(len({part.fold for part in parts}), last + 1):
+            try:
+                parts += score_fold(study.plan, values, [one for one in sets if one.fold == fold], check)
+            except InputError as error:
+                trial.set_user_attr(PROBLEM, " ".join(error.problems))
+                _tell(study, trial, TrialState.FAIL)
+                return
+            trial.set_user_attr(PARTS, write_parts(parts))
+            on_part()
+            if fold < last and _is_poor(study, trial, fold, goal.values(parts)):
+                _tell(study, trial, TrialState.PRUNED)
+                return
+        _tell(study, trial, TrialState.COMPLETE, goal.values(parts))
+
+
+def score_fold(
+    plan: StudyPlan, values: Mapping[str, float], sets: Sequence[ValidationSet], check: OnStep
+) -> list[PartScores]:
+    """The scores on one part of every data set, with every code length."""
+    method = plan.method_of(values)
+    return [
+        score_part(replace(method, bits=bits), part, plan.protocols, check)
+        for part in sets
+        for bits in plan.bits or (method.bits,)
+    ]
 
 
 def suggest(study: Study, trial: optuna.Trial) -> dict[str, float]:

@@ -9,9 +9,11 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 from smfh.__main__ import COMMANDS, main
 from smfh.datasets import DATASETS
+from smfh.datasets.planted import Planted
 from smfh.features.pictures import decode_image
 
 FAST = ["--bits", "8", "--iterations", "3"]
@@ -87,6 +89,22 @@ def test_a_saved_model_scores_the_same(capsys, tmp_path):
     assert "trained on other rows" in capsys.readouterr().err
     assert main(["evaluate", model, "planted", "--split-seed", "1", "--unseen-only"]) == 0
     assert "mAP unseen" in capsys.readouterr().out
+
+
+def test_a_file_of_ones_own(capsys, tmp_path):
+    data, split = Planted(items=60).load()
+    path = tmp_path / "mine.mat"
+    parts = {"tr": split.train, "te": split.queries}
+    features = {"I": data.modalities["image"], "T": data.modalities["text"], "L": data.labels.astype(float)}
+    savemat(path, {f"{name}_{part}": X[rows] for name, X in features.items() for part, rows in parts.items()})
+    assert main(["fit", str(path), *FAST, "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["items"] == {"train": len(split.train), "queries": len(split.queries)}
+    assert main(["compare", str(path), "--methods", "cvh", "--bits", "8", "--seeds", "1", "--json"]) == 0
+    assert [row["method"] for row in json.loads(capsys.readouterr().out)] == ["cvh", "cvh"]
+    assert main(["fit", "planted", "--option", "items=60", *FAST, "--split", str(path), "--json"]) == 0
+    matched = json.loads(capsys.readouterr().out)["scores"]
+    assert matched["text->image"]["map"] == pytest.approx(printed["scores"]["text->image"]["map"])
 
 
 def test_a_split_of_ones_own(capsys, tmp_path):

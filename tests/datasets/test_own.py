@@ -280,6 +280,70 @@ class TestMatrices:
         assert data.class_names == ("a", "b")
         np.testing.assert_array_equal(data.labels, hot[:, ::-1] == 1)
 
+    @pytest.mark.parametrize(
+        "names",
+        [
+            "I_tr I_te T_tr T_te L_tr L_te",
+            "XTrain XTest YTrain YTest LTrain LTest",
+            "i_TR i_te t_tr T_TE l_tr L_te",
+        ],
+    )
+    @pytest.mark.parametrize("upright", [True, False])
+    def test_the_usual_layout_brings_its_split(self, names, upright):
+        parts = (IMAGE[:5], IMAGE[5:], TEXT[:5], TEXT[5:], CLASSES[:5], CLASSES[5:])
+        turned = (*parts[:4], *(part[:, None] if upright else part[None] for part in parts[4:]))
+        handed = mat(**dict(zip(names.split(), turned, strict=True)), sampleInds=np.arange(3.0))
+        preview = handed.preview()
+        assert preview.problems == ()
+        assert preview.modalities == (("image", "5 dimensions"), ("text", "4 dimensions"))
+        assert preview.notes[0] == "Not used: sampleInds (1 × 3)."
+        assert "5 items to train and to search, 3 to ask" in preview.notes[1]
+        data, split = handed.load()
+        np.testing.assert_array_equal(data.modalities["image"], IMAGE.astype(np.float32))
+        np.testing.assert_array_equal(data.modalities["text"], TEXT)
+        assert data.class_names == ("1", "2", "10")
+        np.testing.assert_array_equal(data.labels.argmax(axis=1), [0, 1, 2, 0, 1, 2, 0, 1])
+        np.testing.assert_array_equal(split.train, np.arange(5))
+        np.testing.assert_array_equal(split.queries, [5, 6, 7])
+        assert len(handed.load("random")[1].train) == 6
+
+    def test_all_items_together_with_a_third_modality(self):
+        hot = np.where([[1, 0], [0, 1], [1, 1], [1, 0]] * 2, 1, -1)
+        handed = npz(IAll=IMAGE, TAll=TEXT, VAll=IMAGE + 1, LAll=hot)
+        assert handed.preview().problems == ()
+        data, split = handed.load()
+        assert list(data.modalities) == ["image", "text", "v"]
+        np.testing.assert_array_equal(data.labels, hot == 1)
+        assert len(split.train) == 6
+
+    def test_cells_of_words_are_labels_names_and_captions(self):
+        def cells(*words):
+            column = np.empty((len(words), 1), dtype=object)
+            column[:, 0] = words
+            return column
+
+        words = cells(*(["cat", np.array(["dog", "pet"], dtype=object)] * 4))
+        said = cells(*(f"item {i}" for i in range(8)))
+        data, _ = mat(image=IMAGE, text=TEXT, Labels=words, Captions=said, author="me").load()
+        assert data.class_names == ("cat", "dog", "pet")
+        assert data.captions[3] == "item 3"
+        hot = np.eye(2)[[0, 1] * 4]
+        data, _ = mat(image=IMAGE, text=TEXT, labels=hot, class_names=cells("no", "yes")).load()
+        assert data.class_names == ("no", "yes")
+        views = np.empty((1, 2), dtype=object)
+        views[0, :] = [IMAGE, TEXT]
+        data, _ = mat(X=views, labels=CLASSES).load()
+        assert list(data.modalities) == ["X (1)", "X (2)"]
+
+    def test_what_is_missing_is_told_with_what_is_there(self):
+        said = mat(I_tr=IMAGE, T_tr=TEXT, model={"depth": 3}).preview().problems[0]
+        assert "lacks labels" in said
+        assert "it has I_tr (8 × 5), T_tr (8 × 4), model (struct, 1 × 1)" in said
+        uneven = npz(I_tr=IMAGE, I_te=TEXT, T_tr=TEXT, T_te=TEXT, L_tr=CLASSES, L_te=CLASSES)
+        assert uneven.preview().problems == (
+            "I_tr and I_te must be equally wide and of one kind; got I_tr (8 × 5), I_te (8 × 4).",
+        )
+
     def test_sparse_matrices_stay_sparse(self):
         tags = sparse.random_array((8, 30), density=0.2, rng=0)
         data, _ = mat(image=IMAGE, tags=tags.tocsc(), labels=CLASSES).load()

@@ -1,15 +1,9 @@
-"""Splits: drawn, carved, and read from files."""
+"""Splits: drawn and carved."""
 
 import numpy as np
 import pytest
 
-from smfh.datasets.splits import (
-    carve_validation,
-    random_split,
-    read_split,
-    resolve_split,
-    validation_as_queries,
-)
+from smfh.datasets.splits import carve_validation, random_split, resolve_split, validation_as_queries
 from smfh.types import InputError, Split
 
 
@@ -28,20 +22,3 @@ def test_default_is_official_where_there_is_one():
     assert len(resolve_split("default", 0, 100).train) == 75
     with pytest.raises(InputError, match="no official split"):
         resolve_split("official", 0, 100)
-
-
-def test_a_file_of_row_numbers(tmp_path):
-    path = tmp_path / "rows.npz"
-    np.savez(path, train=np.array([4, 2]), test=np.array([1]))
-    split = read_split(path)
-    assert split.train.tolist() == [4, 2]
-    assert split.queries.tolist() == [1]
-    np.savez(path, train=np.array([4, 2]), queries=np.array([1]))
-    with pytest.raises(InputError, match="lacks test; it has train, queries"):
-        read_split(path)
-    np.savez(path, train=np.array([0.5]), test=np.array([1]))
-    with pytest.raises(InputError, match="whole numbers"):
-        read_split(path)
-    path.write_bytes(b"PK not really")
-    with pytest.raises(InputError, match=r"rows\.npz is "):
-        read_split(path)

@@ -130,17 +130,38 @@ class TestMat:
             np.arange(6.0).reshape(2, 3),
             sparse.random_array((30, 20), density=0.1, rng=1, format="csc"),
         )
-        read = read_mat(mat(x=x, tags=tags, words="hello", cells=np.array([[1, "a"]], dtype=object)))
+        read, left_out = read_mat(mat(x=x, tags=tags, model={"depth": 3}, cube=np.ones((2, 2, 2))))
         assert sorted(read) == ["tags", "x"]
         np.testing.assert_array_equal(read["x"], x)
         assert isinstance(read["tags"], sparse.csr_array)
         np.testing.assert_array_equal(read["tags"].toarray(), tags.toarray())
+        assert left_out == ("model (struct, 1 × 1)", "cube (2 × 2 × 2)")
+
+    def test_cells_and_words_are_read(self):
+        cells = np.empty((3, 1), dtype=object)
+        cells[:, 0] = ["Katze", "dog", np.array(["a", "bc"], dtype=object)]
+        views = np.empty((1, 2), dtype=object)
+        views[0, :] = [np.eye(3), sparse.csc_array(np.tri(3))]
+        mixed = np.array([[np.eye(2), "a"]], dtype=object)
+        names = np.array(["cat", "dog"])
+        numbers = np.array([[1.0, 20.0]], dtype=object)
+        read, left_out = read_mat(mat(cells=cells, X=views, mixed=mixed, names=names, numbers=numbers))
+        assert list(read["cells"]) == ["Katze", "dog", "a|bc"]
+        assert list(read["names"]) == ["cat", "dog"]
+        assert list(read["numbers"]) == ["1", "20"]
+        np.testing.assert_array_equal(read["X (1)"], np.eye(3))
+        np.testing.assert_array_equal(read["X (2)"].toarray(), np.tri(3))
+        assert left_out == ("mixed (cell, 1 × 2)",)
+
+    def test_where_nothing_can_be_read_it_says_what_is_there(self):
+        with pytest.raises(InputError, match=r"it has model \(struct, 1 × 1\), cube \(2 × 2 × 2\)"):
+            read_mat(mat(model={"depth": 3}, cube=np.ones((2, 2, 2))))
 
     def test_names_choose_and_absent_ones_are_told(self, tmp_path):
         path = tmp_path / "two.mat"
         path.write_bytes(mat(x=np.eye(2), y=np.eye(3)))
-        assert list(read_mat(path, ["y"])) == ["y"]
-        with pytest.raises(InputError, match=r"two\.mat: it lacks z; it has x, y"):
+        assert list(read_mat(path, ["y"]).variables) == ["y"]
+        with pytest.raises(InputError, match=r"two\.mat: it lacks z; it has x \(2 × 2\), y \(3 × 3\)"):
             read_mat(path, ["z"])
 
     @pytest.mark.parametrize("case", HOSTILE_MAT)

@@ -116,7 +116,8 @@ def test_every_step_is_reported_with_its_terms(name, planted):
     method = make_method(name, bits=16)
     hasher = method.fit(planted[0].take(planted[1].train), on_step=steps.append)
     assert tuple(steps) == hasher.trace
-    assert len(steps) == method.steps
+    stops_early = getattr(method, "tolerance", 0) > 0
+    assert 1 < len(steps) <= method.steps if stops_early else len(steps) == method.steps
     assert [step.iteration for step in steps] == list(range(1, len(steps) + 1))
     for step in steps:
         assert step.terms

@@ -87,7 +87,7 @@ def test_words_on_what_mattered_and_how_flat_the_top_is(pretended):
     assert "more than the parts vary" in text
     assert "The 10 best lie within 0.160." in text
     assert "trap" not in text
-    assert "the queries were not looked at" in said.lines[0]
+    assert "no trial sees the queries" in said.lines[0]
 
 
 def test_words_on_a_flat_top_and_a_gain_that_is_none(pretended):
@@ -109,8 +109,8 @@ def test_a_study_without_trials_says_so(studies, make_plan):
     said = summarise(studies.create(make_plan()))
     assert (said.best, said.start, said.gain, said.importance) == (None, None, None, {})
     assert said.lines == (
-        "6 trials (6 waiting) on 2 validation parts of the training rows of Planted; the queries were not "
-        "looked at.",
+        "6 trials (6 waiting) on 2 validation parts of the training rows of Planted; "
+        "no trial sees the queries.",
     )
 
 

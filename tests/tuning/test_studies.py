@@ -55,6 +55,14 @@ def test_joining_needs_the_same_plan_save_its_budget(studies, make_plan):
         studies.create(make_plan())
 
 
+def test_a_sweep_has_no_budget(studies, make_plan):
+    study = studies.create(make_plan(way="sweep"))
+    assert studies.join(make_plan(way="sweep", trials=99)).trials == study.trials
+    with pytest.raises(InputError, match="'small' is a sweep: it has its points, and no budget"):
+        study.set_budget(99)
+    assert len(study.trials) == len(study.plan.points)
+
+
 def test_renamed_and_deleted(studies, make_plan):
     study = studies.create(make_plan(trials=3))
     tune(study)

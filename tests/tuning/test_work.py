@@ -9,7 +9,7 @@ from optuna.trial import TrialState
 
 from smfh.hashing import CVH, SMFH, HashMethod
 from smfh.jobs import JobQueue
-from smfh.tuning import Goal, Range, progress_of, storage, study_work, tune, validation_sets, work
+from smfh.tuning import Goal, Range, Studies, progress_of, storage, study_work, tune, validation_sets, work
 from smfh.tuning.validation import score_part
 
 
@@ -90,9 +90,9 @@ def test_a_stopped_trial_waits_again_with_the_parts_it_has(studies, make_plan):
     assert told(study) == told(straight)
 
 
-def test_a_lost_trial_waits_again(studies, address, make_plan, monkeypatch):
+def test_a_lost_trial_waits_again(address, make_plan, monkeypatch):
     monkeypatch.setattr(storage, "GRACE", 1)
-    study = type(studies)(address).create(make_plan(trials=2))
+    study = Studies(address).create(make_plan(trials=2))
     lost = storage.claim(study.optuna, study.storage)  # and its worker is killed
     assert lost is not None
     assert [trial.state for trial in study.trials] == ["running", "waiting"]
@@ -167,6 +167,16 @@ def test_minutes_of_work_end_a_search(studies, make_plan):
     assert end.seconds >= 1
     spent = [(trial.ended - trial.started).total_seconds() for trial in study.trials]
     assert sum(spent[:-1]) < 1  # the last one began within the time
+
+
+def test_within_the_minutes_nobody_waits_for_another_worker(address, make_plan, monkeypatch):
+    monkeypatch.setattr(storage, "GRACE", 2)
+    study = Studies(address).create(make_plan(trials=0, minutes=1 / 60, folds=1))
+    storage.claim(study.optuna, study.storage)  # the start is at work elsewhere
+    tune(study)
+    start, second, *_ = study.trials
+    assert start.state == second.state == "complete"
+    assert second.ended < start.started  # who was gone meanwhile
 
 
 def test_code_lengths_can_be_tuned(studies, make_plan):

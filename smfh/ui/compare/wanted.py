@@ -6,7 +6,7 @@ import streamlit as st
 
 from smfh.comparison.measures import MOST_RADIUS
 from smfh.evaluation import PROTOCOLS
-from smfh.hashing import METHODS, HashMethod, make_method
+from smfh.hashing import COMPARED, METHODS, HashMethod, make_method
 from smfh.metrics import AP_DEFINITIONS
 from smfh.paper import paper_method
 from smfh.ui.address import any_text, one_of, part_of, several, switch, told, whole
@@ -29,7 +29,7 @@ def _length(name: str, text: str) -> int:
 class Wanted:
     """The comparison and the view of it."""
 
-    methods: tuple[str, ...] = told(tuple(METHODS), several(one_of(METHODS), least=1))
+    methods: tuple[str, ...] = told(COMPARED, several(one_of(METHODS), least=1))
     bits: tuple[int, ...] = told((32, 64, 128), several(_length, least=1))
     seeds: int = told(5, whole(1, MOST_SEEDS))
     preset: str = told("usual", one_of(PRESETS))

@@ -33,7 +33,8 @@ of their own. The features are computed here.
 
 **Features from elsewhere**: .npz or .mat with a matrix for each modality (a row for each item) and `labels`,
 if you like also `class_names` and `captions`; or a .csv with columns such as `image:1`, `image:2`, `text:1`
-and `labels`.
+and `labels`. Files as this field shares them are read as they are: `I_tr`, `I_te`, `T_tr`, `T_te`, `L_tr`,
+`L_te` (or `XTrain`, `XTest`, …) with their split, or `IAll`, `TAll`, `LAll`.
 """
 LIMITS = (
     f"Up to {MEGABYTES} MB, 20,000 pictures, 25 million pixels a picture, 2,000 classes; at least 4 items."

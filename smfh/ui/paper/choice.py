@@ -43,7 +43,7 @@ def choose() -> Choice:
             format_func=lambda name: METHODS[name].title,
             key="paper_methods",
             placeholder="Choose at least one",
-            width=560,  # all six on one line; on a phone a line of its own
+            width=760,  # all seven on one line; on a phone a line of its own
         )
     choice = Choice(data, tuple(name for name in PAPER_METHODS if name in methods), seeds or before.seeds)
     if choice == before:

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from smfh.asking import Answer
-from smfh.hashing import METHODS, HashMethod, make_method
+from smfh.hashing import COMPARED, HashMethod, make_method
 from smfh.jobs import Job
 from smfh.runs import Run, RunKey
 from smfh.types import InputError
@@ -41,7 +41,7 @@ def draw_methods(asked: Asked, answer: Answer, run: Run) -> None:
             continue
         with st.container(border=True, key=f"search_method_{method.name}"):
             if job.state == "finished":
-                _draw_answers(answer_of(job.result, answer.question, asked), job.result)
+                _draw_answers(answer_of(job.result, answer.question, replace(asked, flips=())), job.result)
             else:
                 _draw_unfinished(job, method)
     for problem in st.session_state.pop(REFUSED, ()):
@@ -53,7 +53,7 @@ def draw_methods(asked: Asked, answer: Answer, run: Run) -> None:
 def rivals(run: Run) -> list[tuple[HashMethod, Job[Run] | None]]:
     """Each other method with as many bits and the same seed, and its job if there is one."""
     bits, seed = run.method.bits, run.method.seed
-    others = [make_method(name, bits=bits, seed=seed) for name in METHODS if name != run.method.name]
+    others = [make_method(name, bits=bits, seed=seed) for name in COMPARED if name != run.method.name]
     started: dict[RunKey, Job[Run]] = st.session_state.get(STARTED, {})
     looked_at = shown()  # a run of the visitor's alone has a key of its own
     usual = run.key if looked_at is None else looked_at.key
