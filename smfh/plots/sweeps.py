@@ -15,6 +15,7 @@ from smfh.types import IntArray
 
 MEASURE_LOOKS = ((BLUE, "circle", "solid"), (ORANGE, "square", "dash"), (GREEN, "diamond", "longdash"))
 MOST_TICKS = 12
+SQUARE = 30  # pixels of a cell of a map
 MOST_WRITTEN = 100  # cells of a map that have room for their numbers
 
 
@@ -141,13 +142,18 @@ class SweepMap(HeatMap):
     numbers: IntArray  # (rows, columns); −1 where there is no trial
     chosen: int | None = None
 
+    @property
+    def height(self) -> int:
+        return 160 + SQUARE * max(len(self.values), 6)
+
     def _draw(self, figure: go.Figure) -> None:
         super()._draw(figure)
         figure.update_layout(yaxis_autorange=True)  # values grow upwards
         down, across = np.nonzero(self.numbers >= 0)
         if len(down) == 0:
             return
-        written = len(down) <= MOST_WRITTEN
+        written = len(down) <= MOST_WRITTEN  # and then no scale of colours is needed
+        figure.update_traces(showscale=not written, selector={"type": "heatmap"})
         values = self.values[down, across]
         middle = (np.nanmin(values) + np.nanmax(values)) / 2
         figure.add_trace(
@@ -166,7 +172,7 @@ class SweepMap(HeatMap):
         )
         y, x = np.nonzero(self.numbers == (-2 if self.chosen is None else self.chosen))
         if len(x):
-            figure.add_trace(chosen_ring(x, y, self.chosen, False, {}, symbol="square-open", size=32))
+            figure.add_trace(chosen_ring(x, y, self.chosen, False, {}, symbol="square-open", size=SQUARE))
 
 
 @chart

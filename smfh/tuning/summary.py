@@ -51,7 +51,7 @@ def setting_in_words(study: Study, trial: Trial) -> str:
     """Such as α 41.2, m 1,000."""
     about = parameters(study.plan.method)
     told = {
-        name: f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+        name: f"{value:,}" if isinstance(value, int) else f"{float(f'{value:.3g}'):g}"
         for name, value in trial.parameters.items()
     }
     return ", ".join(f"{about[name].symbol} {text}" for name, text in told.items())

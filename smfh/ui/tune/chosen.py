@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 import streamlit as st
 
@@ -18,7 +18,7 @@ from smfh.ui.settings import SETTINGS, Settings
 from smfh.ui.tune.wanted import change
 
 TRIAL = "tune_trial"
-FIGURE = 130  # pixels
+FIGURE = 118  # pixels
 SPELLED = {"As a command": fit_command, "As Python": fit_code}
 
 
@@ -46,10 +46,20 @@ def draw_chosen(study: Study, trials: Sequence[Trial], chosen: Trial, settings: 
     with st.container(horizontal=True, gap="small"):
         for name, label in FIGURES.items():
             value = chosen.measure(name)
-            gain = None if start is None or chosen.is_start else value - start.measure(name)
-            st.metric(label, f"{value:.3f}", None if gain is None else f"{gain:+.3f}", width=FIGURE)
+            draw_figure(
+                label, value, None if start is None or chosen.is_start else value - start.measure(name)
+            )
     st.caption("Means over the validation parts; below each, the difference from the start.")
     _draw_orders(study, chosen, settings)
+
+
+def draw_figure(label: str, value: float, gain: float | None) -> None:
+    """A score, and below it its difference from the start; one that rounds to nothing has no direction."""
+    even = gain is not None and round(gain, 3) == 0
+    told = None if gain is None else "0.000" if even else f"{gain:+.3f}"
+    colour: Literal["off", "normal"] = "off" if even else "normal"
+    arrow: Literal["off", "auto"] = "off" if even else "auto"
+    st.metric(label, f"{value:.3f}", told, delta_color=colour, delta_arrow=arrow, width=FIGURE)
 
 
 def use_these(source: DatasetSource, method: HashMethod, settings: Settings) -> NoReturn:

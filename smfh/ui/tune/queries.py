@@ -20,12 +20,13 @@ from smfh.ui.running import steer
 from smfh.ui.server import job_queue, kept_runs
 from smfh.ui.session import load, submit, visitor
 from smfh.ui.settings import Settings
-from smfh.ui.tune.chosen import FIGURE
+from smfh.ui.tune.chosen import draw_figure
 from smfh.ui.tune.running import REFUSED
 
 SHOWN, PICTURE, CARD = 8, 56, 66  # answers, and pixels
 PATIENCE = 60.0  # seconds until two models that were trained before are there
 CAPTION = 60  # characters
+SHOWN_BY = "capped"  # the AP of the first hundred answers, which hits far down do not raise
 ONCE = (
     f"Trains the start and this trial with {SEEDS} seeds each on all training rows and asks by the queries. "
     "It is meant for the one setting you have settled on: to choose among several by what you see here "
@@ -97,8 +98,7 @@ def _draw_confirmation(found: Confirmation) -> None:
         st.text(f"{dataset}, mean of {ALL}, {SEEDS} seeds; below each, the difference from the start")
         with st.container(horizontal=True, gap="small"):
             for one in (one for one in whole if one.dataset == dataset):
-                value = f"{np.mean(one.chosen):.3f}"
-                st.metric(FIGURES[one.measure], value, f"{one.gain:+.3f}", width=FIGURE)
+                draw_figure(FIGURES[one.measure], float(np.mean(one.chosen)), one.gain)
     first, others = [line for line in found.lines if ALL in line], [x for x in found.lines if ALL not in x]
     for line in first:
         st.text(line)
@@ -124,8 +124,8 @@ def _draw_pictures(study: Study, trial: Trial) -> None:
         return
     before, after = (job.result for job in jobs)
     asks, answers = before.directions[0]
-    precision = [run.scores(asks, answers).average_precision["full"].by_query for run in (before, after)]
-    st.text(f"The same three queries, {asks} → {answers}, seed 0. ✗: no label in common.")
+    precision = [run.scores(asks, answers).average_precision[SHOWN_BY].by_query for run in (before, after)]
+    st.text(f"The same three queries, {asks} → {answers}, seed 0. ✗: no label in common with what asks.")
     for column, (title, place) in zip(
         st.columns(3, gap="large"), telling_queries(*precision).items(), strict=False
     ):
@@ -133,13 +133,13 @@ def _draw_pictures(study: Study, trial: Trial) -> None:
             row = int(before.split.queries[place])
             labels = ", ".join(labels_of(before.data, row))
             st.text(f"{title}: “{cut(caption_of(before.data, row), CAPTION)}” · {labels}")
-            question, asked = ask_item(before.data, asks, row), Asked(asks, answers)
+            question, asked = ask_item(before.data, asks, row), Asked(asks, answers, ties="database")
             st.image(looks_of(before.data, [row], asks)[0], width=PICTURE, alt="the query")
             found = [answer_of(run, question, asked) for run in (before, after)]
             for name, run, answer, value in zip(
                 ("start", f"trial {trial.number}"), (before, after), found, precision, strict=True
             ):
-                st.caption(f"{name}: {right_in_words(answer)}, AP {value[place]:.2f}")
+                st.caption(f"{name}: {right_in_words(answer)}, AP@100 {value[place]:.2f}")
                 _draw_answers(run, answer)
             st.caption(changed_in_words(*found))
     draw_terms(before.data)

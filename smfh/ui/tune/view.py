@@ -37,6 +37,7 @@ def draw_open(studies: Studies, settings: Settings) -> None:
         return
     with st.container(key="study_title"):
         st.text(study.name)
+        st.caption(f"Goal: {study.plan.goal.words}.")
     at_work = draw_running(study)
 
     @st.fragment(run_every=REDRAWN if at_work else None)
