@@ -17,13 +17,14 @@ from smfh.datasets.own import OwnData
 from smfh.hashing import METHODS, SMFH
 from smfh.plots import TrialDot
 from smfh.tuning import Range, Studies, StudyPlan, tune
+from smfh.tuning.storage import claim
 from smfh.types import InputError
 from smfh.ui import server
 from smfh.ui.server import bring, forget, job_queue, kept_studies
 from smfh.ui.tune.choice import usual_name
 from smfh.ui.tune.dots import dots_of, inside
 from smfh.ui.tune.figures import front_of, known_marks
-from smfh.ui.tune.queries import telling_queries
+from smfh.ui.tune.pictures import telling_queries
 from smfh.ui.tune.running import settle
 from smfh.ui.tune.wanted import WANTED, Wanted, read_spans, write_span
 
@@ -233,6 +234,22 @@ def test_a_stopped_study_goes_on_where_it_was():
     other.button(key="tune_resume").click().run()
     until_over(other)
     assert "17 trials (17 complete)" in texts(other)
+
+
+def test_what_a_killed_worker_has_left_is_offered_again():
+    name = "left behind"
+    plan = StudyPlan(name, (Planted(items=90),), METHOD, (ALPHA,), "sweep", folds=1)
+    study = Studies().create(plan)
+    assert claim(study.optuna, study.storage) is not None
+    page = open_page(**SMALL, **{"tune.study": name})
+    assert page.button(key="tune_resume").label == "Join in"  # for all one knows it is at work
+    with study.storage.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE trial_heartbeats SET heartbeat = '2000-01-01 00:00:00'")
+    page.run()
+    assert page.button(key="tune_resume").label == "Resume"
+    page.button(key="tune_resume").click().run()
+    until_over(page)
+    assert "4 trials (4 complete)" in texts(page)
 
 
 def test_others_see_how_far_it_is_and_cannot_stop_it():

@@ -6,7 +6,17 @@ from itertools import count
 import streamlit as st
 
 from smfh.jobs import Job
-from smfh.tuning import Studies, Study, StudyPlan, StudyProgress, progress_of, setting_in_words, study_work
+from smfh.tuning import (
+    Studies,
+    Study,
+    StudyKey,
+    StudyPlan,
+    StudyProgress,
+    progress_of,
+    setting_in_words,
+    study_work,
+)
+from smfh.tuning.storage import errors_in_words, put_back_lost
 from smfh.types import InputError
 from smfh.ui.grids import TICK, duration
 from smfh.ui.running import steer
@@ -20,7 +30,7 @@ BUSY = "A study of yours is under way: stop it or wait for it."
 
 def start_study(plan: StudyPlan, owner: str, named: bool) -> None:
     """For callbacks: make the study, or find the one of this plan; open it and go on with it."""
-    if _is_busy():
+    if running_study() is not None:
         st.session_state[REFUSED] = [BUSY]
         return
     try:
@@ -48,7 +58,7 @@ def settle(studies: Studies, plan: StudyPlan, named: bool) -> Study:
 
 def resume_study(study: Study) -> None:
     """For callbacks: go on with what stands in line. One study at a time for each visitor."""
-    if _is_busy():
+    if running_study() is not None:
         st.session_state[REFUSED] = [BUSY]
         return
     try:
@@ -64,9 +74,10 @@ def own_job() -> Job[StudyProgress] | None:
     return job
 
 
-def _is_busy() -> bool:
+def running_study() -> str | None:
+    """The name of this visitor's study that is under way."""
     own = own_job()
-    return own is not None and not own.over
+    return own.key.name if own is not None and not own.over and isinstance(own.key, StudyKey) else None
 
 
 def study_job(study: Study) -> Job[StudyProgress] | None:
@@ -93,6 +104,8 @@ def draw_running(study: Study) -> bool:
     if job is not None and job.state == "failed":
         st.error("The study stopped. What is finished is kept.")
         st.text("\n".join(job.problems))
+    with errors_in_words(study.key.address):
+        put_back_lost(study.optuna, study.storage)
     progress = progress_of(study)
     if not progress.seconds_left and progress.done == progress.total:
         return False
@@ -107,7 +120,7 @@ def draw_running(study: Study) -> bool:
             key="tune_resume",
             on_click=resume_study,
             args=(study,),
-            disabled=_is_busy(),
+            disabled=running_study() is not None,
         )
         who = "Another program is at work on it. " if progress.running else ""
         st.caption(f"{who}{in_words(study, progress)}")

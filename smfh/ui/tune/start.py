@@ -7,7 +7,8 @@ from smfh.ui.server import Loaded, kept_runs
 from smfh.ui.session import owner_of
 from smfh.ui.settings import Settings
 from smfh.ui.tune.choice import NAME, choose_plan, estimate
-from smfh.ui.tune.running import draw_refusal, own_job, start_study
+from smfh.ui.tune.running import BUSY, draw_refusal, running_study, start_study
+from smfh.ui.tune.wanted import change, current_wanted
 
 
 def draw_form(settings: Settings, loaded: Loaded) -> None:
@@ -17,7 +18,7 @@ def draw_form(settings: Settings, loaded: Loaded) -> None:
     row = st.container(horizontal=True, vertical_alignment="bottom", key="tune_how")
     if (plan := choose_plan(settings, what, row)) is None:
         return
-    owner, named, own = owner_of(settings), bool(st.session_state.get(NAME, "").strip()), own_job()
+    owner, named = owner_of(settings), bool(st.session_state.get(NAME, "").strip())
     seconds = estimate(plan, kept_runs(owner), loaded[0].fingerprint)
     about = f" · about {duration(seconds)}" if seconds else ""
     trials = "" if plan.minutes else f" {len(plan.points)} trials"
@@ -28,5 +29,8 @@ def draw_form(settings: Settings, loaded: Loaded) -> None:
         key="tune_run",
         on_click=start_study,
         args=(plan, owner, named),
-        disabled=own is not None and not own.over,
+        disabled=(running := running_study()) is not None,
     )
+    if running is not None and running != current_wanted().study:
+        open_it, icon = {"study": running, "trial": None, "within": ()}, ":material/visibility:"
+        row.button("Watch yours", icon=icon, key="tune_watch", on_click=change, kwargs=open_it, help=BUSY)
