@@ -32,7 +32,7 @@ def run_study(page: Page, trials: int) -> None:
 def test_a_sweep_of_three_values_and_one_of_them_in_explore(page: Page, app: str):
     page.goto(f"{app}/Tune?{DATA}&{TINY}&{RANGES}")
     run_study(page, 4)  # three values and the start
-    expect(page.get_by_text(re.compile("the queries were not looked at"))).to_be_visible()
+    expect(page.get_by_text("validation parts of the training rows, never on the queries")).to_be_visible()
     points = page.locator(".js-plotly-plot").first.locator(".scatterlayer .trace path.point")
     expect(points.first).to_be_visible()
     points.nth(3).click(force=True)  # a layer for dragging lies over all points
