@@ -16,6 +16,7 @@ from smfh.datasets import DATASETS, Planted
 from smfh.datasets.own import OwnData
 from smfh.hashing import METHODS, SMFH
 from smfh.plots import TrialDot
+from smfh.runs import RunStore
 from smfh.tuning import Range, Studies, StudyPlan, tune
 from smfh.tuning.storage import claim
 from smfh.types import InputError
@@ -128,6 +129,25 @@ def test_every_method_is_offered_the_sweeps_that_it_has_parameters_for(name):
     sweeps = next(group for group in offered if group.proto.label == "Sweep over") if offered else None
     has_alpha = "graph_weight" in METHODS[name]().get_params()
     assert ("α" in str(sweeps.proto if sweeps else "")) == has_alpha
+    assert not page.run().exception
+
+
+@pytest.mark.parametrize(
+    ("sweep", "trials"), [("α", 9), ("μ", 9), ("m", 10), ("α × μ", 81), ("bits × α", 45)]
+)
+def test_every_ready_made_sweep_can_be_run(sweep, trials):
+    page = open_page(data="planted", method="smfh", **{"tune.sweep": sweep})
+    assert page.button(key="tune_run").label.startswith(f"Run {trials} trials")
+    assert page.query_params.get("tune.sweep", "α") == sweep
+
+
+def test_a_sweep_of_two_parameters_is_a_map():
+    bits = Range("bits", 8, 16, "log", whole=True, points=2)
+    name = make_study("bits × α of a test", ranges=(bits, ALPHA), folds=1)
+    page = open_page(**SMALL, **{"tune.study": name})
+    heat = drawn(page)[0]["data"][0]
+    assert heat["type"] == "heatmap"
+    assert carried(drawn(page)[0]) == set(range(1, 7))  # the start's α is none of the three
     assert not page.run().exception
 
 
@@ -276,6 +296,23 @@ def test_a_reversed_or_impossible_range_is_told_and_nothing_runs():
     assert not page.run().exception
 
 
+@pytest.mark.parametrize(
+    "text", ["graph_sample=1:2.5:9", "graph_sample=-5:9:999999", "graph_sample=1e12:2:0"]
+)
+def test_no_range_of_a_link_breaks_the_page(text):
+    page = open_page(**SMALL, **{"tune.sweep": "m", "tune.ranges": text})
+    assert not page.run().exception
+
+
+def test_a_parameter_that_the_method_lacks_is_told():
+    page = open_page(**SMALL, **{"tune.way": "search", "tune.tuned": "anchors,ridge"})
+    assert "SMFH has no parameter 'anchors' to tune; there are" in texts(page)
+    assert page.multiselect(key="tune_tuned_search_smfh").value == ["ridge"]
+    page.multiselect(key="tune_tuned_search_smfh").set_value([]).run()
+    assert "Something must be tuned" in texts(page)
+    assert not has(page, "tune_run")
+
+
 def test_a_study_that_is_not_there_is_told():
     page = open_page(**SMALL, **{"tune.study": "<b>none</b>"})
     assert "There is no study '<b>none</b>'" in texts(page)
@@ -338,12 +375,17 @@ def test_own_data_is_tuned_in_memory_and_forgotten():
         if not key.startswith("data."):
             page.query_params[key] = value
     page.run()
-    public = Studies().names()
+    public, kept = Studies().names(), {record.id for record in RunStore().records()}
     page.button(key="tune_run").click().run()
     until_over(page)
     assert "4 trials (4 complete)" in texts(page)
     assert not any("smfh" in code.value for code in page.code)  # no command can repeat it
     assert Studies().names() == public
+    other = next(number for number in range(1, 4) if number != page.selectbox(key="tune_trial").value)
+    page.selectbox(key="tune_trial").set_value(other).run()
+    page.button(key="tune_confirm").click().run()
+    until(page, lambda: "The same three queries" in texts(page))
+    assert {record.id for record in RunStore().records()} == kept
     key = kept_studies(owner).open(page.query_params["tune.study"]).key
     assert job_queue().find(key) is not None
     forget(owner)
@@ -395,7 +437,10 @@ def test_what_a_link_says_is_what_was_wanted():
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        *(("ranges", text) for text in ("x", "ridge=1:2", "ridge=1:2:x", "ridge=nan:1:3", "=")),
+        *(
+            ("ranges", text)
+            for text in ("x", "ridge=1:2", "ridge=1:2:x", "ridge=nan:1:3", "m=inf:9:3", "m=1:1e30:3", "=")
+        ),
         *(("within", text) for text in ("α", "α=1", "α=1:2:3", "α=nan:2")),
         *(("way", "x"), ("sweep", "β"), ("trials", "1"), ("trial", "-1"), ("over", "x"), ("colour", "red")),
     ],

@@ -24,7 +24,7 @@ from smfh.tuning import (
     usual_ranges,
 )
 from smfh.tuning.plan import LONGEST_NAME, MOST_FOLDS, MOST_MINUTES, MOST_SWEPT, MOST_TRIALS
-from smfh.tuning.ranges import MOST_POINTS
+from smfh.tuning.ranges import MOST_POINTS, refuse_strangers
 from smfh.types import InputError, collect_problems, parameters
 from smfh.ui.address import current, draw_notes, keep
 from smfh.ui.controls import words_of
@@ -51,7 +51,8 @@ def choose_plan(settings: Settings, what: DeltaGenerator, how: DeltaGenerator) -
         spans = [_choose_span(name, before, method, way) for name in names]
         wanted = _choose_rest(replace(before, way=way), way)
     if way == "search" or wanted.sweep == OTHER:
-        wanted = replace(wanted, tuned=tuple(names))
+        usual = way == "search" and names == [one.name for one in usual_ranges(method)]
+        wanted = replace(wanted, tuned=() if usual else tuple(names))
     unusual = [text for name, text in spans if text != _text(usual_range(method, name))]
     wanted = replace(wanted, ranges=tuple(unusual))
     if wanted == before:
@@ -144,6 +145,10 @@ def _choose_parameters(
     label: str, wanted: Wanted, method: HashMethod, usual: list[str], most: int | None
 ) -> list[str]:
     known, about, key = tunable(method), parameters(method), f"tune_tuned_{wanted.way}_{method.name}"
+    try:
+        refuse_strangers(method, wanted.tuned)
+    except InputError as error:  # a link, or what was tuned of another method
+        st.text("\n".join(error.problems))
     begin = [name for name in wanted.tuned if name in known][:most] or usual
     st.session_state.setdefault(key, begin)
     chosen: list[str] = st.multiselect(
@@ -173,7 +178,7 @@ def _choose_span(name: str, wanted: Wanted, method: HashMethod, way: Way) -> tup
         )
         last = st.number_input("to", key=f"{key}_to", width=FIELD, **look)
         if way == "sweep":
-            st.session_state.setdefault(f"{key}_points", int(points))
+            st.session_state.setdefault(f"{key}_points", min(max(int(points), 2), MOST_POINTS))
             points = st.number_input(
                 "values", 2, MOST_POINTS, key=f"{key}_points", width=NUMBER, help=_spacing(about.scale)
             )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isnan
+from math import inf
 from typing import Any
 
 from smfh.tuning import MEASURES, OVER, SWEEPS
@@ -14,17 +14,19 @@ WAYS = {"sweep": "Sweep", "search": "Search"}
 OTHER = "other"  # than the ready-made sweeps
 CONTROLS = "tune_"  # how the keys of its controls begin
 LONGEST_SPAN = 120  # characters
+LARGEST = 1e12  # end of a range that a field takes
 
 
-def span(numbers: int) -> Reader:
-    """Reads what `write_span` writes with so many numbers, and leaves it as it is."""
+def span(numbers: int, largest: float) -> Reader:
+    """Reads what `write_span` writes with so many numbers, none beyond the largest; the text stays as it is."""
 
     def read(name: str, text: str) -> str:
         try:
             ends = next(iter(read_spans([text]).values()))
         except ValueError:
             ends = ()
-        if len(ends) != numbers or any(map(isnan, ends)) or len(text) > LONGEST_SPAN:
+        fits = len(ends) == numbers and all(-largest <= end <= largest for end in ends)  # NaN does not
+        if not fits or len(text) > LONGEST_SPAN:
             such = write_span("graph_weight", *(0.1, 100, 9)[:numbers])
             raise InputError(f"{name} must be such as {such}; got {text[:SHOWN]!r}.")
         return text
@@ -39,7 +41,9 @@ class Wanted:
     way: str = told("sweep", one_of(WAYS))
     sweep: str = told("α", one_of((*SWEEPS, OTHER)))
     tuned: tuple[str, ...] = told((), several(any_text(40)))  # of another sweep or a search; none: the usual
-    ranges: tuple[str, ...] = told((), several(span(3)))  # that are not as usual, NAME=LOW:HIGH:VALUES
+    ranges: tuple[str, ...] = told(
+        (), several(span(3, LARGEST))
+    )  # that are not as usual, NAME=LOW:HIGH:VALUES
     trials: int = told(40, whole(2, MOST_TRIALS))
     minutes: int = told(0, whole(0, MOST_MINUTES))  # 0: trials decide
     measure: str = told("balanced", one_of(MEASURES))
@@ -47,7 +51,7 @@ class Wanted:
     parts: int = told(3, whole(1, MOST_FOLDS))
     study: str = told("", any_text(LONGEST_NAME))  # that is open
     trial: int | None = told(None, whole(0, 10**6))  # that is chosen; None: the best
-    within: tuple[str, ...] = told((), several(span(2)))  # the filter: SYMBOL=LOW:HIGH
+    within: tuple[str, ...] = told((), several(span(2, inf)))  # the filter: SYMBOL=LOW:HIGH
 
 
 WANTED = part_of(Wanted(), "tune.")
