@@ -18,7 +18,7 @@ LARGEST = 1e12  # end of a range that a field takes
 
 
 def span(numbers: int, largest: float) -> Reader:
-    """Reads what `write_span` writes with so many numbers, none beyond the largest; the text stays as it is."""
+    """Reads what `write_span` writes with so many numbers, none beyond the largest; it stays text."""
 
     def read(name: str, text: str) -> str:
         try:
