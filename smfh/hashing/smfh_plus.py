@@ -281,6 +281,7 @@ class Problem:
         U, W, XtY, YtY = state.U, state.W, state.XtY, state.YtY
         mu, mean = self.mu, state.mean
         centred_YtY = YtY - self.items * np.outer(mean, mean)
+        roughness = {t: solvers[t].roughness(W[t]) for t in W}
         return {
             **{
                 f"reconstruction ({t})": self.weights[t]
@@ -289,10 +290,11 @@ class Problem:
             },
             "graph": method.graph_weight * self.graph.energy(state.Y, state.FtY),
             **{
-                f"projection ({t})": mu * solvers[t].error(W[t], self.centred(t, XtY, mean), centred_YtY)
+                f"projection ({t})": mu
+                * solvers[t].least_error(W[t], self.centred(t, XtY, mean), centred_YtY, roughness[t])
                 for t in W
             },
-            "smoothness": mu * method.smoothness * sum(solvers[t].roughness(W[t]) for t in W),
+            "smoothness": mu * method.smoothness * sum(roughness.values()),
             "ridge": mu * method.ridge * sum(squared_norm(W[t]) for t in W),
             "orthogonality": self.spread * squared_norm(YtY - self.target),
         }
