@@ -29,12 +29,11 @@ PULL = (
     "down: codes that follow the features."
 )
 FIT = (
-    "Weight of the hash functions' fit. Up: codes that the features can predict, less gathered by class; "
-    "down: codes that follow the labels."
+    "Weight of the hash functions' fit; more than two modalities share what two would have. Up: codes that "
+    "the features can predict, less gathered by class; down: codes that follow the labels."
 )
 SHARES = "Share of each modality's reconstruction, summing to 1; equal if none given."
 ITERATIONS = "Stop the descent after so many iterations at the latest."
-FIT = "Weight of the hash functions' fit; more than two modalities share what two would have."
 TOLERANCE = "Stop when the objective changes by less than this share; 0 never does."
 
 
@@ -202,6 +201,11 @@ class RidgeSolver:
     def error(self, W: FloatArray, XtY: FloatArray, YtY: FloatArray) -> float:
         """‖Y − XW‖² = ‖Y‖² − 2⟨W, XᵀY⟩ + ⟨W, XᵀX W⟩"""
         return float(np.trace(YtY)) - 2 * inner(W, XtY) + inner(W, self.gram @ W)
+
+    def least_error(self, W: FloatArray, XtY: FloatArray, YtY: FloatArray, roughness: float) -> float:
+        """‖Y − XW‖² = ‖Y‖² − ⟨W, XᵀY⟩ − η Tr(WᵀXᵀLXW) − γ ‖W‖² where W is the solution for this Y"""
+        shrunk = self.smoothness * roughness + self.factor.ridge * squared_norm(W)
+        return float(np.trace(YtY)) - inner(W, XtY) - shrunk
 
     def roughness(self, W: FloatArray) -> float:
         """Tr(WᵀXᵀLXW)"""

@@ -18,7 +18,7 @@ from smfh.hashing.positive import Factor
 from smfh.hashing.products import column_means, cross_product, times, transposed_times
 from smfh.types import EPS, FloatArray, Matrix, MultimodalDataset
 
-ANCHORS = "RBF anchors drawn from the training items; 0: linear features."
+ANCHORS = "RBF anchors drawn from the training items, all of them where there are fewer; 0: linear features."
 UNIT_ROWS = FeatureMap(unit_rows=True)
 
 
