@@ -74,7 +74,7 @@ def _in_words(
     classifiers = "; ".join(f"{name} by {own.told}" for name, own in chosen.items())
     drawn = f", trained on {rows:,} of {items:,} rows" if rows < items else ""
     return (
-        f"What the features allow: {classifiers}{drawn}. Chosen by cross-validation on training rows.",
+        f"Classifier: what the features allow. {classifiers}{drawn}; by cross-validation on training rows.",
         f"Training database: items are ranked by their labels, which codes have seen too ({seen.value}). "
         f"Unseen: by the posteriors of their own modality ({unseen.value}).",
     )

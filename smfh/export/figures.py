@@ -10,7 +10,7 @@ from smfh.runs import KeptRuns
 
 HITS = "queries with a relevant item within radius {} / all queries"
 SECONDS = "wall-clock seconds of a training"
-CLASSIFIER = "classifier (what the features allow)"
+CLASSIFIER = "classifier"  # what the features allow
 MICROSECONDS = "wall-clock time of all queries / their number"
 
 
