@@ -6,6 +6,7 @@ from smfh.types import InputError
 from smfh.ui.address import draw_notes
 from smfh.ui.asked import answer_of, current_asked, keep_asked, pose
 from smfh.ui.page import begin_run
+from smfh.ui.search.code import draw_code
 from smfh.ui.search.form import draw_form, draw_unknown
 from smfh.ui.search.methods import draw_methods
 from smfh.ui.search.results import draw_distances, draw_question, draw_results
@@ -24,6 +25,7 @@ except InputError as error:
     st.stop()
 answer = answer_of(run, question, asked)
 draw_question(asked, answer, run)
+draw_code(asked, answer, run)
 draw_why(asked, answer, run)
 draw_results(asked, answer, run)
 draw_methods(asked, answer, run)

@@ -8,12 +8,13 @@ distance; `likeness` then puts the most alike first, or they stay in database or
 
 import hashlib
 import unicodedata
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
+from smfh.bits import fewest_flips
 from smfh.evaluation import database_codes
 from smfh.features.image import ImageEncoder
 from smfh.features.maps import FeatureMap, row_norms
@@ -196,12 +197,16 @@ def answer(
     target: str,
     protocol: str = "training",
     ties: str = "likeness",
+    flips: Sequence[int] = (),
     most: int = MOST_ANSWERS,
 ) -> Answer:
-    """Order the `target` modality by distance from the question, and keep the first `most`."""
+    """Order the `target` modality by distance from the question, and keep the first `most`.
+
+    `flips` are bits of the question's code that a person turned round.
+    """
     if ties not in TIES:
         raise unknown("order of ties", ties, TIES)
-    code = encode_question(hasher, data, split, question)
+    code = flipped(encode_question(hasher, data, split, question), flips, hasher.bits)
     database, rows = database_codes(hasher, data, split, target, protocol)
     order, distances = (found[0] for found in rank(code, database))
     relevant = None if question.classes is None else (data.labels[rows] @ question.classes)[order]
@@ -225,6 +230,32 @@ def answer(
         counts=counts,
         average_precision=score,
     )
+
+
+def flipped(code: Words, flips: Sequence[int], bits: int) -> Words:
+    """The packed code with these bits turned round."""
+    turned = np.zeros((1, bits), dtype=np.bool_)
+    turned[0, list(flips)] = True
+    return code ^ pack(turned)
+
+
+def mend(
+    hasher: FittedHasher,
+    data: MultimodalDataset,
+    split: Split,
+    question: Question,
+    target: str,
+    protocol: str = "training",
+) -> IntArray | None:
+    """The fewest bits of the question's code to flip so that something right is nearer than all that is
+    wrong; None where no flips can do that, or where nobody knows what is right."""
+    if question.classes is None:
+        return None
+    code = unpack(encode_question(hasher, data, split, question), hasher.bits)[0]
+    database, rows = database_codes(hasher, data, split, target, protocol)
+    relevant = data.labels[rows] @ question.classes
+    right, wrong = (np.unique(database[which], axis=0) for which in (relevant, ~relevant))
+    return fewest_flips(code, unpack(right, hasher.bits), unpack(wrong, hasher.bits))
 
 
 def encode_question(hasher: FittedHasher, data: MultimodalDataset, split: Split, question: Question) -> Words:

@@ -9,5 +9,6 @@ from smfh.bits.counts import (
     cross_counts,
     largest_classes,
 )
+from smfh.bits.flips import fewest_flips
 from smfh.bits.topics import AGREES, FOLLOWS, BitTopic, database_bits, describe_bits, sample, shown_modality
 from smfh.bits.votes import TOGETHER, Group, group_votes, seen_from

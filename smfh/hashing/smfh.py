@@ -11,8 +11,9 @@ is therefore ours at β = 0.002, the default here, with which every mAP of its W
 with 0.005 all but one are. It measures two modalities alone; more of them share the μ of two, as in SMFH+.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -63,88 +64,126 @@ class SMFH(Descent):
 
     def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
         """Algorithm 1"""
-        X, dtype, weights = train.modalities, train.dtype, self.shares(train)
-        whole_graph = LabelGraph.of(train.labels, dtype)
-        squared = {t: squared_norm(X[t]) for t in X}
-        mu = share_out(self.projection_weight, len(X))
-        graphs = {t: GraphSolvers(X[t], self.graph_sample, self.smoothness, self.ridge) for t in X}
-
-        # drawn in double precision, so that single starts from the same point
-        Y = rng.random((len(train), self.bits)).astype(dtype)
-        U = {t: rng.random((X[t].shape[1], self.bits)).astype(dtype) for t in X}
-        W = {t: np.zeros_like(U[t]) for t in X}
-        XtY, YtY = correlate(X, Y), Y.T @ Y
-        solvers: dict[str, RidgeSolver | SampledSolver] = {}
-
-        def learnt() -> Learnt:
-            thresholds = column_means(Y).astype(dtype)
-            functions = {t: HashFunction(t, X[t].shape[1], FeatureMap(), W[t], thresholds) for t in X}
-            return Learnt(functions, shared_codes(tuple(X), Y > thresholds), U)
-
+        problem = Problem(self, train)
+        state = problem.start(rng)
         for _ in range(self.iterations):
-            U = {t: update_basis(XtY[t], U[t], YtY) for t in X}
-
-            if self.graph_sample < len(train):
-                rows = draw_rows(rng, len(train), self.graph_sample)
-                graph = LabelGraph.of(train.labels[rows], dtype)
-            else:
-                rows, graph = np.arange(len(train)), whole_graph
-            pull = project(X, {t: weights[t] * U[t] + mu * W[t] for t in X})
-            curvature = weighted_gram(U, weights) + len(X) * mu * np.eye(self.bits)
-            Y = self.update_codes(Y, pull, curvature + 2 * self.orthogonality_weight * YtY, rows, graph)
-
-            heights = np.maximum(Y.max(axis=0), EPS)
-            Y /= heights
-            U = {t: U[t] * heights for t in X}
-
-            XtY, YtY = correlate(X, Y), Y.T @ Y
-            if graph is not whole_graph or not solvers:
-                solvers = {t: graphs[t].sampled(rows, graph, Y) for t in X}
-            W = {t: solvers[t].solve(XtY[t]) for t in X}
-
-            terms = self.terms(weights, squared, U, W, XtY, YtY, solvers, graph.energy(Y[rows]))
-            note = told(solver.factor for solver in solvers.values())
-            yield Progress(terms, "descent", note, learnt)
+            for _, step in STEPS:
+                state = step(problem, state, rng)
+            note = told(solver.factor for solver in state.solvers.values())
+            yield Progress(problem.terms(state), "descent", note, partial(problem.learnt, state))
             if self.has_converged(trace):
                 break
+        return problem.learnt(state)
 
-        return learnt()
 
-    def update_codes(
-        self, Y: FloatArray, pull: FloatArray, M: FloatArray, rows: IntArray, graph: LabelGraph
-    ) -> FloatArray:
+@dataclass(frozen=True, eq=False)
+class State:
+    """The unknowns, with what the steps share."""
+
+    Y: FloatArray  # (items, bits)
+    U: Mapping[str, FloatArray]  # (dimensions, bits)
+    W: Mapping[str, FloatArray]  # (dimensions, bits)
+    XtY: Mapping[str, FloatArray]
+    YtY: FloatArray
+    rows: IntArray  # of the items that carry the graph
+    graph: LabelGraph  # of these
+    solvers: Mapping[str, RidgeSolver | SampledSolver]
+
+
+class Problem:
+    """O for given data, and the steps of Algorithm 1."""
+
+    def __init__(self, method: SMFH, train: MultimodalDataset) -> None:
+        self.method, self.X, self.labels = method, train.modalities, train.labels
+        self.dtype, self.items, self.weights = train.dtype, len(train), method.shares(train)
+        self.mu = share_out(method.projection_weight, len(self.X))
+        self.whole_graph = LabelGraph.of(train.labels, train.dtype)
+        self.squared = {t: squared_norm(x) for t, x in self.X.items()}
+        sample, smoothness, ridge = method.graph_sample, method.smoothness, method.ridge
+        self.graphs = {t: GraphSolvers(x, sample, smoothness, ridge) for t, x in self.X.items()}
+
+    def start(self, rng: np.random.Generator) -> State:
+        """Y and U uniform, W = 0; drawn in double precision, so that single starts from the same point."""
+        Y = rng.random((self.items, self.method.bits)).astype(self.dtype)
+        U = {t: rng.random((x.shape[1], self.method.bits)).astype(self.dtype) for t, x in self.X.items()}
+        W = {t: np.zeros_like(U[t]) for t in U}
+        rows = np.arange(self.items)
+        return State(Y, U, W, correlate(self.X, Y), Y.T @ Y, rows, self.whole_graph, {})
+
+    def update_bases(self, state: State, rng: np.random.Generator) -> State:
+        """U ← U ∘ (XᵀY) / (U YᵀY)"""
+        return replace(state, U={t: update_basis(state.XtY[t], state.U[t], state.YtY) for t in state.U})
+
+    def draw(self, state: State, rng: np.random.Generator) -> State:
+        """m items, and the graph among them; all where they are not more."""
+        if self.method.graph_sample >= self.items:
+            return state
+        rows = draw_rows(rng, self.items, self.method.graph_sample)
+        return replace(state, rows=rows, graph=LabelGraph.of(self.labels[rows], self.dtype))
+
+    def update_codes(self, state: State, rng: np.random.Generator) -> State:
         """Y ← Y ∘ B⁺ / ( Y M + α S D̂ Ŷ + B⁻ )   with   M = Σ_t λ_tU_tᵀU_t + n_t μ I + 2β YᵀY
 
         and B = Σ_t X_t(λ_tU_t + μW_t) + α S Â Ŷ + 2β Y, where Ŷ = SᵀY are the sampled rows. X_tW_t can be
-        negative, hence the two parts of B. Reuses `pull`, which is Σ_t X_t(λ_tU_t + μW_t).
+        negative, hence the two parts of B. XᵀY and YᵀY are left as they were: the next step scales Y.
         """
-        alpha, Q, sampled = Y.dtype.type(self.graph_weight), Y @ M.astype(Y.dtype), Y[rows]
+        Y, U, rows, graph = state.Y, state.U, state.rows, state.graph
+        alpha, beta = Y.dtype.type(self.method.graph_weight), self.method.orthogonality_weight
+        pull = project(self.X, {t: self.weights[t] * U[t] + self.mu * state.W[t] for t in U})
+        curvature = weighted_gram(U, self.weights) + len(U) * self.mu * np.eye(self.method.bits)
+        Q, sampled = Y @ (curvature + 2 * beta * state.YtY).astype(Y.dtype), Y[rows]
         pull[rows] += alpha * graph.attract(sampled)
         Q[rows] += alpha * graph.degrees[:, None] * sampled
-        return ratio_step(Y, pull, Q, self.orthogonality_weight)
+        return replace(state, Y=ratio_step(Y, pull, Q, beta))
 
-    def terms(
-        self,
-        weights: Mapping[str, float],
-        squared: Mapping[str, float],
-        U: Mapping[str, FloatArray],
-        W: Mapping[str, FloatArray],
-        XtY: Mapping[str, FloatArray],
-        YtY: FloatArray,
-        solvers: Mapping[str, RidgeSolver | SampledSolver],
-        energy: float,
-    ) -> dict[str, float]:
+    def rescale(self, state: State, rng: np.random.Generator) -> State:
+        """y_k ← y_k / max y_k,   u_k ← u_k max y_k: the product stays."""
+        heights = np.maximum(state.Y.max(axis=0), EPS)
+        Y, U = state.Y / heights, {t: U * heights for t, U in state.U.items()}
+        return replace(state, Y=Y, U=U, XtY=correlate(self.X, Y), YtY=Y.T @ Y)
+
+    def update_functions(self, state: State, rng: np.random.Generator) -> State:
+        """W = (XᵀX + η X̂ᵀL̂X̂ + γI)⁻¹XᵀY"""
+        solvers = state.solvers
+        if state.graph is not self.whole_graph or not solvers:
+            solvers = self.solvers(state)
+        return replace(state, solvers=solvers, W={t: solvers[t].solve(state.XtY[t]) for t in solvers})
+
+    def solvers(self, state: State) -> dict[str, RidgeSolver | SampledSolver]:
+        """For the graph of the items that were drawn."""
+        return {t: self.graphs[t].sampled(state.rows, state.graph, state.Y) for t in self.X}
+
+    def learnt(self, state: State) -> Learnt:
+        """Bit k is on where y_k, or w_k·x, is above the mean of y_k."""
+        thresholds = column_means(state.Y).astype(self.dtype)
+        functions = {
+            t: HashFunction(t, x.shape[1], FeatureMap(), state.W[t], thresholds) for t, x in self.X.items()
+        }
+        return Learnt(functions, shared_codes(tuple(self.X), state.Y > thresholds), state.U)
+
+    def terms(self, state: State) -> dict[str, float]:
         """Every part of O, weighted; none needs another pass over X."""
-        mu = share_out(self.projection_weight, len(W))
-        excess = YtY.astype(np.float64) - np.eye(self.bits)
+        method, mu, solvers = self.method, self.mu, state.solvers
+        U, W, XtY, YtY = state.U, state.W, state.XtY, state.YtY
+        excess = YtY.astype(np.float64) - np.eye(method.bits)
         return {
             **{
-                f"reconstruction ({t})": weights[t] * reconstruction_error(squared[t], U[t], XtY[t], YtY)
+                f"reconstruction ({t})": self.weights[t]
+                * reconstruction_error(self.squared[t], U[t], XtY[t], YtY)
                 for t in U
             },
-            "graph": self.graph_weight * energy,
+            "graph": method.graph_weight * state.graph.energy(state.Y[state.rows]),
             **{f"projection ({t})": mu * solvers[t].error(W[t], XtY[t], YtY) for t in W},
-            "smoothness": mu * self.smoothness * sum(solvers[t].roughness(W[t]) for t in W),
-            "ridge": mu * self.ridge * sum(squared_norm(W[t]) for t in W),
-            "orthogonality": self.orthogonality_weight * squared_norm(excess),
+            "smoothness": mu * method.smoothness * sum(solvers[t].roughness(W[t]) for t in W),
+            "ridge": mu * method.ridge * sum(squared_norm(W[t]) for t in W),
+            "orthogonality": method.orthogonality_weight * squared_norm(excess),
         }
+
+
+STEPS: Sequence[tuple[str, Callable[[Problem, State, np.random.Generator], State]]] = (
+    ("bases", Problem.update_bases),
+    ("sample", Problem.draw),
+    ("codes", Problem.update_codes),
+    ("scale", Problem.rescale),
+    ("functions", Problem.update_functions),
+)  # of an iteration, in their order

@@ -8,6 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import plotly.graph_objects as go
@@ -44,6 +45,11 @@ class Chart(ABC):
         if not figure.data:
             write_note(figure, self.note)
         return figure
+
+    @cached_property
+    def drawn(self) -> go.Figure:
+        """Untitled, once for all who look at it."""
+        return self.figure(titled=False)
 
     @abstractmethod
     def _draw(self, figure: go.Figure) -> None:

@@ -91,9 +91,11 @@ class LineChart(Chart):
         if self.formula:
             small = f'<span style="font-size: {FORMULA_SIZE}px">{plain(self.formula)}</span>'
             figure.update_layout({f"xaxis{panel}_title_text": f"{plain(self.x.label)}<br>{small}"})
-        for line in self.lines:
-            figure.add_traces([_band(line, band, refs) for band in line.bands])
-            figure.add_trace(self._trace(line, refs))
+        drawn = (
+            [*(_band(line, band, refs) for band in line.bands), self._trace(line, refs)]
+            for line in self.lines
+        )
+        figure.add_traces([trace for traces in drawn for trace in traces])
         if self.ends_named and self._listed:
             self._name_ends(figure, {"xref": refs["xaxis"], "yref": refs["yaxis"]})
 
@@ -124,11 +126,15 @@ class LineChart(Chart):
         pixels = (self.height - AROUND) / (self.y.place(high) - self.y.place(low))
         wanted = np.array([(ends[line] - self.y.place(low)) * pixels for line in lines])
         heights = apart(wanted, 2 + NAME_LINE * max(map(len, names)), self.height - AROUND)
+        notes = list(
+            figure.layout.annotations
+        )  # all at once: Plotly looks at every one whenever one is added
         for line, name, shift in zip(lines, names, heights - wanted, strict=True):
             end = {"x": self.x.place(line.x[-1].item()), "y": ends[line], "xanchor": "left"}
             look = {"showarrow": False, "align": "left", "font": {"color": line.colour, "size": 13}}
-            text = "<br>".join(map(plain, name))
-            figure.add_annotation(text=text, xshift=8, yshift=round(shift), **end, **look, **refs)
+            shifted = {"text": "<br>".join(map(plain, name)), "xshift": 8, "yshift": round(shift)}
+            notes.append(end | look | shifted | refs)
+        figure.update_layout(annotations=notes)
         longest = max(len(part) for name in names for part in name)
         figure.update_layout(margin_r=max(figure.layout.margin.r, 20 + NAME_LETTER * longest))
 

@@ -22,7 +22,7 @@ from smfh.asking import (
 from smfh.evaluation import PROTOCOLS
 from smfh.runs import Run
 from smfh.types import MultimodalDataset
-from smfh.ui.address import Part, any_text, current, keep, one_of, part_of, told, whole
+from smfh.ui.address import Part, any_text, current, keep, one_of, part_of, several, told, whole
 from smfh.ui.gallery import in_bits
 from smfh.ui.server import derive
 
@@ -45,6 +45,7 @@ class Asked:
     page: int = told(1, whole(1, NUMBERS[-1]))
     why: int | None = None  # the row of an answer
     radius: int = 8
+    flips: tuple[int, ...] = ()  # bits of the query's code that the visitor turned round
 
 
 def asked_part(run: Run) -> Part[Asked]:
@@ -60,6 +61,7 @@ def asked_part(run: Run) -> Part[Asked]:
         row=item,
         why=item,
         radius=whole(0, bits),
+        flips=several(whole(0, bits - 1)),
     )
 
 
@@ -84,7 +86,7 @@ def current_asked(run: Run) -> tuple[Asked, Sequence[str]]:
 def ask(asked: Asked, run: Run, **changes: Any) -> None:
     """Ask something else: for callbacks, before the page is drawn again."""
     is_another_query = {"words", "row", "source", "target", "database"} & changes.keys()
-    fresh: dict[str, Any] = {"page": 1, "why": None} if is_another_query else {}
+    fresh: dict[str, Any] = {"page": 1, "why": None, "flips": ()} if is_another_query else {}
     keep_asked(fitting(replace(asked, **(fresh | changes)), run.data), run)
 
 
@@ -134,7 +136,7 @@ def nearest_in_words(found: Answer) -> str:
 
 def answer_of(run: Run, question: Question, asked: Asked) -> Answer:
     """The answer of a run; found once for all who ask it the same."""
-    how = (asked.target, asked.database, asked.ties)
+    how = (asked.target, asked.database, asked.ties, asked.flips)
     return derive(
         run,
         ("answer", question.identity, how),

@@ -16,7 +16,7 @@ Mode = Literal["points", "box", "lasso"]
 def show_chart(chart: Chart, key: str, download: bool = True) -> None:
     """The figure; its picture can be saved from its own corner, its data below it."""
     st.text(chart.title)  # in the figure it would not wrap on a phone; as text, nothing in it is markup
-    st.plotly_chart(chart.figure(titled=False), key=f"chart_{key}", config=CONFIG, alt=chart.description)
+    st.plotly_chart(chart.drawn, key=f"chart_{key}", config=CONFIG, alt=chart.description)
     if download:
         offer_data(chart, key)
 
@@ -27,7 +27,7 @@ def show_pickable(
     """A figure whose points can be clicked or brushed; the picked ones as Streamlit tells them."""
     st.text(chart.title)
     picked: Any = st.plotly_chart(
-        chart.figure(titled=False),
+        chart.drawn,
         key=key,
         config=PICKABLE,
         alt=chart.description,

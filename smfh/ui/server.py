@@ -19,6 +19,7 @@ DATA_SETS = 6  # in memory at once
 LOADED_AT_ONCE = 4  # so that a small set does not wait for another visitor's large one
 RUNS = 8  # in memory at once
 DERIVED = 512  # values such as answers, maps and topics
+REMEMBERED = 64  # charts of a comparison and tests of it, a page's each
 GLANCE = 0.1  # seconds between two looks at what is being loaded
 OWNERS = 16  # visitors whose own data is in memory at once
 AWAY = 3600.0  # seconds without a visitor after which their data is let go
@@ -82,6 +83,12 @@ def derive(run: Run, what: Hashable, make: Callable[[], V], spinner: str = "") -
     else:
         value = memory.get((run.key, what), make)
     return value
+
+
+def remember(what: Hashable, make: Callable[[], V]) -> V:
+    """What follows from kept runs, such as charts, made once for all who look at it; nothing private."""
+    memory: Memory[Hashable, V] = _shared.get("remembered", lambda: Memory(REMEMBERED))
+    return memory.get(what, make)
 
 
 def film_of(key: RunKey) -> Film:

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from smfh.asking import answer
+from smfh.asking import answer, ask_item
 from smfh.datasets import DATASETS, DatasetSource, Emoji, Planted
 from smfh.hashing import SMFHPlus
 from smfh.runs import Run, find_or_train
@@ -48,6 +48,11 @@ def keys(page: AppTest, kind: str) -> list[str]:
 
 def texts(page: AppTest) -> str:
     return "\n".join(text.value for text in page.text)
+
+
+def code_of(page: AppTest) -> list[int]:
+    """The bits that are on."""
+    return page.pills(key="search_code").value
 
 
 def answers(page: AppTest) -> list[int]:
@@ -267,6 +272,34 @@ def test_a_wrong_link_falls_back_with_notes():
     notes = next(text.value for text in page.text if "Unknown source '<b>'" in text.value).splitlines()
     assert len(notes) == len(wrong)
     assert len(answers(page)) == 12
+
+
+def test_bits_flip_and_flip_back():
+    page = until_trained(open_page(data="planted", bits="16"))
+    usual, on = answers(page), set(code_of(page))
+    page.pills(key="search_code").set_value(sorted(on ^ set(range(8)))).run()
+    assert page.query_params["search.flips"] == "0,1,2,3,4,5,6,7"
+    assert answers(page) != usual
+    page.button(key="search_unflip").click().run()
+    assert "search.flips" not in page.query_params
+    assert answers(page) == usual
+    assert set(code_of(page)) == on
+
+
+def test_the_fewest_flips_mend_a_failed_query():
+    query = {"data": "planted", "method": "pdh", "bits": "8", "search.ties": "database"}
+    page = until_trained(open_page(**query))
+    run = page.session_state["shown"].job.result
+    failed = next(
+        row
+        for row in run.split.queries.tolist()
+        if not answer(run.hasher, run.data, run.split, ask_item(run.data, "text", row), "image").relevance[0]
+    )
+    page = until_trained(open_page(**query, **{"search.row": str(failed)}))
+    page.button(key="search_mend").click().run()
+    assert not page.exception
+    assert page.query_params["search.flips"]
+    assert run.data.labels[answers(page)[0]] @ run.data.labels[failed]
 
 
 def test_an_answer_that_is_none_cannot_be_explained():

@@ -1,8 +1,9 @@
 """How finished runs are looked at: one definition for the whole page, direction, protocol; and figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -21,8 +22,9 @@ from smfh.ui.compare.ceiling import draw_ceiling
 from smfh.ui.compare.download import Spell, draw_downloads
 from smfh.ui.compare.opening import CHART, draw_open, open_clicked, remember_click
 from smfh.ui.compare.wanted import CONTROLS, WANTED
-from smfh.ui.server import kept_runs
+from smfh.ui.server import kept_runs, remember
 
+V = TypeVar("V")
 LOG_K = "compare_log"
 FEW = 2  # directions that fit side by side
 BANDS = (
@@ -94,11 +96,15 @@ def draw_figures(grid: Grid, view: View, published: Sequence[Published]) -> None
     found = grid.found(store)
     st.latex(metric.latex, help=metric.words)
     with st.spinner("Reading what is stored …"):  # shows only where it takes a while: the first time
-        charts = every_chart(grid, store, view, published, st.session_state.get(LOG_K, False))
-        ids = tuple(record.id for record in found.values())
-        pairs = {  # what is private is not remembered
-            one: compared_pairs(grid, store, one) if grid.owner else _pairs(grid, ids, one)
-            for one in view.told_together
+        log, ids = st.session_state.get(LOG_K, False), tuple(record.id for record in found.values())
+
+        def once(make: Callable[[], V], *what: Hashable) -> V:
+            """Their ids tell the runs and their data; what is private is not remembered."""
+            return make() if grid.owner else remember((grid.key, ids, *what), make)
+
+        charts = once(lambda: every_chart(grid, store, view, published, log), view, log)
+        pairs = {
+            one: once(partial(compared_pairs, grid, store, one), one, "pairs") for one in view.told_together
         }
     if len(grid.found(store)) < len(found):
         st.rerun()  # a file turned out to be damaged when it was read: it is to be trained again
@@ -118,12 +124,6 @@ def draw_figures(grid: Grid, view: View, published: Sequence[Published]) -> None
     _draw_row(charts, "at_k", "recall")
     _draw_row(charts, "radius", "hits")
     _draw_row(charts, "training", "encoding")
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _pairs(_grid: Grid, ids: tuple[str, ...], view: View) -> list[Difference]:
-    """The test over queries, once for the same runs: their ids tell the data too."""
-    return compared_pairs(_grid, kept_runs(""), view)
 
 
 def _draw_row(charts: Mapping[str, Chart], *names: str) -> None:

@@ -29,7 +29,7 @@ def draw_wall(run: Run) -> None:
     """The box, the wall, and a way back through the iterations; drawn anew alone."""
     asked, _ = current_asked(run)
     keep_asked(asked, run)
-    asked = with_example(asked, run)
+    asked = replace(with_example(asked, run), flips=())
     _draw_box(asked, run)
     cards = st.container()
     frame = choose_frame(run)

@@ -41,7 +41,7 @@ def draw_methods(asked: Asked, answer: Answer, run: Run) -> None:
             continue
         with st.container(border=True, key=f"search_method_{method.name}"):
             if job.state == "finished":
-                _draw_answers(answer_of(job.result, answer.question, asked), job.result)
+                _draw_answers(answer_of(job.result, answer.question, replace(asked, flips=())), job.result)
             else:
                 _draw_unfinished(job, method)
     for problem in st.session_state.pop(REFUSED, ()):
