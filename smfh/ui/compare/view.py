@@ -18,6 +18,7 @@ from smfh.plots import Chart, Published
 from smfh.significance import Difference, how_tested
 from smfh.ui.address import current, keep
 from smfh.ui.charts import show_chart, show_pickable
+from smfh.ui.compare.ceiling import draw_ceiling
 from smfh.ui.compare.download import Spell, draw_downloads
 from smfh.ui.compare.opening import CHART, draw_open, open_clicked, remember_click
 from smfh.ui.compare.wanted import CONTROLS, WANTED
@@ -111,6 +112,7 @@ def draw_figures(grid: Grid, view: View, published: Sequence[Published]) -> None
     with left:
         show_pickable(charts[view.definition], CHART, ("points",), remember_click)
         st.caption(BANDS)
+        draw_ceiling(grid)
     with right:
         draw_test(pairs)
         draw_open(grid)
