@@ -102,7 +102,8 @@ def draw_figures(grid: Grid, view: View, published: Sequence[Published]) -> None
             """Their ids tell the runs and their data; what is private is not remembered."""
             return make() if grid.owner else remember((grid.key, ids, *what), make)
 
-        charts = once(lambda: every_chart(grid, store, view, published, log), view, log)
+        has_level = store.ceiling(grid.ceiling_key) is not None
+        charts = once(lambda: every_chart(grid, store, view, published, log), view, log, has_level)
         pairs = {
             one: once(partial(compared_pairs, grid, store, one), one, "pairs") for one in view.told_together
         }
