@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from smfh.features.maps import FeatureMap, row_norms
+from smfh.parallel import over_rows
 from smfh.types import EPS, BoolArray, FloatArray, Matrix
 
 SHARES = (1.0, 1.4, 0.7, 0.5)  # of the mean distance; less would leave a word alone far from every anchor
@@ -22,7 +23,11 @@ def choose_width(features: FeatureMap, X: Matrix, labels: BoolArray, rng: np.ran
     L = labels[rows].astype(np.float64)
     L /= np.maximum(row_norms(L), 1)[:, None]
     candidates = [replace(features, width=share * features.width) for share in SHARES]
-    return min(candidates, key=lambda candidate: left_out_error(np.asarray(candidate(X[rows])), L))
+    x = X[rows]
+    errors = over_rows(
+        lambda which: left_out_error(np.asarray(candidates[which.start](x)), L), len(candidates), 1
+    )
+    return candidates[int(np.argmin(errors))]
 
 
 def left_out_error(K: FloatArray, L: FloatArray) -> float:
@@ -31,7 +36,7 @@ def left_out_error(K: FloatArray, L: FloatArray) -> float:
     For K and L less their means, and K Kᵀ = Q Λ Qᵀ, no regression has to be done again for a row:
     l_i − l̂_i = (Q C QᵀL)_i / ((Q C Qᵀ)_ii − 1/n) with C = γ (Λ + γI)⁻¹.
     """
-    K, L = K - K.mean(axis=0, dtype=np.float64), L - L.mean(axis=0)
+    K, L = K - K.mean(axis=0, dtype=np.float64).astype(K.dtype), L - L.mean(axis=0)
     eigenvalues, Q = np.linalg.eigh(K @ K.T)
     QtL, squares = Q.T @ L, Q**2
     errors = []

@@ -202,11 +202,6 @@ class RidgeSolver:
         """‖Y − XW‖² = ‖Y‖² − 2⟨W, XᵀY⟩ + ⟨W, XᵀX W⟩"""
         return float(np.trace(YtY)) - 2 * inner(W, XtY) + inner(W, self.gram @ W)
 
-    def least_error(self, W: FloatArray, XtY: FloatArray, YtY: FloatArray, roughness: float) -> float:
-        """‖Y − XW‖² = ‖Y‖² − ⟨W, XᵀY⟩ − η Tr(WᵀXᵀLXW) − γ ‖W‖² where W is the solution for this Y"""
-        shrunk = self.smoothness * roughness + self.factor.ridge * squared_norm(W)
-        return float(np.trace(YtY)) - inner(W, XtY) - shrunk
-
     def roughness(self, W: FloatArray) -> float:
         """Tr(WᵀXᵀLXW)"""
         return 0.0 if self.scatter is None else inner(W, self.scatter @ W)

@@ -50,7 +50,7 @@ from smfh.hashing.factorisation import (
 )
 from smfh.hashing.function import HashFunction, shared_codes
 from smfh.hashing.positive import told
-from smfh.hashing.products import column_means, gram, squared_norm, transposed_times
+from smfh.hashing.products import column_means, cross_product, gram, inner, squared_norm, transposed_times
 from smfh.hashing.steps import CubicTerms, cubic_step
 from smfh.hashing.views import ANCHORS
 from smfh.types import BoolArray, FloatArray, Matrix, MultimodalDataset, parameter
@@ -168,6 +168,7 @@ class Problem:
         self.squared = {t: squared_norm(X[t]) for t in X}
         self.means = {t: column_means(X[t]) for t in X}
         self.solvers = {t: self.solver(t) for t in X}
+        self.XtF = {t: cross_product(X[t], self.graph.factors) for t in X}
         self.target = self.items / 4 * (np.ones((self.bits, self.bits)) + np.eye(self.bits))  # T
         self.spread = method.orthogonality_weight / (self.items * self.bits)  # β/(N r)
 
@@ -197,7 +198,8 @@ class Problem:
         """W = (X_cᵀX_c + η Xᵀ(I − A)X + γI)⁻¹ X_cᵀY, b = mean of Y − XW, with X_c centred."""
         XtY, YtY = correlate(self.X, Y), Y.T @ Y
         mean = column_means(Y)
-        W = {t: self.solvers[t].solve(self.centred(t, XtY, mean)).astype(Y.dtype) for t in self.X}
+        W = {t: self.solvers[t].factor.inverse @ self.centred(t, XtY, mean) for t in self.X}
+        W = {t: w.astype(Y.dtype) for t, w in W.items()}
         b = {t: (mean - self.means[t] @ W[t]).astype(Y.dtype) for t in self.X}
         return State(Y, U, W, b, XtY, YtY, transposed_times(self.graph.factors, Y), mean)
 
@@ -275,13 +277,30 @@ class Problem:
         flip_bits_inplace(Y, linear, G, diagonal, F.data, F.indices, F.indptr, S, E, alpha, self.spread)
         return Y
 
+    def misfit(self, t: str, state: State) -> tuple[float, float]:
+        """‖Y − H‖² = ‖Y_c‖² − 2⟨W, R⟩ + q and s = Tr(WᵀXᵀ(I − A)XW), with q = ‖X_cW‖² and R = X_cᵀY.
+
+        W solves (X_cᵀX_c + η Xᵀ(I − A)X + γI) W = R, so q + η s + γ‖W‖² = ⟨W, R⟩. Where all items have
+        labels, s = q + N‖x̄ᵀW‖² − ‖FᵀXW‖² too, and nothing of dimensions × dimensions is needed.
+        """
+        W, mean, solver, eta = state.W[t], state.mean, self.solvers[t], self.method.smoothness
+        explained = inner(W, self.centred(t, state.XtY, mean))
+        rest = explained - solver.factor.ridge * squared_norm(W)  # q + η s
+        if self.graph.degrees.all():
+            beside = self.items * squared_norm(self.means[t] @ W) - squared_norm(self.XtF[t].T @ W)
+            q = (rest - eta * beside) / (1 + eta)
+            rough = q + beside
+        else:
+            rough = solver.roughness(W)
+            q = rest - eta * rough
+        length = float(np.trace(state.YtY)) - self.items * squared_norm(mean)
+        return length - 2 * explained + q, rough
+
     def terms(self, state: State) -> dict[str, float]:
         """Every part of O, weighted; none needs another pass over X."""
-        method, solvers = self.method, self.solvers
+        method, mu = self.method, self.mu
         U, W, XtY, YtY = state.U, state.W, state.XtY, state.YtY
-        mu, mean = self.mu, state.mean
-        centred_YtY = YtY - self.items * np.outer(mean, mean)
-        roughness = {t: solvers[t].roughness(W[t]) for t in W}
+        misfit = {t: self.misfit(t, state) for t in W}
         return {
             **{
                 f"reconstruction ({t})": self.weights[t]
@@ -289,12 +308,8 @@ class Problem:
                 for t in U
             },
             "graph": method.graph_weight * self.graph.energy(state.Y, state.FtY),
-            **{
-                f"projection ({t})": mu
-                * solvers[t].least_error(W[t], self.centred(t, XtY, mean), centred_YtY, roughness[t])
-                for t in W
-            },
-            "smoothness": mu * method.smoothness * sum(roughness.values()),
+            **{f"projection ({t})": mu * error for t, (error, _) in misfit.items()},
+            "smoothness": mu * method.smoothness * sum(roughness for _, roughness in misfit.values()),
             "ridge": mu * method.ridge * sum(squared_norm(W[t]) for t in W),
             "orthogonality": self.spread * squared_norm(YtY - self.target),
         }
