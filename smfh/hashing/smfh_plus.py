@@ -64,7 +64,7 @@ WIDTH = (
 )
 SAMPLE = (
     "Items that carry the graph in an iteration; 0 is all, exactly, which costs no more. Up: nearer to all; "
-    "down: a noisier pull, and a worse whole ranking."
+    "down: a noisier pull, and worse rankings, the whole of them more than their first hundred."
 )
 CANDIDATES = 100  # partitions of the classes that compete for each bit of the start
 
