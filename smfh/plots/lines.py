@@ -44,7 +44,7 @@ class Line:
     listed: bool = True  # by its name, in the legend or where it ends
     bands: tuple[Band, ...] = ()
     points: tuple[str, ...] | None = None  # what each point is called
-    carried: str | None = None  # what a click on a point tells
+    carried: str | Sequence[int] | None = None  # what a click tells: the same of all points, or of each
     is_data: bool = True  # rather than something to compare with
 
     def at(self, x: float) -> float:
@@ -112,7 +112,7 @@ class LineChart(Chart):
             opacity=0.5 if line.faint else 1,
             legendgroup=plain(line.name),
             showlegend=line.listed,
-            customdata=None if line.carried is None else [[line.carried]] * len(line.x),
+            customdata=[[line.carried]] * len(line.x) if isinstance(line.carried, str) else line.carried,
             hovertemplate=f"{what}%{{y:{self.format}}}",
             **refs,
         )
