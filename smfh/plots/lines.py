@@ -234,6 +234,15 @@ def chance_lines(chances: Iterable[tuple[str, FloatArray | IntArray, FloatArray]
     )
 
 
+def with_level(chart: LineChart, name: str, level: float) -> LineChart:
+    """The chart with a level to compare with, from the first of its values to the last."""
+    if not chart.lines:
+        return chart
+    x = np.unique(np.concatenate([line.x for line in chart.lines]))
+    line = Line(name, x, np.full(len(x), level), dash="dash", width=2)
+    return replace(chart, lines=(*chart.lines, line))
+
+
 def findings(lines: Sequence[Line], x: float, what: str, where: str, lowest: bool = False) -> tuple[str, str]:
     """The title and the description of a comparison at one place of the axis."""
     if not lines:

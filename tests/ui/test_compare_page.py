@@ -86,6 +86,23 @@ def test_a_comparison_runs_in_the_background_and_its_runs_appear():
     assert any("8 of 12 are there already" in caption.value for caption in again.caption)
 
 
+def test_what_the_features_allow_is_measured_once_and_drawn(trained):
+    page = open_page(**SMALL, **TINY)
+    assert "classifier" not in page.get("plotly_chart")[0].proto.spec
+    assert button(page, "ceiling_run") == "Measure what the features allow"
+    page.button(key="ceiling_run").click().run()
+    until(page, lambda: any("cross-validation on training rows" in told.value for told in page.caption))
+    assert not button(page, "ceiling_run")
+    drawn = [chart.proto.spec for chart in page.get("plotly_chart")]
+    assert sum("classifier" in spec for spec in drawn) == 3  # each kind of score
+    again = open_page(**SMALL, **TINY)
+    assert not button(again, "ceiling_run")
+    source = Planted(items=100)
+    comparison = Comparison(source, (make_method("cvh"),), (8,), 1)
+    report = html_of(Grid(comparison, *source.load()), RunStore(), View("text", "image", bits=8), "")
+    assert "classifier" in report
+
+
 def test_what_was_deleted_since_is_trained_again():
     seed = time.time_ns() % 2**31
     page = open_page(**SMALL, **TINY, **{"data.data_seed": str(seed)})
