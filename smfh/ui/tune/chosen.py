@@ -15,9 +15,10 @@ from smfh.ui.controls import CONTROL
 from smfh.ui.opening import open_run
 from smfh.ui.session import OWN, load
 from smfh.ui.settings import SETTINGS, Settings
-from smfh.ui.tune.wanted import change
+from smfh.ui.tune.wanted import change, current_wanted
 
 TRIAL = "tune_trial"
+BEST = -1  # instead of the number of a trial
 FIGURE = 118  # pixels
 SPELLED = {"As a command": fit_command, "As Python": fit_code}
 
@@ -34,14 +35,19 @@ def draw_chosen(study: Study, trials: Sequence[Trial], chosen: Trial, settings: 
     by_number = {trial.number: trial for trial in ranked}
     if chosen.number not in by_number:
         ranked, by_number = [chosen, *ranked], {chosen.number: chosen, **by_number}
+    wanted = current_wanted().trial
+    # to follow the best is a choice of its own: one that the page sets while it draws itself anew could pass
+    # for the visitor's
     st.selectbox(
         "Chosen trial",
-        list(by_number),
-        key=hold(TRIAL, chosen.number),
-        format_func=lambda number: _named(study, by_number[number]),
-        on_change=lambda: change(trial=st.session_state[TRIAL]),
+        [BEST, *by_number],
+        key=hold(TRIAL, wanted if wanted in by_number else BEST),
+        format_func=lambda number: "The best" if number == BEST else _named(study, by_number[number]),
+        on_change=_choose,
         help="Or click a point in any chart.",
     )
+    if wanted not in by_number:
+        st.text(_named(study, chosen))
     start = next((trial for trial in trials if trial.is_start and trial.parts), None)
     with st.container(horizontal=True, gap="small"):
         for name, label in FIGURES.items():
@@ -51,6 +57,11 @@ def draw_chosen(study: Study, trials: Sequence[Trial], chosen: Trial, settings: 
             )
     st.caption("Means over the validation parts; below each, the difference from the start.")
     _draw_orders(study, chosen, settings)
+
+
+def _choose() -> None:
+    number: int = st.session_state[TRIAL]
+    change(trial=None if number == BEST else number)
 
 
 def draw_figure(label: str, value: float, gain: float | None) -> None:
