@@ -15,9 +15,11 @@ from smfh.types import MultimodalDataset, Split
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(pytestconfig: pytest.Config) -> None:
-    """Keep what is drawn once out of the user's own cache, and for the next run; but no finished runs."""
+    """Keep what is drawn once out of the user's own cache, and for the next run; but no runs, no studies."""
     folder = pytestconfig.cache.mkdir("smfh")
     shutil.rmtree(folder / "runs", ignore_errors=True)
+    for file in folder.glob("studies.db*"):
+        file.unlink()
     os.environ["SMFH_CACHE"] = str(folder)
 
 

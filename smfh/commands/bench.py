@@ -14,7 +14,7 @@ examples:
   python -m smfh bench --quick           a first look in under a minute
   python -m smfh bench --json            all of it, for programs
   python -m smfh bench --only ranking"""
-PARTS = ("training", "ranking", "methods", "page")
+PARTS = ("training", "ranking", "methods", "page", "tune")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -28,6 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     from smfh.bench.ranking import bench_ranking
     from smfh.bench.training import bench_methods, bench_training
+    from smfh.bench.tuning import bench_tuning
 
     report = Report()
     repeats = 1 if arguments.quick else arguments.repeats
@@ -39,6 +40,8 @@ def run(arguments: Namespace) -> None:
         bench_methods(report, arguments.quick)
     if arguments.only in (None, "page"):
         add_page(report, repeats)
+    if arguments.only in (None, "tune"):
+        bench_tuning(report, arguments.quick, repeats)
     if arguments.json:
         print(json.dumps({"machine": machine(), **vars(report)}, indent=2))
         return

@@ -10,7 +10,7 @@ import numpy as np
 
 from smfh.datasets import DatasetSource
 from smfh.hashing import HashMethod
-from smfh.runs import KeptRuns, RunKey, RunRecord, run_key, usual_first
+from smfh.runs import CeilingKey, KeptRuns, RunKey, RunRecord, ceiling_key, run_key, usual_first
 from smfh.types import InputError, MultimodalDataset, Split, parameters
 
 MOST_METHODS, MOST_LENGTHS, MOST_SEEDS, MOST_RUNS = 24, 12, 20, 500
@@ -137,6 +137,11 @@ class Grid:
         """What makes two grids the same."""
         first, wanted = next(iter(self.keys.values())), self.comparison
         return GridKey(first.data, first.split, wanted.methods, wanted.bits, wanted.seeds, self.owner)
+
+    @cached_property
+    def ceiling_key(self) -> CeilingKey:
+        """Of what the features of its data allow."""
+        return ceiling_key(self.data, self.split, self.owner)
 
     @property
     def directions(self) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from smfh.ceiling import Ceiling, measure_ceiling
 from smfh.comparison.grid import Grid, estimate_seconds
 from smfh.hashing import HashMethod
 from smfh.jobs import Course
@@ -52,3 +53,14 @@ def train_grid(
 def grid_work(grid: Grid, store: KeptRuns) -> Callable[[Course], Problems]:
     """The grid as work of a queue, one step a training."""
     return lambda course: train_grid(grid, store, course.report, course.check, course.give_way)
+
+
+def ceiling_work(grid: Grid, store: KeptRuns) -> Callable[[Course], Ceiling]:
+    """Measure what the features of a grid's data allow, in the background, and keep it."""
+
+    def work(course: Course) -> Ceiling:
+        ceiling = measure_ceiling(grid.data, grid.split, course.report)
+        store.save_ceiling(grid.ceiling_key, ceiling)
+        return ceiling
+
+    return work

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 from smfh.comparison import Grid, View, curves, points
 from smfh.plots import Chart, precision_at_k, precision_by_recall, recall_at_k, score_curves
+from smfh.plots.lines import with_level
 from smfh.plots.published import Published, with_crosses
 from smfh.runs import KeptRuns
 
 HITS = "queries with a relevant item within radius {} / all queries"
 SECONDS = "wall-clock seconds of a training"
+CLASSIFIER = "classifier"  # what the features allow
 MICROSECONDS = "wall-clock time of all queries / their number"
 
 
@@ -35,8 +37,13 @@ def every_chart(
 
 
 def score_chart(grid: Grid, store: KeptRuns, view: View, published: Sequence[Published] = ()) -> Chart:
-    """The chosen score over code lengths, with chance, and with what a paper prints at these lengths."""
+    """The chosen score over code lengths, with chance, with what the features allow where that was measured,
+    and with what a paper prints at these lengths."""
     found = points(grid, store, view)
     chart = score_curves(found, view.metric.label, formula=view.metric.formula)
+    if (ceiling := store.ceiling(grid.ceiling_key)) is not None:
+        levels = ceiling.scores.get((view.source, view.target, view.protocol), {})
+        if view.definition in levels:
+            chart = with_level(chart, CLASSIFIER, levels[view.definition])
     crosses = [cross for cross in published if cross.at in {point.at for point in found}]
     return with_crosses(chart, crosses) if crosses else chart

@@ -40,14 +40,16 @@ class FeatureMap:
         return scale_rows(scaled, 1.0 / np.maximum(norms, EPS))
 
 
-def fit_rbf(X: Matrix, scaling: FeatureMap, anchors: int, rng: np.random.Generator) -> FeatureMap:
-    """Draw anchors from the training rows; the width is the mean distance of an item to an anchor."""
+def fit_rbf(
+    X: Matrix, scaling: FeatureMap, anchors: int, rng: np.random.Generator, width: float = 1.0
+) -> FeatureMap:
+    """Draw anchors from the training rows; σ is `width` times the mean distance of an item to an anchor."""
     scaled = scaling.scale(X)
     drawn = scaled[np.sort(rng.choice(X.shape[0], size=min(anchors, X.shape[0]), replace=False))]
     dense = np.asarray(drawn.toarray() if isinstance(drawn, sparse.csr_array) else drawn)
     rows = scaled[rng.choice(X.shape[0], size=min(4096, X.shape[0]), replace=False)]
-    width = float(np.sqrt(squared_distances(rows, dense)).mean(dtype=np.float64))
-    return FeatureMap(scaling.power, scaling.unit_rows, dense, max(width, EPS))
+    distance = float(np.sqrt(squared_distances(rows, dense)).mean(dtype=np.float64))
+    return FeatureMap(scaling.power, scaling.unit_rows, dense, max(width * distance, EPS))
 
 
 def element_power(X: Matrix, power: float) -> Matrix:

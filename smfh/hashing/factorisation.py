@@ -29,12 +29,11 @@ PULL = (
     "down: codes that follow the features."
 )
 FIT = (
-    "Weight of the hash functions' fit. Up: codes that the features can predict, less gathered by class; "
-    "down: codes that follow the labels."
+    "Weight of the hash functions' fit; more than two modalities share what two would have. Up: codes that "
+    "the features can predict, less gathered by class; down: codes that follow the labels."
 )
 SHARES = "Share of each modality's reconstruction, summing to 1; equal if none given."
 ITERATIONS = "Stop the descent after so many iterations at the latest."
-FIT = "Weight of the hash functions' fit; more than two modalities share what two would have."
 TOLERANCE = "Stop when the objective changes by less than this share; 0 never does."
 
 

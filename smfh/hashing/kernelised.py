@@ -2,7 +2,8 @@
 
 Items are rows: K_t (items, dimensions) is centred, L (items, classes) are the labels, and B (items, bits) the
 codes in {−1, 1}. Whatever such a method learns, a query is asked with a ridge regression on B, or on what B
-is the sign of. The features are those of SMFH+ unless the preset "paper" asks for those of the publication.
+is the sign of. The features are square roots on unit rows seen from 500 RBF anchors, unless the preset
+"paper" asks for those of the publication.
 """
 
 from abc import abstractmethod

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
@@ -38,6 +39,11 @@ class Factor:
                 else:
                     note = f"ridge {grown:.1g} instead of {ridge:.1g}, with which a system was singular"
                     return Factor(root, grown, note if grown > ridge else "")
+
+    @cached_property
+    def inverse(self) -> FloatArray:
+        """(S + εI)⁻¹; a product with it takes a third of the time of a solution, where many are to come."""
+        return self.solve(np.eye(len(self.root)))
 
     def solve(self, B: FloatArray) -> FloatArray:
         """(S + εI)⁻¹B"""

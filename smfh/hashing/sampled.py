@@ -47,7 +47,7 @@ class ConstantPart:
         self.X = X.astype(np.float64) if self.by_item else X
         products = self.X @ self.X.T if self.by_item else gram(X)
         self.factor = Factor.of(products.toarray() if sparse.issparse(products) else products, ridge)
-        self.inverse = self.factor.solve(np.eye(len(self.factor.root)))
+        self.inverse = self.factor.inverse
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,8 @@
 """A modality as CVH, PDH, CMFH and SMH see it: unit rows or RBF features, less their mean.
 
 The mean is taken off by corrections of rank one, so that sparse data stay sparse. The presets "paper" use
-linear features, the presets "strong" as many RBF anchors as SMFH+, with weights chosen on validation parts of
-training data.
+linear features, the presets "strong" 500 RBF anchors, with weights chosen on validation parts of training
+data.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from smfh.hashing.positive import Factor
 from smfh.hashing.products import column_means, cross_product, times, transposed_times
 from smfh.types import EPS, FloatArray, Matrix, MultimodalDataset
 
-ANCHORS = "RBF anchors drawn from the training items; 0: linear features."
+ANCHORS = "RBF anchors drawn from the training items, all of them where there are fewer; 0: linear features."
 UNIT_ROWS = FeatureMap(unit_rows=True)
 
 

@@ -44,7 +44,7 @@ class Line:
     listed: bool = True  # by its name, in the legend or where it ends
     bands: tuple[Band, ...] = ()
     points: tuple[str, ...] | None = None  # what each point is called
-    carried: str | None = None  # what a click on a point tells
+    carried: str | Sequence[int] | None = None  # what a click tells: the same of all points, or of each
     is_data: bool = True  # rather than something to compare with
 
     def at(self, x: float) -> float:
@@ -112,7 +112,7 @@ class LineChart(Chart):
             opacity=0.5 if line.faint else 1,
             legendgroup=plain(line.name),
             showlegend=line.listed,
-            customdata=None if line.carried is None else [[line.carried]] * len(line.x),
+            customdata=[[line.carried]] * len(line.x) if isinstance(line.carried, str) else line.carried,
             hovertemplate=f"{what}%{{y:{self.format}}}",
             **refs,
         )
@@ -232,6 +232,15 @@ def chance_lines(chances: Iterable[tuple[str, FloatArray | IntArray, FloatArray]
         Line(line_name("chance", direction, directions), x, y, dash="dot", width=2)
         for direction, x, y in different.values()
     )
+
+
+def with_level(chart: LineChart, name: str, level: float) -> LineChart:
+    """The chart with a level to compare with, from the first of its values to the last."""
+    if not chart.lines:
+        return chart
+    x = np.unique(np.concatenate([line.x for line in chart.lines]))
+    line = Line(name, x, np.full(len(x), level), dash="dash", width=2)
+    return replace(chart, lines=(*chart.lines, line))
 
 
 def findings(lines: Sequence[Line], x: float, what: str, where: str, lowest: bool = False) -> tuple[str, str]:

@@ -9,6 +9,7 @@ A file's name is the hash of all that decides the run, so that two programs whic
 the same file, and none waits for the other.
 """
 
+from smfh.runs.ceilings import CeilingKey, ceiling_key
 from smfh.runs.film import Film
 from smfh.runs.kept import KeptRuns, PrivateRuns
 from smfh.runs.kernels import begin_compiling, is_ready

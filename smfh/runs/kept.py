@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Protocol
 
+from smfh.ceiling import Ceiling
 from smfh.evaluation import PROTOCOLS
 from smfh.metrics import Scores
+from smfh.runs.ceilings import CeilingKey
 from smfh.runs.key import RunKey, behaviour
 from smfh.runs.record import RunRecord, Timing, versions
 from smfh.runs.run import Run, Search
@@ -37,12 +39,17 @@ class KeptRuns(Protocol):
 
     def check_room(self) -> None: ...
 
+    def ceiling(self, key: CeilingKey) -> Ceiling | None: ...
+
+    def save_ceiling(self, key: CeilingKey, ceiling: Ceiling) -> None: ...
+
 
 class PrivateRuns:
     """In memory alone: the scores of every search and no model; beyond `most` runs the oldest go."""
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most
+        self._ceilings: dict[CeilingKey, Ceiling] = {}
         self._kept: OrderedDict[RunKey, tuple[RunRecord, Mapping[Search, Scores]]] = OrderedDict()
 
     def find(self, key: RunKey) -> RunRecord | None:
@@ -96,3 +103,11 @@ class PrivateRuns:
 
     def check_room(self) -> None:
         """There is always room."""
+
+    def ceiling(self, key: CeilingKey) -> Ceiling | None:
+        """What the features of this data allow; None where it was not measured."""
+        return self._ceilings.get(key)
+
+    def save_ceiling(self, key: CeilingKey, ceiling: Ceiling) -> None:
+        """Keep it in place of one of other data: a visitor has one set."""
+        self._ceilings = {key: ceiling}

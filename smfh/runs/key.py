@@ -35,15 +35,7 @@ class RunKey:
 
 def run_key(data: MultimodalDataset, split: Split, method: HashMethod, owner: str = "") -> RunKey:
     """The key of this method trained and searched on the parts of a split."""
-    return RunKey(data.fingerprint, _split_fingerprint(split), method, owner)
-
-
-def _split_fingerprint(split: Split) -> str:
-    digest = hashlib.sha256()
-    for rows in (split.train, split.queries, split.validation):
-        digest.update(len(rows).to_bytes(8, "little"))  # where one part ends and the next begins
-        digest.update(rows.astype("<i8").tobytes())
-    return digest.hexdigest()
+    return RunKey(data.fingerprint, split.fingerprint, method, owner)
 
 
 @lru_cache(maxsize=4096)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from smfh.ceiling import Ceiling
 from smfh.datasets.cache import cache_folder
 from smfh.evaluation import evaluate
 from smfh.files import read_npz
@@ -16,6 +17,7 @@ from smfh.hashing import FittedHasher
 from smfh.hashing.storage import hasher_arrays, hasher_of
 from smfh.memory import Memory
 from smfh.metrics import Scores
+from smfh.runs.ceilings import CeilingKey, read_ceiling, write_ceiling
 from smfh.runs.key import RunKey
 from smfh.runs.record import RunRecord, Timing, read_header, write_header
 from smfh.runs.run import Run, Search, ready_searches
@@ -125,6 +127,17 @@ class RunStore:
         """The model of the run."""
         path = self._path(record.id)
         return self._read(record.id, lambda: hasher_of(read_npz(path, record.model_arrays), path.name))
+
+    def ceiling(self, key: CeilingKey) -> Ceiling | None:
+        """What the features of this data allow; None where it was not measured, or is private."""
+        return None if key.owner else read_ceiling(self._ceiling_path(key))
+
+    def save_ceiling(self, key: CeilingKey, ceiling: Ceiling) -> None:
+        """Keep it for all who compare on this data."""
+        self._write(self._ceiling_path(key), lambda path: write_ceiling(path, ceiling))
+
+    def _ceiling_path(self, key: CeilingKey) -> Path:
+        return self.folder / "ceilings" / f"{key.id}.json"
 
     def rename(self, id: str, title: str) -> None:
         """Give the run a title, or take it away with an empty one."""

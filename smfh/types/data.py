@@ -185,3 +185,12 @@ class Split:
         if last >= items:
             raise InputError(f"The split names row {last}, but there are {items} items (0 to {items - 1}).")
         return self
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over the rows of every part: the identity of this split in caches and files."""
+        digest = hashlib.sha256()
+        for rows in (self.train, self.queries, self.validation):
+            digest.update(len(rows).to_bytes(8, "little"))  # where one part ends and the next begins
+            digest.update(rows.astype("<i8").tobytes())
+        return digest.hexdigest()

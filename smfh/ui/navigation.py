@@ -18,6 +18,7 @@ STYLE = """
 .stSidebar [data-testid="stVerticalBlock"] { gap: .45rem; }
 .st-key-wall [data-testid="stText"], .st-key-wall [data-testid="stText"] * {
   font-size: .8rem; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; max-width: 5.6rem; }
+.st-key-study_title [data-testid="stText"] * { font-size: 1.1rem; font-weight: 600; }
 @media (max-width: 640px) {
   .st-key-navigation { margin-left: 2rem; max-width: calc(100% - 4rem); }
   .st-key-navigation { flex-wrap: nowrap; overflow-x: auto; } }
@@ -44,11 +45,12 @@ PAGES = {  # Streamlit's own list would call the first page by its file
     "Explore": PageEntry("streamlit_app.py", ":material/image_search:", "search.", ASKED),
     "Search": PageEntry("pages/2_Search.py", ":material/search:", "search.", ASKED),
     "Bits": PageEntry("pages/3_Bits.py", ":material/grid_view:", "bits.", "bit"),
-    "Compare": PageEntry("pages/4_Compare.py", ":material/stacked_line_chart:", "compare."),
+    "Tune": PageEntry("pages/4_Tune.py", ":material/tune:", "tune.", "study"),
+    "Compare": PageEntry("pages/5_Compare.py", ":material/stacked_line_chart:", "compare."),
     "Learn": PageEntry("pages/9_Learn.py", ":material/school:", "learn.", "part lesson"),
-    "Runs": PageEntry("pages/5_Runs.py", ":material/history:"),
-    "Paper": PageEntry("pages/6_Paper.py", ":material/article:", "paper."),
-    "Data": PageEntry("pages/7_Data.py", ":material/folder_open:"),
+    "Runs": PageEntry("pages/6_Runs.py", ":material/history:"),
+    "Paper": PageEntry("pages/7_Paper.py", ":material/article:", "paper."),
+    "Data": PageEntry("pages/8_Data.py", ":material/folder_open:"),
 }
 
 

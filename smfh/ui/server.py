@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from threading import Lock, Timer
 from time import monotonic
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
@@ -13,7 +13,10 @@ from smfh.datasets.own import OwnData
 from smfh.jobs import Job, JobQueue
 from smfh.memory import Memory
 from smfh.runs import Film, KeptRuns, PrivateRuns, Run, RunKey, RunStore
-from smfh.types import MultimodalDataset, Split
+from smfh.types import InputError, MultimodalDataset, Split
+
+if TYPE_CHECKING:
+    from smfh.tuning import Studies
 
 DATA_SETS = 6  # in memory at once
 LOADED_AT_ONCE = 4  # so that a small set does not wait for another visitor's large one
@@ -104,11 +107,12 @@ def _films() -> Memory[RunKey, Film]:
 
 @dataclass(eq=False)
 class Brought:
-    """A visitor's own data, and what was trained on it to be compared; in memory alone."""
+    """A visitor's own data, and what was trained on it to be compared or tuned; in memory alone."""
 
     source: OwnData
     loaded: Loaded
     runs: PrivateRuns = field(default_factory=PrivateRuns)
+    studies: "Studies | None" = None
     seen: float = field(default_factory=monotonic)  # when its visitor was there last
     timer: Timer | None = None  # until somebody looks whether the visitor is still there
 
@@ -153,6 +157,20 @@ def kept_runs(owner: str) -> KeptRuns:
         return run_store()
     found = _brought.get(owner)
     return PrivateRuns() if found is None else found.runs
+
+
+def kept_studies(owner: str) -> "Studies":
+    """Where studies on this owner's private data are kept; those of nobody in particular in the storage."""
+    from smfh.tuning import Studies  # with Optuna, which no other page needs
+
+    if not owner:
+        shared: Studies = _shared.get("studies", Studies)
+        return shared
+    if (found := _brought.get(owner)) is None:
+        raise InputError("Your own data is not here any more, and its studies went with it.")
+    if found.studies is None:
+        found.studies = Studies(own=found.source, owner=owner)
+    return found.studies
 
 
 def forget(owner: str) -> None:

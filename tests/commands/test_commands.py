@@ -158,8 +158,8 @@ def test_the_table_for_people_says_what_it_shows(capsys):
             ["Unknown method 'md5'", "--seeds must be 1 or more"],
         ),
         (
-            ["tune", "--datasets", "atlantis", "--folds", "0"],
-            ["Unknown data set 'atlantis'", "--folds must be 1"],
+            ["tune", "--datasets", "atlantis", "--goal", "luck"],
+            ["Unknown data set 'atlantis'", "Unknown measure 'luck'; there are balanced"],
         ),
     ],
 )
@@ -201,13 +201,6 @@ def test_without_the_benchmarks_paper_says_where_they_belong(capsys, monkeypatch
     monkeypatch.delenv("SMFH_DATA", raising=False)
     assert main(["paper"]) == 2
     assert "SMFH_DATA" in capsys.readouterr().err
-
-
-def test_tune_prints_the_start_and_the_best(capsys):
-    few = ["--lengths", "8", "--folds", "1", "--trials", "2", "--iterations", "2", "--rounds", "0"]
-    assert main(["tune", "--datasets", "planted", *few]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[3:]] == ["start", "1", "2"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

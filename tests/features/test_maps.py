@@ -33,6 +33,12 @@ def test_rbf_features_are_the_formula(X, kind, rng):
     np.testing.assert_allclose(fitted(kind(X)), np.exp(-(distances**2) / (2 * fitted.width**2)), atol=1e-12)
 
 
+def test_a_width_is_a_share_of_the_mean_distance(X):
+    whole, half = (fit_rbf(X, FeatureMap(), 7, np.random.default_rng(0), width) for width in (1.0, 0.5))
+    np.testing.assert_array_equal(half.anchors, whole.anchors)
+    assert half.width == pytest.approx(whole.width / 2)
+
+
 def test_anchors_are_training_rows_and_no_more_than_there_are(X, rng):
     fitted = fit_rbf(X, FeatureMap(), anchors=500, rng=rng)
     assert fitted.anchors.shape == X.shape

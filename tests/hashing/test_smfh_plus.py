@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from smfh.features.widths import SHARES
 from smfh.hashing import SMFHPlus
 from smfh.hashing.factorisation import LabelGraph
 from smfh.hashing.kernels import cubic_root
@@ -248,3 +249,14 @@ def test_the_step_of_the_codes_lowers_the_objective_of_the_graph_that_was_drawn(
 def test_one_item_has_no_neighbour_and_no_graph(rng):
     whole = LabelGraph.of(rng.random((7, 4)) < 0.5, np.dtype(np.float64))
     np.testing.assert_allclose(whole.sampled(np.array([3])).spread(np.eye(7)), 0, atol=1e-12)
+
+
+def test_each_modality_has_a_width_of_its_own_or_the_one_asked_for(planted):
+    train = planted[0].take(planted[1].train)
+    chosen, halved, whole = (
+        {t: f.feature_map.width for t, f in SMFHPlus(iterations=1, width=width).fit(train).functions.items()}
+        for width in (0.0, 0.5, 1.0)
+    )
+    for t in chosen:
+        assert halved[t] == pytest.approx(whole[t] / 2, rel=1e-6)
+        assert any(chosen[t] == pytest.approx(share * whole[t], rel=0.01) for share in SHARES)

@@ -1,9 +1,11 @@
 """A small example and the empty case of every chart; names in them hold markup."""
 
+from itertools import product
+
 import numpy as np
 
 from smfh.metrics import Scores, score
-from smfh.plots import CHARTS, Chart, Curve, Published, Tile
+from smfh.plots import CHARTS, Axis, Chart, Curve, Published, Tile, TrialDot
 from smfh.types import DistanceCounts, Point, TrainingStep
 
 MARKUP = "<i>name</i>"
@@ -34,6 +36,21 @@ CURVES = (
 STEPS = [TrainingStep(k, {MARKUP: 8.0 / k, "graph": 1.0}, 0.1) for k in (1, 2, 3)]
 REFINED = [TrainingStep(k, {MARKUP: 20.0 - k, "graph": 1.0}, 0.2, "refinement") for k in (4, 5)]
 POINTS = [Point("smfh", MARKUP, DIRECTION, bits, (0.4, 0.6), (0.3, 0.7), 0.1) for bits in (16, 32)]
+DOTS = [
+    TrialDot(
+        k,
+        {MARKUP: 10.0**row, "μ": 2.0**column},
+        value := 0.5 + 0.1 * row - 0.05 * column,
+        {MARKUP: (value, value + 0.02), "P@100": (value - 0.1,) * 2},
+        (0.2, 0.3),
+        begun=float(k),
+        lasted=0.9,
+        pruned=k == 5,
+        start=k == 0,
+    )
+    for k, (row, column) in enumerate(product(range(3), range(3)))
+]
+KNOBS = (Axis(MARKUP, log=True), Axis("μ", log=True))
 
 # by the name of the chart: its arguments with data, and without
 EXAMPLES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
@@ -42,6 +59,7 @@ EXAMPLES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
         ("α", ("0", MARKUP), [(MARKUP, (0.4, 0.6), ((0.3, 0.5), (0.5, 0.7)))], "score", 1),
         ("α", (), (), "score"),
     ),
+    "best_so_far": (({MARKUP: [0.4, 0.3, 0.5]}, "mAP"), ({}, "mAP")),
     "bit_balance": ((np.array([0.5, 1.0]), np.array(["live", "dead"])), (NOTHING, np.array([], dtype=str))),
     "bit_classes": ((0, [(MARKUP, 0.5), ("dog", -0.5)]), (0, ())),
     "bit_correlation": ((np.array([[1, 0.5], [0.5, 1]]),), (NO_MATRIX,)),
@@ -61,11 +79,21 @@ EXAMPLES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
     "label_counts": ((np.array([3, 2, 1]), CLASSES), (NO_ROWS, ())),
     "label_pairs": ((np.ones((3, 3)), CLASSES), (NO_MATRIX, ())),
     "objective_at": ((STEPS, (0.2, 0.3, 0.4), 2), ((),)),
+    "parameter_importance": (({MARKUP: 0.7, "μ": 0.3},), ({},)),
     "precision_at_k": ((CURVES,), ((),)),
     "precision_by_recall": ((CURVES,), ((),)),
     "recall_at_k": ((CURVES,), ((),)),
     "score_curves": ((POINTS,), ((),)),
     "size_by_radius": ((CURVES,), ((),)),
+    "sweep_curve": ((DOTS, KNOBS[0], (), 2), ((), KNOBS[0])),
+    "sweep_map": ((DOTS, *KNOBS, "mAP", 2), ((), *KNOBS, "mAP")),
+    "sweep_seconds": ((DOTS, KNOBS[0]), ((), KNOBS[0])),
+    "trial_contour": ((DOTS, *KNOBS, "mAP", 2), ((), *KNOBS, "mAP")),
+    "trial_front": ((DOTS, "seconds", "mAP", {1: 0.2, 2: 0.3}, [1], 2), ((), "seconds", "mAP", {}, ())),
+    "trial_history": ((DOTS, "mAP", 2), ((), "mAP")),
+    "trial_lines": ((DOTS, KNOBS, "mAP", 2), ((), KNOBS, "mAP")),
+    "trial_slices": ((DOTS, KNOBS, "mAP", 2), ((), KNOBS, "mAP")),
+    "trial_times": ((DOTS, 2), ((),)),
 }
 
 

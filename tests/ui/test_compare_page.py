@@ -31,7 +31,7 @@ ONE = {"compare.methods": "cvh", "compare.bits": "8", "compare.seeds": "1"}
 
 def open_page(**query: str) -> AppTest:
     page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
-    page.switch_page("pages/4_Compare.py")
+    page.switch_page("pages/5_Compare.py")
     for key, value in query.items():
         page.query_params[key] = value
     page.run()
@@ -86,6 +86,23 @@ def test_a_comparison_runs_in_the_background_and_its_runs_appear():
     assert any("8 of 12 are there already" in caption.value for caption in again.caption)
 
 
+def test_what_the_features_allow_is_measured_once_and_drawn(trained):
+    page = open_page(**SMALL, **TINY)
+    assert "classifier" not in page.get("plotly_chart")[0].proto.spec
+    assert button(page, "ceiling_run") == "Measure what the features allow"
+    page.button(key="ceiling_run").click().run()
+    until(page, lambda: any("cross-validation on training rows" in told.value for told in page.caption))
+    assert not button(page, "ceiling_run")
+    drawn = [chart.proto.spec for chart in page.get("plotly_chart")]
+    assert sum("classifier" in spec for spec in drawn) == 3  # each kind of score
+    again = open_page(**SMALL, **TINY)
+    assert not button(again, "ceiling_run")
+    source = Planted(items=100)
+    comparison = Comparison(source, (make_method("cvh"),), (8,), 1)
+    report = html_of(Grid(comparison, *source.load()), RunStore(), View("text", "image", bits=8), "")
+    assert "classifier" in report
+
+
 def test_what_was_deleted_since_is_trained_again():
     seed = time.time_ns() % 2**31
     page = open_page(**SMALL, **TINY, **{"data.data_seed": str(seed)})
@@ -130,8 +147,8 @@ def test_it_goes_on_while_another_page_is_looked_at():
     page = open_page(**SMALL, **many, **{"data.data_seed": str(time.time_ns() % 2**31)})
     page.button(key="compare_run").click().run()
     page.button(key="compare_pause").click().run()
-    page.switch_page("pages/7_Data.py").run()
-    page.switch_page("pages/4_Compare.py").run()
+    page.switch_page("pages/8_Data.py").run()
+    page.switch_page("pages/5_Compare.py").run()
     assert not page.exception
     assert page.slider(key="compare_seeds").value == 10
     assert button(page, "compare_resume") == "Resume"
@@ -204,7 +221,7 @@ def test_own_data_is_compared_in_memory_and_forgotten():
     rows = "".join(f"{k % 3},{k % 2},{k % 3},1,{k % 3}\n" for k in range(24))
     source = OwnData(f"image:1,image:2,text:1,text:2,labels\n{rows}".encode(), "mine.csv")
     page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
-    page.switch_page("pages/4_Compare.py")
+    page.switch_page("pages/5_Compare.py")
     owner = page.session_state["visitor"] = secrets.token_hex(16)
     bring(owner, source, source.load())
     for key, value in {"data": "own", **TINY}.items():

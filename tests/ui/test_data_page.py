@@ -36,7 +36,7 @@ PLAIN = ("text", "image", "multiselect", "selectbox", "plotly_chart")
 
 def open_page(tab: str = "", **query: str) -> AppTest:
     page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
-    page.switch_page("pages/7_Data.py")
+    page.switch_page("pages/8_Data.py")
     for key, value in query.items():
         page.query_params[key] = value
     if tab:
@@ -372,7 +372,7 @@ def test_nothing_is_left_of_own_data_that_is_forgotten():
     page.switch_page("pages/2_Search.py").run()  # finds answers, and remembers them
     assert derive(run, "told", lambda: "before") == "before"
     assert job_queue().find(key) is job
-    page.switch_page("pages/7_Data.py").run()
+    page.switch_page("pages/8_Data.py").run()
     page.session_state["data_tab"] = "Browse pairs"
     page.run().multiselect(key="browse_classes").set_value(["1"]).run()
     page.button(key="own_forget").click().run()
@@ -392,7 +392,7 @@ def test_a_run_on_own_data_ends_when_it_is_forgotten():
     page.session_state["control_smfh-plus_graph_weight"] = 3.0
     page.switch_page("streamlit_app.py").run()
     job = page.session_state["shown"].job
-    page.switch_page("pages/7_Data.py").run()
+    page.switch_page("pages/8_Data.py").run()
     page.button(key="own_forget").click().run()
     assert job.wait(timeout=SECONDS)
     assert job_queue().find(job.key) is None

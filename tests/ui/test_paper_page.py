@@ -36,7 +36,7 @@ def planted_stands_in(monkeypatch):
 
 def open_page(tab: str = "Tables", **query: str) -> AppTest:
     page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
-    page.switch_page("pages/6_Paper.py")
+    page.switch_page("pages/7_Paper.py")
     page.query_params["data"] = "planted"
     for key, value in query.items():
         page.query_params[f"paper.{key}"] = value
@@ -137,8 +137,8 @@ def test_the_choice_is_in_the_link_and_survives_another_page(own_runs, planted_s
     page = open_page(data="planted", methods="cvh", seeds="3")
     page.multiselect(key="paper_methods").set_value(["cvh", "smfh"]).run()
     assert page.query_params["paper.methods"] in ("smfh,cvh", ["smfh,cvh"])
-    page.switch_page("pages/7_Data.py").run()
-    page.switch_page("pages/6_Paper.py").run()
+    page.switch_page("pages/8_Data.py").run()
+    page.switch_page("pages/7_Paper.py").run()
     assert page.multiselect(key="paper_methods").value == ["smfh", "cvh"]
     assert label(page, "table-1") == "Measure 18 trainings"
     page.multiselect(key="paper_methods").set_value([]).run()

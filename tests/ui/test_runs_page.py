@@ -34,7 +34,7 @@ def store(tmp_path, monkeypatch):
 
 def open_page(**query: str) -> AppTest:
     page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
-    page.switch_page("pages/5_Runs.py")
+    page.switch_page("pages/6_Runs.py")
     for key, value in query.items():
         page.query_params[key] = value
     page.run()

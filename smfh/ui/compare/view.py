@@ -18,6 +18,7 @@ from smfh.plots import Chart, Published
 from smfh.significance import Difference, how_tested
 from smfh.ui.address import current, keep
 from smfh.ui.charts import show_chart, show_pickable
+from smfh.ui.compare.ceiling import draw_ceiling
 from smfh.ui.compare.download import Spell, draw_downloads
 from smfh.ui.compare.opening import CHART, draw_open, open_clicked, remember_click
 from smfh.ui.compare.wanted import CONTROLS, WANTED
@@ -101,7 +102,8 @@ def draw_figures(grid: Grid, view: View, published: Sequence[Published]) -> None
             """Their ids tell the runs and their data; what is private is not remembered."""
             return make() if grid.owner else remember((grid.key, ids, *what), make)
 
-        charts = once(lambda: every_chart(grid, store, view, published, log), view, log)
+        has_level = store.ceiling(grid.ceiling_key) is not None
+        charts = once(lambda: every_chart(grid, store, view, published, log), view, log, has_level)
         pairs = {
             one: once(partial(compared_pairs, grid, store, one), one, "pairs") for one in view.told_together
         }
@@ -111,6 +113,7 @@ def draw_figures(grid: Grid, view: View, published: Sequence[Published]) -> None
     with left:
         show_pickable(charts[view.definition], CHART, ("points",), remember_click)
         st.caption(BANDS)
+        draw_ceiling(grid)
     with right:
         draw_test(pairs)
         draw_open(grid)

@@ -1,0 +1,1 @@
+"""The Tune page: parameters → score, by a sweep or a search."""
