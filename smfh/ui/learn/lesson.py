@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from smfh.comparison import Grid
+from smfh.comparison import Comparison, Grid
 from smfh.lessons.evidence import Evidence, Series, Worked, gather
 from smfh.lessons.lessons import LESSONS, Lesson
 from smfh.memory import Memory
@@ -18,7 +18,7 @@ from smfh.ui.grids import draw_grid, grid_job, own_job, start_grid
 from smfh.ui.learn.studied import CONTROLS, Studied, studied_part, study
 from smfh.ui.learn.walls import items_of, show_walls
 from smfh.ui.server import load_source, run_store
-from smfh.ui.settings import Settings
+from smfh.ui.settings import ALWAYS, Settings, unusual_in_words
 from smfh.ui.sharing import show_link
 
 LESSON, AT, QUERY, ANSWER = (f"{CONTROLS}{what}" for what in ("lesson", "at", "query", "answer"))
@@ -43,8 +43,17 @@ def draw_lesson(studied: Studied, data: MultimodalDataset, settings: Settings) -
         draw_grid(grid, f"{CONTROLS}grid", "Train", lambda: None)
         return
     draw_worked(name, worked_of(name, lesson, grid), grid.data, data)
+    st.caption(runs_in_words(lesson.runs))
     if not settings.present and st.button("A link for the class", icon=":material/co_present:"):
         show_link(replace(settings, present=True))
+
+
+def runs_in_words(runs: Comparison) -> str:
+    """Which trainings the figures come from."""
+    method, many = runs.methods[0], len(runs.trainings)
+    settings = unusual_in_words(method, (*ALWAYS, "graph_weight", "graph_sample"))
+    told = f"{method.title}{f' ({settings})' if settings else ''}"
+    return f"From {many} trainings of {told} on {runs.source.card.title}; its held-out items ask."
 
 
 def worked_of(name: str, lesson: Lesson, grid: Grid) -> Worked:
