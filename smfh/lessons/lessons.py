@@ -45,7 +45,8 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
         "two-truths": Lesson(
             "Two truths",
             "How strongly should items of one class be pulled together?",
-            "Move α from 0, where labels count for nothing, up until every class has one code.",
+            "Move α from 0, where no label pulls (only the start knows them), up until every class has "
+            "one code.",
             "Do the two scores agree about the best α? Watch the number of different codes, and the "
             "pictures.",
             ALPHAS,

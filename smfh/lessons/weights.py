@@ -31,7 +31,7 @@ def two_truths(evidence: Evidence) -> Worked:
             f"the whole ranking; {items:,} items have {run.different_codes:,} different codes."
             for stop, run in zip(stops, runs, strict=True)
         ),
-        f"{differ} Without labels (α = {stops[0]}) the {items:,} items have {codes[0]:,} different codes, "
+        f"{differ} With no pull (α = {stops[0]}) the {items:,} items have {codes[0]:,} different codes, "
         f"which follow what things look like: {first.values[0]:.3f} and {whole.values[0]:.3f}. At α = "
         f"{stops[-1]} {codes[-1]} codes are left for {classes} classes: {first.values[-1]:.3f} and "
         f"{whole.values[-1]:.3f}. With one code a class a query falls into the right class, and all of it "

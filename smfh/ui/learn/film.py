@@ -26,7 +26,7 @@ from smfh.ui.session import visitor
 FRAME, QUERY = f"{CONTROLS}frame", f"{CONTROLS}film_query"
 RANKED = 12  # answers
 GLANCE = 0.1  # seconds
-_drawn: Memory[Any, Any] = Memory(256)
+_drawn: Memory[str, Any] = Memory(2)
 
 
 def reel() -> Reel:

@@ -28,7 +28,7 @@ BEAT = 2.0  # seconds of a step while it plays
 ONE_LINE = 110  # of LaTeX
 
 
-def draw_iteration(studied: Studied, data: MultimodalDataset, present: bool) -> None:
+def draw_iteration(studied: Studied, data: MultimodalDataset) -> None:
     """The controls, and what there is to see at the moment that they say."""
     st.html(STYLE)
     try:
@@ -40,8 +40,7 @@ def draw_iteration(studied: Studied, data: MultimodalDataset, present: bool) -> 
     else:
         _draw_steps(studied, data)
         st.fragment(_draw_moment, run_every=BEAT / 2 if PLAYING in st.session_state else None)(walked, data)
-    if not present:
-        draw_settings(studied, data)
+    draw_settings(studied, data)
 
 
 def now(studied: Studied) -> Studied:

@@ -6,9 +6,11 @@ from dataclasses import replace
 import streamlit as st
 
 from smfh.comparison import Comparison, Grid
-from smfh.lessons.evidence import Evidence, Series, Worked, gather
+from smfh.lessons.evidence import Series, Worked, gather
 from smfh.lessons.lessons import LESSONS, Lesson
+from smfh.lessons.symbols import meanings_in
 from smfh.memory import Memory
+from smfh.metrics import AP_DEFINITIONS, HEADLINE
 from smfh.plots import along_stops
 from smfh.types import MultimodalDataset
 from smfh.ui.address import current, hold
@@ -22,7 +24,8 @@ from smfh.ui.settings import ALWAYS, Settings, unusual_in_words
 from smfh.ui.sharing import show_link
 
 LESSON, AT, QUERY, ANSWER = (f"{CONTROLS}{what}" for what in ("lesson", "at", "query", "answer"))
-_evidence: Memory[tuple[object, tuple[str, ...]], Evidence] = Memory(8)
+SMFH_PLUS = "SMFH+ is the same idea with a start from the labels, other features, and a discrete finish."
+IN_LATEX = {"α": r"\alpha", "m": "m", "bits": "r"}  # what a slider moves, where it is a symbol
 _worked: Memory[tuple[str, tuple[str, ...]], Worked] = Memory(32)
 
 
@@ -43,7 +46,9 @@ def draw_lesson(studied: Studied, data: MultimodalDataset, settings: Settings) -
         draw_grid(grid, f"{CONTROLS}grid", "Train", lambda: None)
         return
     draw_worked(name, worked_of(name, lesson, grid), grid.data, data)
-    st.caption(runs_in_words(lesson.runs))
+    scores = [AP_DEFINITIONS[name] for name in HEADLINE[:2]]
+    meant = "\n\n".join(f"**{score.label}**: {score.words}" for score in scores)
+    st.caption(f"{runs_in_words(lesson.runs)} What the scores mean:", help=meant)
     if not settings.present and st.button("A link for the class", icon=":material/co_present:"):
         show_link(replace(settings, present=True))
 
@@ -53,18 +58,15 @@ def runs_in_words(runs: Comparison) -> str:
     method, many = runs.methods[0], len(runs.trainings)
     settings = unusual_in_words(method, (*ALWAYS, "graph_weight", "graph_sample"))
     told = f"{method.title}{f' ({settings})' if settings else ''}"
-    return f"From {many} trainings of {told} on {runs.source.card.title}; its held-out items ask."
+    own = f" {SMFH_PLUS}" if method.name == "smfh-plus" else ""
+    return f"From {many} trainings of {told} on {runs.source.card.title}; its held-out items ask.{own}"
 
 
 def worked_of(name: str, lesson: Lesson, grid: Grid) -> Worked:
     """The lesson from its kept runs, worked out once for all who look at it."""
     ids = tuple(key.id for key in grid.keys.values())
 
-    def make() -> Worked:
-        evidence = _evidence.get((lesson.runs, ids), lambda: gather(grid, run_store()))
-        return lesson.work_out(evidence)
-
-    return _worked.get((name, ids), make)
+    return _worked.get((name, ids), lambda: lesson.work_out(gather(grid, run_store())))
 
 
 @st.fragment
@@ -78,6 +80,7 @@ def draw_worked(name: str, worked: Worked, shown: MultimodalDataset, data: Multi
             range(len(worked.stops)),
             key=hold(AT, at),
             format_func=worked.stops.__getitem__,
+            help=meanings_in(IN_LATEX[worked.axis]) if worked.axis in IN_LATEX else None,
             on_change=lambda: study(studied, data, lesson=name, at=st.session_state[AT]),
         )
         captions = list(worked.walls)

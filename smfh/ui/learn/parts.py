@@ -28,7 +28,7 @@ def draw_part(settings: Settings, loaded: Loaded) -> None:
         case "idea":
             draw_idea()
         case "iteration":
-            draw_iteration(studied, data, settings.present)
+            draw_iteration(studied, data)
         case "film":
             draw_film(studied, data)
         case "lessons":
