@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from smfh.features.maps import FeatureMap, row_norms
-from smfh.parallel import over_rows
+from smfh.parallel import side_by_side
 from smfh.types import EPS, BoolArray, FloatArray, Matrix
 
 SHARES = (1.0, 1.4, 0.7, 0.5)  # of the mean distance; less would leave a word alone far from every anchor
@@ -22,12 +22,9 @@ def choose_width(features: FeatureMap, X: Matrix, labels: BoolArray, rng: np.ran
     rows = np.sort(rng.choice(X.shape[0], size=min(ROWS, X.shape[0]), replace=False))
     L = labels[rows].astype(np.float64)
     L /= np.maximum(row_norms(L), 1)[:, None]
-    candidates = [replace(features, width=share * features.width) for share in SHARES]
-    x = X[rows]
-    errors = over_rows(
-        lambda which: left_out_error(np.asarray(candidates[which.start](x)), L), len(candidates), 1
-    )
-    return candidates[int(np.argmin(errors))]
+    x, candidates = X[rows], {share: replace(features, width=share * features.width) for share in SHARES}
+    errors = side_by_side(lambda share: left_out_error(np.asarray(candidates[share](x)), L), SHARES)
+    return candidates[min(errors, key=errors.__getitem__)]
 
 
 def left_out_error(K: FloatArray, L: FloatArray) -> float:

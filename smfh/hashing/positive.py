@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
+from scipy.linalg.lapack import dpotri
 
 from smfh.hashing.products import blas_threads
 from smfh.types import FloatArray
@@ -43,7 +44,10 @@ class Factor:
     @cached_property
     def inverse(self) -> FloatArray:
         """(S + εI)⁻¹; a product with it takes a third of the time of a solution, where many are to come."""
-        return self.solve(np.eye(len(self.root)))
+        with blas_threads(len(self.root)):
+            lower, _ = dpotri(self.root.astype(np.float64), lower=1)
+        inverse: FloatArray = np.tril(lower) + np.tril(lower, -1).T
+        return inverse
 
     def solve(self, B: FloatArray) -> FloatArray:
         """(S + εI)⁻¹B"""

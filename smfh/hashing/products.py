@@ -104,7 +104,8 @@ def cross_product(A: Matrix, B: Matrix, weights: FloatArray | None = None) -> Fl
     """AᵀB in double precision, or Aᵀ diag(weights) B, a block of rows at a time."""
     total = np.zeros((A.shape[1], B.shape[1]))
     for start in range(0, A.shape[0], ROWS):
-        a, b = (M[start : start + ROWS].astype(np.float64) for M in (A, B))
+        a = A[start : start + ROWS].astype(np.float64)
+        b = a if A is B else B[start : start + ROWS].astype(np.float64)  # of a with itself BLAS does half
         part = a.T @ (b if weights is None else scale_rows(b, weights[start : start + ROWS]))
         total += part.toarray() if sparse.issparse(part) else part
     return total

@@ -54,6 +54,7 @@ from smfh.hashing.positive import told
 from smfh.hashing.products import column_means, cross_product, gram, inner, squared_norm, transposed_times
 from smfh.hashing.steps import CubicTerms, cubic_step
 from smfh.hashing.views import ANCHORS
+from smfh.parallel import side_by_side
 from smfh.types import BoolArray, FloatArray, Matrix, MultimodalDataset, parameter
 
 SCALING = FeatureMap(power=0.5, unit_rows=True)
@@ -168,7 +169,7 @@ class Problem:
         self.graph = self.affinity.normalised()
         self.squared = {t: squared_norm(X[t]) for t in X}
         self.means = {t: column_means(X[t]) for t in X}
-        self.solvers = {t: self.solver(t) for t in X}
+        self.solvers = side_by_side(self.solver, X)
         self.XtF = {t: cross_product(X[t], self.graph.factors) for t in X}
         self.target = self.items / 4 * (np.ones((self.bits, self.bits)) + np.eye(self.bits))  # T
         self.spread = method.orthogonality_weight / (self.items * self.bits)  # β/(N r)
@@ -177,9 +178,10 @@ class Problem:
         """X_cᵀX_c = XᵀX − N x̄x̄ᵀ and Xᵀ(I − A)X stay: one factorisation a fit."""
         XtX, mean = gram(self.X[t]), self.means[t]
         centred = XtX - self.items * np.outer(mean, mean)
-        return RidgeSolver(
-            centred, self.method.ridge, self.graph.scatter(self.X[t], XtX), self.method.smoothness
-        )
+        scatter = self.graph.scatter(self.X[t], XtX)
+        solver = RidgeSolver(centred, self.method.ridge, scatter, self.method.smoothness)
+        solver.factor.inverse  # noqa: B018, made here, side by side
+        return solver
 
     def draw_graph(self, rng: np.random.Generator) -> LabelGraph:
         """The graph of m items drawn anew, or of all."""
@@ -199,8 +201,12 @@ class Problem:
         """W = (X_cᵀX_c + η Xᵀ(I − A)X + γI)⁻¹ X_cᵀY, b = mean of Y − XW, with X_c centred."""
         XtY, YtY = correlate(self.X, Y), Y.T @ Y
         mean = column_means(Y)
-        W = {t: self.solvers[t].factor.inverse @ self.centred(t, XtY, mean) for t in self.X}
-        W = {t: w.astype(Y.dtype) for t, w in W.items()}
+
+        def solution(t: str) -> FloatArray:
+            W: FloatArray = self.solvers[t].factor.inverse @ self.centred(t, XtY, mean)
+            return W.astype(Y.dtype)
+
+        W = side_by_side(solution, self.X)
         b = {t: (mean - self.means[t] @ W[t]).astype(Y.dtype) for t in self.X}
         return State(Y, U, W, b, XtY, YtY, transposed_times(self.graph.factors, Y), mean)
 
