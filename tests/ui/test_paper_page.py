@@ -110,6 +110,8 @@ def test_what_is_measured_appears_and_is_what_the_command_prints(own_runs, plant
         assert shown_cells(page) == expected
     seconds = [f"**{row['mean']:,.2f}\u00a0s**" for row in kept_rows if row["measure"] == "seconds"]
     assert [text for row in page.table[2].value.to_numpy() for text in row] == seconds
+    measures = page.dataframe[0].value["measure"]
+    assert set(measures) == {"mAP@100", "mAP (whole ranking)", "P@100"}
     assert label(page, "table-2") == "All 8 trainings are there"  # they are among those of Table 1
     page.session_state["paper_tab"] = "Figures"
     page.run()

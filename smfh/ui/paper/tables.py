@@ -6,14 +6,16 @@ from functools import partial
 import pandas as pd  # type: ignore[import-untyped]  # it comes with Streamlit, its stubs do not
 import streamlit as st
 
+from smfh.comparison import Grid, View
 from smfh.datasets import DATASETS
+from smfh.export import score_rows
 from smfh.hashing import METHODS
 from smfh.paper import COLUMNS, TASKS, TIMES, TOLERANCE, Cell, as_latex, as_rows, heading, in_words
 from smfh.plots import Published, agreement, csv_of
 from smfh.ui.charts import show_chart
 from smfh.ui.paper.choice import Choice
 from smfh.ui.paper.part import cells_for, draw_part, draw_task
-from smfh.ui.server import Loaded
+from smfh.ui.server import Loaded, run_store
 
 AGREES, DIFFERS = "background-color: rgba(68, 92, 176, 0.20)", "background-color: rgba(203, 134, 8, 0.32)"
 SPACE = "\u00a0"  # keeps a number and its deviation on one line
@@ -21,11 +23,11 @@ SPACE = "\u00a0"  # keeps a number and its deviation on one line
 
 def draw_tables(choice: Choice, loaded: Loaded | None) -> None:
     """Both tables, each with its own button; the published numbers are there in any case."""
-    draw_part("table-1", choice, loaded, lambda _: _draw_table_1(choice, loaded))
+    draw_part("table-1", choice, loaded, lambda grid: _draw_table_1(choice, loaded, grid))
     draw_part("table-2", choice, loaded, lambda _: _draw_table_2(choice, loaded))
 
 
-def _draw_table_1(choice: Choice, loaded: Loaded | None) -> None:
+def _draw_table_1(choice: Choice, loaded: Loaded | None, grid: Grid | None) -> None:
     """A table for each task, as in the paper, and all cells against the diagonal."""
     cells = cells_for(choice, loaded)
     scores = [cell for cell in cells if cell.measure != "seconds"]
@@ -39,6 +41,10 @@ def _draw_table_1(choice: Choice, loaded: Loaded | None) -> None:
         st.markdown(f"{METHODS[method].title}: {reason}.")
     if any(cell.agrees is not None for cell in scores):
         show_chart(agreement([point for cell in scores if (point := beside(cell))], TOLERANCE), "agreement")
+    if grid is not None and grid.found(run_store()):
+        with st.expander("Beside the paper's scores: the whole ranking", key="paper_whole"):
+            rows = score_rows(grid, run_store(), View(*grid.directions[0]))
+            st.dataframe(rows, hide_index=True, alt="mAP@100, mAP over the whole ranking, and P@100")
     _draw_downloads(cells, choice.data)
 
 
