@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from threading import Event, Thread
 from typing import Any
 
@@ -13,6 +14,7 @@ import optuna
 from optuna.exceptions import ExperimentalWarning, StorageInternalError, UpdateFinishedTrialError
 from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
 from optuna.trial import FrozenTrial, TrialState
+from sqlalchemy import DateTime, column, table
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
@@ -26,6 +28,8 @@ SAID = ("schema", "Record does not exist")  # by Optuna, of another version and 
 PUT_BACK, WORKER = "put_back", "worker"  # attributes of a trial: why it had to wait again, who does it
 AGAIN = 0.2  # seconds until the next attempt at making the tables, which two programs may begin at once
 BEGUN_AT_ONCE = ("already exists", "UNIQUE constraint", "duplicate key", "Duplicate entry")
+
+TRIALS = table("trials", column("trial_id"), column("state"), column("datetime_start", DateTime))  # Optuna's
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -122,10 +126,24 @@ def claim(study: optuna.Study, storage: BaseStorage) -> optuna.Trial | None:
             storage, frozen._trial_id
         )  # before it runs: a trial at work without a beat would never be missed
         with suppress(UpdateFinishedTrialError):
-            if storage.set_trial_state_values(frozen._trial_id, TrialState.RUNNING):
+            if _take(storage, frozen._trial_id):
                 storage.set_trial_user_attr(frozen._trial_id, WORKER, f"{platform.node()} {os.getpid()}")
                 return optuna.Trial(study, frozen._trial_id)
     return None
+
+
+def _take(storage: BaseStorage, trial_id: int) -> bool:
+    """Whether this worker is the one that the trial now runs with.
+
+    Optuna reads and then writes, under a lock that SQLite has not; there one statement does both.
+    """
+    if not isinstance(storage, RDBStorage) or storage.engine.dialect.name != "sqlite":
+        return bool(storage.set_trial_state_values(trial_id, TrialState.RUNNING))
+    waiting = (TRIALS.c.trial_id == trial_id) & (TRIALS.c.state == TrialState.WAITING.name)
+    taken = TRIALS.update().where(waiting)
+    with storage.engine.begin() as connection:
+        now = {"state": TrialState.RUNNING.name, "datetime_start": datetime.now()}
+        return connection.execute(taken.values(now)).rowcount == 1
 
 
 def put_back(storage: BaseStorage, trial: optuna.Trial | FrozenTrial, why: str) -> None:

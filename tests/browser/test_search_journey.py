@@ -1,6 +1,7 @@
 """Search as a person uses it: words, pictures, a picture's words, why, and back."""
 
 import re
+import time
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -119,9 +120,9 @@ def test_a_slider_moved_three_times_takes_no_back_of_its_own(page: Page, app: st
         slide(page, radius, "ArrowLeft")
     expect(page).to_have_url(re.compile(r"search\.radius=5"))
     length = page.get_by_role("slider", name="Bits")
-    for _ in range(3):
+    for bits in (48, 32, 24):
         slide(page, length, "ArrowLeft")
-    expect(page).to_have_url(re.compile(r"bits=24&"))
+        expect(page).to_have_url(re.compile(rf"bits={bits}&"))
     assert page.evaluate("history.length") == steps
     page.go_back()
     expect_asked(page, "flag")
@@ -153,18 +154,25 @@ def test_a_link_opens_the_same_answers_and_fits_a_phone(app: str, browser):
     phone.context.close()
 
 
+def button_names(page: Page) -> list[str]:
+    """As a screen reader says them, without Streamlit's own on each picture."""
+    buttons = page.locator("[data-testid^=stBaseButton]:visible").and_(page.get_by_role("button"))
+    said = [re.search(r'button "(.*)"', button.aria_snapshot()) for button in buttons.all()]
+    names = ["" if name is None else name[1] for name in said]
+    return sorted(name for name in names if not name.startswith("Fullscreen"))
+
+
 @pytest.mark.parametrize("address", ["/Search?search.number=24", "/Search?search.words=flag", "/"])
 def test_every_button_has_a_name_of_its_own(page: Page, app: str, address: str):
     page.goto(f"{app}{address}")
     finished = "stMetric" if address == "/" else "stPlotlyChart"
     expect(page.get_by_test_id(finished).first).to_be_visible(timeout=TRAINED)
     until_still(page)
-    buttons = page.locator("[data-testid^=stBaseButton]:visible").and_(page.get_by_role("button"))
-    names = [re.search(r'button "(.*)"', button.aria_snapshot()) for button in buttons.all()]
-    assert len(names) > 5
-    assert all(names)
-    told = [name[1] for name in names if not name[1].startswith("Fullscreen")]  # Streamlit's, on each picture
-    assert sorted(told) == sorted(set(told))
+    end = time.monotonic() + 20
+    while (told := button_names(page)) != sorted(set(told)) or len(told) < 4:
+        assert time.monotonic() < end, told  # what the last drawing left may stand for a moment
+        page.wait_for_timeout(300)
+    assert all(told)
 
 
 def test_cards_are_equally_tall_and_rows_are_full(page: Page, app: str):
