@@ -171,6 +171,7 @@ def test_a_shared_link_opens_the_same_state_and_is_a_picture_too(page: Page, app
     page.goto(f"{app}/{QUICK}")
     until_scores(page)
     until_still(page)
+    expect(page.get_by_test_id("stMetricValue")).to_have_count(2)
     scores = page.get_by_test_id("stMetricValue").all_inner_texts()
     page.get_by_role("button", name="Share").click()
     shared = page.get_by_test_id("stCode").first
@@ -180,8 +181,7 @@ def test_a_shared_link_opens_the_same_state_and_is_a_picture_too(page: Page, app
     other = browser.new_context().new_page()
     other.goto(shared.inner_text().strip())
     until_scores(other)
-    until_still(other)
-    assert other.get_by_test_id("stMetricValue").all_inner_texts() == scores
+    expect(other.get_by_test_id("stMetricValue")).to_have_text(scores)
     other.context.close()
 
 
