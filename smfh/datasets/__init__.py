@@ -14,12 +14,17 @@ from smfh.datasets.split_files import SPLIT_FORMATS, read_split
 from smfh.datasets.splits import carve_validation, validation_as_queries
 from smfh.datasets.synthetic import Synthetic
 from smfh.datasets.wiki import Wiki
-from smfh.types import unknown
+from smfh.types import MultimodalDataset, Split, unknown
 
 DATASETS: dict[str, type[DatasetSource]] = {
     source.name: source
     for source in (Emoji, Wiki, PascalSentence, NusWide, MirFlickr, IaprTc12, Synthetic, Planted)
 }
+
+
+def load_set(source: DatasetSource, on_progress: OnProgress | None = None) -> tuple[MultimodalDataset, Split]:
+    """The data set as it usually is, by a function that can be called in another process."""
+    return source.load(on_progress=on_progress)
 
 
 def make_source(name: str, **options: Any) -> DatasetSource:

@@ -63,6 +63,7 @@ class Emoji(DatasetSource):
     """OpenMoji drawings with names and keywords, in nine groups."""
 
     name = "emoji"
+    is_light = True
     card = DatasetCard(
         title="Emoji",
         about="Drawings with their names and keywords in nine groups, or in groups and subgroups together; "
@@ -96,7 +97,7 @@ class Emoji(DatasetSource):
 
         texts = {"text": [item.text for item in items]}
         for code in self.languages:
-            texts[f"text ({LANGUAGES[code]})"] = [item.names[code] for item in items]
+            texts[f"text ({LANGUAGES[code]})"] = [item.names.get(code, "") for item in items]
         image, X = encode_pictures(sheet, rows, chosen.train)
         encoders: dict[str, Encoder] = {"image": image}
         modalities: dict[str, Matrix] = {"image": X}

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from smfh.features.image import BLOCKS, ORIENTATIONS, Measurements, VisualWords
 from smfh.features.text import words
-from smfh.files import Array, guarded, read_npz, write_npz
+from smfh.files import Array, guarded, read_json, read_npz, write_npz
+from smfh.home import home
 from smfh.types import InputError, IntArray
 
-FILE = Path(__file__).parents[2] / "assets" / "emoji.npz"
+FILE = home() / "assets" / "emoji.npz"
 WAY_OUT = "Fetch assets/emoji.npz again with the program, or make it anew: python -m smfh data emoji --remake"
+PATCH = 4 * ORIENTATIONS  # numbers that tell of a patch
 PICTURES = ("thumbnails", "ends", "gradients", "colours", "learnt_from", "codebook", "counts")
 
 
@@ -54,8 +56,16 @@ class Sheet:
 def read_catalogue(path: Path = FILE) -> list[EmojiItem]:
     """All emoji that have a drawing, in Unicode's own order; skin tones are left out."""
     with _with_way_out(path):
-        entries = json.loads(read_npz(path, ["catalogue"])["catalogue"].tobytes())
-        return [EmojiItem(**entry) for entry in entries]
+        entries = read_json(read_npz(path, ["catalogue"])["catalogue"].tobytes())
+        return [_item(**entry) for entry in entries]
+
+
+def _item(
+    characters: str, name: str, keywords: Sequence[str], group: str, subgroup: str, names: Mapping[str, str]
+) -> EmojiItem:
+    """An item whose every value is of its kind, whatever the file says."""
+    words = {str(language): str(text) for language, text in names.items()}
+    return EmojiItem(str(characters), str(name), [*map(str, keywords)], str(group), str(subgroup), words)
 
 
 def read_sheet(path: Path = FILE) -> Sheet:
@@ -64,8 +74,18 @@ def read_sheet(path: Path = FILE) -> Sheet:
         arrays = read_npz(path, PICTURES)
         files, ends = arrays["thumbnails"].tobytes(), arrays["ends"].tolist()
         gradients = arrays["gradients"].reshape(-1, BLOCKS, BLOCKS, 2, 2, ORIENTATIONS)
-        if {len(gradients), len(arrays["colours"]), len(arrays["counts"])} != {len(ends)}:
-            raise InputError(f"{path.name} has not as many measurements as pictures.")
+        colours, codebook = (len(ends), arrays["colours"].shape[1]), (arrays["counts"].shape[1], PATCH)
+        for part, shape in (
+            ("colours", colours),
+            ("codebook", codebook),
+            ("counts", (len(ends), codebook[0])),
+        ):
+            if arrays[part].shape != shape or arrays[part].dtype.kind not in "uf":
+                raise InputError(
+                    f"{part} in {path.name} should be numbers {shape}; got {arrays[part].shape}."
+                )
+        if len(gradients) != len(ends) or not np.isfinite(arrays["codebook"]).all():
+            raise InputError(f"{path.name} has not as many measurements as pictures, or some are no numbers.")
         return Sheet(
             [files[start:end] for start, end in zip([0, *ends], ends, strict=False)],
             Measurements(gradients, arrays["colours"]),

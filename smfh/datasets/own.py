@@ -79,8 +79,16 @@ class OwnData(DatasetSource):
     def read_as(self, columns: Columns, separator: str) -> "OwnData":
         """The same file read in another way; what was seen of its pictures stays known."""
         other = replace(self, columns=columns, separator=separator)
-        vars(other)["_looks"] = self._looks
+        other.remember(self._looks)
         return other
+
+    def look(self, on_progress: OnProgress | None = None) -> tuple[Preview, Looks]:
+        """The preview, and what was seen of the pictures, for whoever had it looked at elsewhere."""
+        return self.preview(on_progress), self._looks
+
+    def remember(self, looks: Looks) -> None:
+        """These pictures were seen."""
+        vars(self)["_looks"] = looks
 
     def preview(self, on_progress: OnProgress | None = None) -> Preview:
         """What can be seen of the data, and all that is wrong with it; never an error."""

@@ -1,6 +1,5 @@
 """PASCAL-Sentence (Rashtchian et al., 2010): a thousand photographs with five sentences each."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 from smfh.datasets.captioned import Looks, captioned_pictures
 from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress, data_root, multi_hot
 from smfh.datasets.splits import resolve_split
-from smfh.files import guarded, read_text, shortened
+from smfh.files import guarded, read_json, read_text, shortened
 from smfh.types import InputError, MultimodalDataset, Split
 
 FOLDER = "pascal_sentence"
@@ -104,16 +103,16 @@ def _read_json(folder: Path) -> list[Pair]:
     """{image name: {category, captions}}"""
     path = folder / CAPTIONS_FILE
     with guarded(path.name):
-        entries = json.loads(read_text(path, max_bytes=MAX_JSON))
-    if not isinstance(entries, dict):
-        raise InputError(f"{path.name} must map image names to category and captions.")
-    if problems := [
-        f"{path.name}: {image!r} must be a file name with a category and a list of captions."
-        for image, entry in entries.items()
-        if not _is_sound(image, entry)
-    ]:
-        raise InputError(shortened(problems))
-    return [_pair(folder, image, entry["category"], entry["captions"]) for image, entry in entries.items()]
+        entries = read_json(read_text(path, max_bytes=MAX_JSON))
+        if not isinstance(entries, dict):
+            raise InputError(f"{path.name} must map image names to category and captions.")
+        if problems := [
+            f"{path.name}: {image!r} must be a file name with a category and a list of captions."
+            for image, entry in entries.items()
+            if not _is_sound(image, entry)
+        ]:
+            raise InputError(shortened(problems))
+        return [_pair(folder, image, one["category"], one["captions"]) for image, one in entries.items()]
 
 
 def _is_sound(image: str, entry: Any) -> bool:

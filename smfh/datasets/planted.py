@@ -17,6 +17,7 @@ class Planted(DatasetSource):
     """X_t = Y Û_tᵀ + noise, where Y switches on the topics of an item's classes: an exact factorisation."""
 
     name = "planted"
+    is_light = True
     card = DatasetCard(
         title="Planted",
         about="Made up: every class switches on topics of its own in all modalities, so that the right "

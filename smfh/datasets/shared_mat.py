@@ -16,10 +16,15 @@ from smfh.types import InputError, MultimodalDataset, Split
 MAX_BYTES, SECONDS = 1 << 31, 600.0
 MODALITIES = ("image", "text")
 QUERIES = 2_000  # drawn where the file has no split, as is usual
-ORIGIN = (
-    "It is the one .mat file (I_tr, I_te, T_tr, T_te, L_tr, L_te, or IAll, TAll, LAll) that comes with the "
-    "programs of newer work on cross-modal hashing; put it there as {file}, saved with -v7 or older."
-)
+
+
+def kept_as(folder: str, file: str) -> tuple[str, str, tuple[str, ...]]:
+    """The end of a card: where a person gets the file, the folder that it belongs to, and the file."""
+    origin = (
+        "It is the one .mat file (I_tr, I_te, T_tr, T_te, L_tr, L_te, or IAll, TAll, LAll) that comes with "
+        f"the programs of newer work on cross-modal hashing; put it there as {file}, saved with -v7 or older."
+    )
+    return origin, folder, (file,)
 
 
 @dataclass(frozen=True)
@@ -60,14 +65,12 @@ class MirFlickr(SharedMat):
 
     name = "mirflickr"
     card = DatasetCard(
-        title="MIRFlickr-25K",
-        about="Photographs from Flickr with their tags in 24 concepts: GIST or network features for "
-        "pictures, the frequent tags for texts.",
-        size="20,015 pairs as most files have them, 512 or 4,096 + 1,386 dimensions, 24 concepts",
-        terms="For research; the photographs belong to their owners.",
-        origin=ORIGIN.format(file="MIRFLICKR.mat"),
-        folder="mirflickr",
-        files=("MIRFLICKR.mat",),
+        "MIRFlickr-25K",
+        "Photographs from Flickr with their tags in 24 concepts: GIST or network features for pictures, the "
+        "frequent tags for texts.",
+        "20,015 pairs as most files have them, 512 or 4,096 + 1,386 dimensions, 24 concepts",
+        "For research; the photographs belong to their owners.",
+        *kept_as("mirflickr", "MIRFLICKR.mat"),
     )
 
 
@@ -77,12 +80,10 @@ class IaprTc12(SharedMat):
 
     name = "iapr-tc12"
     card = DatasetCard(
-        title="IAPR TC-12",
-        about="Photographs of places, people and animals with a description each in 255 concepts: GIST "
-        "features for pictures, bags of words for texts.",
-        size="20,000 pairs as most files have them, 512 + 2,912 dimensions, 255 concepts",
-        terms="For research, by the terms of its authors.",
-        origin=ORIGIN.format(file="IAPRTC-12.mat"),
-        folder="iapr_tc12",
-        files=("IAPRTC-12.mat",),
+        "IAPR TC-12",
+        "Photographs of places, people and animals with a description each in 255 concepts: GIST features "
+        "for pictures, bags of words for texts.",
+        "20,000 pairs as most files have them, 512 + 2,912 dimensions, 255 concepts",
+        "For research, by the terms of its authors.",
+        *kept_as("iapr_tc12", "IAPRTC-12.mat"),
     )

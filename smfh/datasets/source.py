@@ -35,6 +35,7 @@ class DatasetSource(ABC):
 
     name: ClassVar[str]
     card: ClassVar[DatasetCard]
+    is_light: ClassVar[bool] = False  # loaded in a moment: its features come with it
 
     def __post_init__(self) -> None:
         if problems := range_problems(self) + choice_problems(self):
@@ -64,6 +65,11 @@ class DatasetSource(ABC):
         if missing := self.missing():
             raise InputError(missing)
         return required_root() / self.card.folder
+
+    @property
+    def bytes(self) -> int:
+        """That it takes in memory, where its options decide that; 0 where only loading it tells."""
+        return 0
 
     @property
     def can_be_fetched(self) -> bool:

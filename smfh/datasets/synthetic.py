@@ -13,6 +13,7 @@ from smfh.types import BoolArray, MultimodalDataset, Split, parameter
 
 VISUAL_WORDS, TAGS = 500, 1_000
 TAGS_PER_ITEM = 6  # on average
+CAPTION = 100  # bytes that one takes
 TRAIN_SHARE = 180_000 / 186_577  # as the paper splits NUS-WIDE
 SHARES = np.array([0.40, 0.30, 0.28, 0.19, 0.18, 0.12, 0.10, 0.08, 0.07, 0.06])  # of the items
 TOPICS_PER_CLASS = 3
@@ -38,6 +39,11 @@ class Synthetic(DatasetSource):
     noise: float = parameter(0.5, "σ", 0.0, 1.0, "Share of words and tags that no class decides.")
     data_seed: int = parameter(0, "seed", 0, 2**32 - 1, "Another seed, another set.")
 
+    @property
+    def bytes(self) -> int:
+        cells = VISUAL_WORDS + 2 * TAGS_PER_ITEM
+        return int(self.items * (4 * cells + len(SHARES) + CAPTION))
+
     def load(
         self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress | None = None
     ) -> tuple[MultimodalDataset, Split]:
@@ -52,6 +58,24 @@ class Synthetic(DatasetSource):
         return data, resolve_split(split, seed, self.items, train_share=TRAIN_SHARE)
 
 
+class SyntheticBlocks:
+    """Such items at any number, a block at a time by its own seed; topics and vocabularies are shared."""
+
+    class_names = tuple(f"class {k}" for k in range(len(SHARES)))
+
+    def __init__(self, noise: float, seed: int) -> None:
+        self.noise, self.seed = noise, seed
+        rng = np.random.default_rng(seed)
+        self.vocabularies, self.topics = draw_vocabularies(len(SHARES), rng), draw_topics(len(SHARES), rng)
+
+    def draw(self, block: int, items: int) -> tuple[NDArray[np.float32], sparse.csr_array, BoolArray]:
+        """Visual words, tags and labels; −1 is a block beside all others."""
+        rng = np.random.default_rng([self.seed, block + 1])
+        labels = draw_labels(items, rng)
+        tags = draw_tags(labels, self.noise, rng, self.vocabularies)
+        return draw_visual_words(labels, self.noise, rng, topics=self.topics), tags, labels
+
+
 def draw_labels(items: int, rng: np.random.Generator) -> BoolArray:
     """Each class on its own, by its share; an item left without any gets one."""
     labels = rng.random((items, len(SHARES))) < SHARES
@@ -61,14 +85,14 @@ def draw_labels(items: int, rng: np.random.Generator) -> BoolArray:
 
 
 def draw_visual_words(
-    labels: BoolArray, noise: float, rng: np.random.Generator, on_progress: OnProgress | None = None
+    labels: BoolArray,
+    noise: float,
+    rng: np.random.Generator,
+    on_progress: OnProgress | None = None,
+    topics: NDArray[np.float32] | None = None,
 ) -> NDArray[np.float32]:
     """X = (1 − σ) Z B + σ E: topics Z of the item's classes, their words B, exponential background E."""
-    topics = TOPICS_PER_CLASS * labels.shape[1]
-    B = np.zeros((topics, VISUAL_WORDS), dtype=np.float32)
-    for topic in B:
-        words = rng.choice(VISUAL_WORDS, WORDS_PER_TOPIC, replace=False)
-        topic[words] = rng.exponential(size=WORDS_PER_TOPIC)
+    B = draw_topics(labels.shape[1], rng) if topics is None else topics
     X = np.empty((len(labels), VISUAL_WORDS), dtype=np.float32)
     for start in range(0, len(labels), BLOCK):
         rows = slice(start, start + BLOCK)
@@ -82,10 +106,26 @@ def draw_visual_words(
     return X
 
 
-def draw_tags(labels: BoolArray, noise: float, rng: np.random.Generator) -> sparse.csr_array:
+def draw_topics(classes: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """The words of every topic, (topics, words)"""
+    B = np.zeros((TOPICS_PER_CLASS * classes, VISUAL_WORDS), dtype=np.float32)
+    for topic in B:
+        words = rng.choice(VISUAL_WORDS, WORDS_PER_TOPIC, replace=False)
+        topic[words] = rng.exponential(size=WORDS_PER_TOPIC)
+    return B
+
+
+def draw_vocabularies(classes: int, rng: np.random.Generator) -> NDArray[Any]:
+    """The tags of every class by rank, and of the background, which is the last."""
+    return np.array([rng.permutation(TAGS) for _ in range(classes + 1)])
+
+
+def draw_tags(
+    labels: BoolArray, noise: float, rng: np.random.Generator, vocabularies: NDArray[Any] | None = None
+) -> sparse.csr_array:
     """Tags by Zipf's law: of one of the item's classes, or, by the share of noise, of any kind."""
     items, classes = labels.shape
-    vocabularies = np.array([rng.permutation(TAGS) for _ in range(classes + 1)])  # the last is the background
+    vocabularies = draw_vocabularies(classes, rng) if vocabularies is None else vocabularies
     item = np.repeat(np.arange(items), 1 + rng.poisson(TAGS_PER_ITEM - 1, items))
     counts = labels.sum(axis=1)
     first = np.concatenate([[0], np.cumsum(counts)[:-1]])

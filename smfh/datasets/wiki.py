@@ -48,6 +48,7 @@ class Wiki(DatasetSource):
     """2,866 Wikipedia sections with one picture each, in ten classes."""
 
     name = "wiki"
+    is_light = True
     card = DatasetCard(
         title="Wiki",
         about="Sections of featured Wikipedia articles and their pictures in ten classes: SIFT bags of "
@@ -104,7 +105,14 @@ class PictureFiles(Sequence[bytes]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return PictureFiles(self.paths[index])
-        return thumbnail(self.paths[index].read_bytes())
+        try:
+            content = self.paths[index].read_bytes()
+        except OSError as error:
+            raise InputError(
+                f"{self.paths[index].name} cannot be read any more ({error.strerror or error}): put the data "
+                "folder back where it was, or choose another data set."
+            ) from error
+        return thumbnail(content)
 
 
 def find_pictures(folder: Path, pairs: Sequence[Pair], classes: Sequence[str]) -> PictureFiles | None:
@@ -141,7 +149,7 @@ def read_pairs(path: Path, classes: int) -> list[Pair]:
     for row, line in enumerate(read_text(path).splitlines(), start=1):
         cells = line.strip().split("\t")
         plain = len(cells) == 3 and all(IDENTIFIER.fullmatch(cell) for cell in cells)
-        if plain and cells[2].isdecimal() and 1 <= int(cells[2]) <= classes:
+        if plain and cells[2].isdecimal() and len(cells[2]) < 10 and 1 <= int(cells[2]) <= classes:
             pairs.append(Pair(cells[0], cells[1], int(cells[2]) - 1))
         else:
             problems.append(f"{path.name}, line {row}: expected text, image and a class from 1 to {classes}.")

@@ -2,11 +2,9 @@
 
 import io
 import math
-import os
 import sys
-import tempfile
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 
 from smfh.files.archive import ArchiveLimits, open_archive
 from smfh.files.content import Content, guarded, megabytes, name_of, opened
+from smfh.files.whole import write_whole
 from smfh.types import InputError
 
 MAX_ARRAY_BYTES = 1 << 30
@@ -75,35 +74,6 @@ def pack_npz(file: BinaryIO, arrays: Mapping[str, Array], level: int = 6) -> Non
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
-
-
-def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write beside the file and move into place, so that no reader ever meets a half of it.
-
-    All is on the disk before the name is, and then the name: neither a killed program nor a power cut leaves
-    a half behind it.
-    """
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":  # there a folder cannot be opened
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _read_array(file: IO[bytes], size: int, name: str, max_bytes: int) -> Array:

@@ -1,10 +1,11 @@
 """What is handed in: a file on disk or the bytes of an upload, opened within a size limit, and the guard."""
 
 import io
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from smfh.types import InputError
 
@@ -24,6 +25,8 @@ def name_of(content: Content, name: str) -> str:
 def opened(content: Content, name: str, max_bytes: int = MAX_FILE_BYTES) -> Iterator[BinaryIO]:
     """The content as a seekable stream, if it is there, not empty and not too large."""
     try:
+        if isinstance(content, Path) and not content.is_file() and content.exists():
+            raise InputError(f"{name} is no file.")  # a folder; or a pipe, at which one would wait for ever
         size = len(content) if isinstance(content, bytes) else content.stat().st_size
         file = io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
     except OSError as error:
@@ -58,6 +61,13 @@ def read_text(content: Content, name: str = "", max_bytes: int = MAX_FILE_BYTES)
             raise InputError(
                 f"{name} is not UTF-8 text (byte {error.start:,}); in a spreadsheet choose “CSV UTF-8”."
             ) from error
+
+
+def read_json(text: str | bytes) -> Any:
+    """What JSON says; refused where it holds halves of characters: no page and no file could show them."""
+    said = json.loads(text)
+    json.dumps(said, ensure_ascii=False).encode()  # which raises at them
+    return said
 
 
 def megabytes(size: int) -> str:

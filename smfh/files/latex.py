@@ -1,5 +1,6 @@
 """Tables for LaTeX, with booktabs; text from data is set as it is, and cannot run."""
 
+import unicodedata
 from collections.abc import Sequence
 
 NAMED = {"\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater"}
@@ -14,8 +15,9 @@ Rows = Sequence[Sequence[str]]
 
 
 def escape(text: str) -> str:
-    """Text on one line that LaTeX sets as it is."""
-    return " ".join(text.split()).translate(SPECIAL)
+    """Text on one line that LaTeX sets as it is, without what cannot be seen, at which it would stop."""
+    seen = "".join(c if unicodedata.category(c)[0] != "C" else " " for c in text)
+    return " ".join(seen.split()).translate(SPECIAL)
 
 
 def latex_table(caption: str, columns: Sequence[str], groups: Sequence[Rows], words: int = 1) -> str:

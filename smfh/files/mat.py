@@ -16,6 +16,7 @@ from scipy import sparse
 
 from smfh.files.arrays import read_npz
 from smfh.files.content import Content, guarded, megabytes, name_of, opened
+from smfh.files.whole import passing_name
 from smfh.types import InputError
 
 CHILD = Path(__file__).with_name("mat_child.py")
@@ -49,7 +50,7 @@ def read_mat(
     name = name_of(content, name)
     with guarded(name), opened(content, name, max_bytes) as file:
         _check_container(file, name)
-    with guarded(name), tempfile.TemporaryDirectory(prefix="smfh-mat-") as folder:
+    with guarded(name), tempfile.TemporaryDirectory(prefix=passing_name()) as folder:
         source, target = Path(folder, "in.mat"), Path(folder, "out.npz")
         if isinstance(content, bytes):
             source.write_bytes(content)

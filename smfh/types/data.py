@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -67,6 +68,13 @@ class MultimodalDataset:
             captions=None if self.captions is None else [self.captions[i] for i in rows],
             thumbnails=None if self.thumbnails is None else Rows(self.thumbnails, rows),
         )
+
+    def without_looks(self) -> "MultimodalDataset":
+        """The same features and labels without what a person looks at; nothing is copied or checked again."""
+        bare = copy(self)
+        for what, none in (("captions", None), ("thumbnails", None), ("encoders", MappingProxyType({}))):
+            object.__setattr__(bare, what, none)
+        return bare
 
     @cached_property
     def fingerprint(self) -> str:

@@ -1,5 +1,10 @@
 """LaTeX that sets what comes from data, and runs none of it."""
 
+import re
+
+import pytest
+from hostile_texts import TEXTS
+
 from smfh.files.latex import escape, latex_table
 
 
@@ -10,6 +15,15 @@ def test_every_sign_is_set_as_it_is():
     assert escape("<script>\n50% of α → β") == (
         r"\textless{}script\textgreater{} 50\% of $\alpha$ $\rightarrow$ $\beta$"
     )
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_no_hostile_text_is_a_command(text):
+    made = escape(text)
+    assert made.isprintable()
+    words = re.sub(r"\\(textbackslash|textasciitilde|textasciicircum|textless|textgreater)\{\}", "", made)
+    assert not re.search(r"\\[A-Za-z]", words)
+    assert not re.search(r"(?<!\\)[&%$#_{}~^]", words)
 
 
 def test_a_table_has_a_rule_above_each_group_and_as_many_cells_as_columns():

@@ -1,0 +1,450 @@
+"""Every reader of the project with files to change: what is read, and whether anything but refusal leaves."""
+
+import io
+import json
+import sqlite3
+import tempfile
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import scipy.io
+from changes import Rng, change, change_json, change_value, one_of
+from PIL import Image
+from pyarrow import parquet
+
+from smfh.ceiling import Ceiling
+from smfh.cluster import Folder, read_manifest, stream_files, stream_source, write_shards
+from smfh.cluster.manifest import foreign_parts, part_problems
+from smfh.datasets import Emoji, Planted, emoji, nus_wide, pascal, shared_mat, wiki
+from smfh.datasets.emoji_catalogue import read_catalogue, read_sheet, write_emoji
+from smfh.datasets.own import OwnData, example_archive
+from smfh.datasets.split_files import read_split
+from smfh.features.pictures import decode_image, thumbnail
+from smfh.files import Array, open_archive, read_mat, read_npy, read_npz, read_table
+from smfh.files.arrays import pack_npz
+from smfh.hashing import SMFHPlus, load_hasher
+from smfh.hashing.storage import hasher_arrays
+from smfh.metrics import AP_DEFINITIONS
+from smfh.runs import RunStore, Timing
+from smfh.runs.ceilings import read_ceiling, write_ceiling
+from smfh.runs.key import run_key
+from smfh.runs.training import time_encoding, train
+from smfh.significance import Difference
+from smfh.tuning import FIGURES, PartScores, Range, Studies, StudyPlan
+from smfh.tuning.confirmation import Confirmation, OnQueries, confirmations
+from smfh.tuning.plan import read_plan
+from smfh.tuning.study import read_parts
+from smfh.types import InputError
+
+Make = Callable[[Rng], bytes]  # with None it changes nothing
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Of so many of a thousand inputs: what makes one, and who reads it in a folder of its own."""
+
+    share: int
+    make: Make
+    read: Callable[[bytes, Path], object]
+
+
+def saved(save: Callable[[io.BytesIO], object]) -> bytes:
+    file = io.BytesIO()
+    save(file)
+    return file.getvalue()
+
+
+def put(folder: Path, name: str, content: bytes) -> Path:
+    """The file with this content; its folder is made."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def sound_archive(arrays: Mapping[str, Array], headers: tuple[str, ...] = ()) -> Make:
+    """An archive in which one array is changed and whose checksums are right, so that its reader sees it.
+
+    Arrays of these names are JSON: there values are changed more often than bytes.
+    """
+    members = {name: saved(lambda file, a=a: np.save(file, a)) for name, a in arrays.items()}
+
+    def make(rng: Rng) -> bytes:
+        if rng is None:
+            return saved(lambda file: pack_npz(file, arrays))
+        name = headers[0] if headers and rng.random() < 0.7 else list(members)[rng.integers(len(members))]
+        changed = change(members[name], rng)
+        if name in headers and rng.random() < 0.8:
+            header = np.frombuffer(change_json(arrays[name].tobytes(), rng), dtype=np.uint8)
+            changed = saved(lambda file: np.save(file, header))
+        return zipped({f"{key}.npy": content for key, content in (members | {name: changed}).items()})
+
+    return make
+
+
+def zipped(members: Mapping[str, bytes]) -> bytes:
+    with zipfile.ZipFile(file := io.BytesIO(), "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+# what one hands in -------------------------------------------------------------------------------------
+
+
+def own_arrays() -> dict[str, Array]:
+    rng, words = np.random.default_rng(0), np.array(["cat|pet", "dog", "猫", "ä"] * 2)
+    features = {"image": rng.random((8, 3)), "text": rng.integers(0, 3, (8, 2))}
+    return features | {"labels": words, "captions": words}
+
+
+def picture(kind: str, size: tuple[int, int] = (40, 30), mode: str = "RGB") -> bytes:
+    colours = np.random.default_rng(0).integers(256, size=(*size[::-1], len(mode)), dtype=np.uint8)
+    return saved(lambda file: Image.fromarray(colours.squeeze()).save(file, kind))
+
+
+def pictures_archive(rng: Rng) -> bytes:
+    """The example archive with one file changed inside, its checksums right."""
+    if rng is None:
+        return example_archive()
+    with zipfile.ZipFile(io.BytesIO(example_archive())) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    name = list(members)[rng.integers(len(members))] if rng.random() < 0.5 else "items.csv"
+    return zipped(members | {name: change(members[name], rng)})
+
+
+def read_members(content: bytes, folder: Path) -> None:
+    with open_archive(content) as archive:
+        for member in archive.members:
+            archive.read(member)
+
+
+def read_cells(content: bytes, folder: Path) -> None:
+    table = read_table(content)
+    table.problems()
+    table.numbers([heading for heading in table.header if heading not in ("caption", "labels")])
+
+
+def read_own(name: str) -> Callable[[bytes, Path], object]:
+    """Looked at, which never fails, and used, which fails where the preview has told why."""
+
+    def read(content: bytes, folder: Path) -> None:
+        source = OwnData(content, name)
+        preview = source.preview()
+        try:
+            source.load()
+        except InputError:
+            assert preview.problems
+            raise
+
+    return read
+
+
+NUMBERS = {name: array for name, array in own_arrays().items() if array.dtype.kind in "fi"}
+TABLE = b"image:1,image:2,text:1,caption,labels\n" + b'1,2.5,3,"a, cat",a|b\n-4,5e-3,6,dog,b\n' * 3
+NPY = [saved(lambda file, array=array: np.save(file, array)) for array in own_arrays().values()]
+NPZ = saved(lambda file: np.savez(file, **own_arrays()))
+MAT = saved(lambda file: scipy.io.savemat(file, NUMBERS | {"labels": np.arange(8)}))
+PICTURES = [picture(kind) for kind in ("PNG", "JPEG", "GIF", "WEBP", "BMP")]
+PICTURES += [picture("PNG", mode="RGBA"), picture("PNG", mode="L")]
+HANDED_IN = {
+    ".npy": Reader(100, one_of(NPY), lambda content, _: read_npy(content)),
+    ".npz": Reader(70, one_of([NPZ]), lambda content, _: read_npz(content)),
+    ".zip": Reader(50, one_of([example_archive()]), read_members),
+    ".csv": Reader(60, one_of([TABLE]), read_cells),
+    ".mat": Reader(3, one_of([MAT]), lambda content, _: read_mat(content)),  # each in a process of its own
+    "picture": Reader(80, one_of(PICTURES), lambda content, _: thumbnail(decode_image(content))),
+    "own .npz": Reader(40, one_of([NPZ]), read_own("mine.npz")),
+    "own .npz, sound": Reader(80, sound_archive(own_arrays()), read_own("mine.npz")),
+    "own .zip": Reader(10, one_of([example_archive()]), read_own("mine.zip")),
+    "own .zip, sound": Reader(10, pictures_archive, read_own("mine.zip")),
+    "own .csv": Reader(80, one_of([TABLE]), read_own("mine.csv")),
+    "own .mat": Reader(3, one_of([MAT]), read_own("mine.mat")),
+}
+
+# what was saved here, and may have been changed elsewhere ----------------------------------------------
+
+
+@cache
+def kept_run() -> tuple[str, Mapping[str, Array], Mapping[str, Array]]:
+    """A run's id, the arrays of its file, and those of its model."""
+    source, method = Planted(items=40), SMFHPlus(bits=8, iterations=2, rounds=1, anchors=10)
+    loaded = source.load()
+    run = train(run_key(*loaded, method), source, *loaded)[0]
+    with tempfile.TemporaryDirectory() as folder:
+        store = RunStore(Path(folder))
+        record = store.save(run, Timing(run.hasher.seconds, time_encoding(run.hasher, *loaded), 1.0))
+        return record.id, read_npz(Path(folder, f"{record.id}.npz")), hasher_arrays(run.hasher)
+
+
+def changed_model(rng: Rng) -> bytes:
+    arrays = kept_run()[2]
+    if rng is not None and rng.random() < 0.2:
+        return change(saved(lambda file: pack_npz(file, arrays)), rng)
+    return sound_archive(arrays, ("header",))(rng)
+
+
+def changed_run(rng: Rng) -> bytes:
+    return sound_archive(kept_run()[1], ("run",))(rng)
+
+
+def read_model(content: bytes, folder: Path) -> None:
+    """A model that is read can be used."""
+    hasher = load_hasher(content, "model.npz")
+    for function in hasher.functions.values():
+        if function.dimensions < 10_000:
+            function.encode(np.ones((2, function.dimensions), dtype=np.float32))
+
+
+def read_run(content: bytes, folder: Path) -> None:
+    """Listed, looked at and used, as the Runs page does; a damaged file is told as such."""
+    name = kept_run()[0]
+    put(folder, f"{name}.npz", content)
+    put(folder, f"{name}.title", content[:200])
+    store = RunStore(folder)
+    listing = store.listing()
+    assert len(listing.runs) + len(listing.damaged) == 1
+    if not listing.runs:
+        raise InputError(listing.damaged[0].problem)
+    (record,) = listing.runs
+    data, split = Planted(items=40).load()
+    for search in [*record.searches, ("text", "image", "training")]:
+        store.scores(record, data, split, *search)
+    store.hasher(record)
+
+
+def kept_ceiling() -> bytes:
+    scores = {("text", "image", "training"): dict.fromkeys(AP_DEFINITIONS, 0.5)}
+    with tempfile.TemporaryDirectory() as folder:
+        write_ceiling(Path(folder, "one.json"), Ceiling(scores, ("a classifier",)))
+        return Path(folder, "one.json").read_bytes()
+
+
+def read_kept_ceiling(content: bytes, folder: Path) -> None:
+    if read_ceiling(put(folder, "ceiling.json", content)) is None:
+        raise InputError("It is not used.")
+
+
+def plan() -> StudyPlan:
+    ranges = (Range("graph_weight", 0.1, 10.0, "log"), Range("bits", 8, 16, whole=True))
+    return StudyPlan("mine", (Planted(items=40),), SMFHPlus(bits=8), ranges, "search", 3)
+
+
+PART = asdict(PartScores("Planted", 0, 8, 0.1, {"text → image": dict.fromkeys(FIGURES, 0.5)}))
+DIFFERENCE = Difference("a", "b", 0.1, 0.0, 0.2, None, 10, 1, 0.95, 1)
+CONFIRMED = asdict(
+    Confirmation(1, (OnQueries("Planted", "text → image", "found", (0.5,), (0.6,), DIFFERENCE),))
+)
+
+
+ATTRIBUTE_VALUES = (plan().to_json().encode(), json.dumps([PART]).encode(), json.dumps(CONFIRMED).encode())
+
+
+@cache
+def studies_file() -> bytes:
+    """A database with one study."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "studies.db")
+        studies = Studies(f"sqlite:///{path}")
+        studies.create(plan())
+        studies.storage.engine.dispose()
+        return path.read_bytes()
+
+
+ATTRIBUTES = (
+    "UPDATE study_user_attributes SET value_json = ? WHERE key = 'plan'",
+    "INSERT INTO trial_user_attributes (trial_id, key, value_json) VALUES (1, 'parts', ?)",
+    "INSERT INTO study_user_attributes (study_id, key, value_json) VALUES (1, 'confirmed 1', ?)",
+)
+
+
+def with_attributes(said: Sequence[bytes]) -> bytes:
+    """The database with this plan, these scores of a trial and this confirmation, all JSON."""
+    is_text = (True, False, True)  # what Optuna keeps as JSON in JSON
+    values = [one.decode(errors="replace") for one in said]
+    with tempfile.TemporaryDirectory() as folder:
+        path = put(Path(folder), "studies.db", studies_file())
+        with sqlite3.connect(path) as database:
+            for order, value, text in zip(ATTRIBUTES, values, is_text, strict=True):
+                database.execute(order, (json.dumps(value) if text else value,))
+        database.close()
+        return path.read_bytes()
+
+
+def changed_attributes(rng: Rng) -> bytes:
+    """One of the three changed: SQLite itself finds the file sound."""
+    said = list(ATTRIBUTE_VALUES)
+    if rng is not None:
+        which = rng.integers(len(said))
+        said[which] = change_json(said[which], rng)
+    return with_attributes(said)
+
+
+def read_studies(content: bytes, folder: Path) -> None:
+    """Listed, opened and looked at, as the Tune page does."""
+    studies = Studies(f"sqlite:///{put(folder, 'studies.db', content)}")
+    try:
+        for record in studies.records():
+            if record.plan is None:
+                raise InputError(record.problem)
+            study = studies.open(record.name)
+            assert isinstance(study.trials, list | tuple)
+            for one in confirmations(study).values():
+                assert isinstance(one.lines, tuple)
+    finally:
+        studies.storage.engine.dispose()
+        for beside in folder.glob("studies.db*"):
+            beside.unlink()
+
+
+KEPT_HERE = {
+    "model": Reader(80, changed_model, read_model),
+    "run": Reader(60, changed_run, read_run),
+    "ceiling": Reader(30, one_of([kept_ceiling()], change_json), read_kept_ceiling),
+    "plan of a study": Reader(
+        70,
+        one_of([plan().to_json().encode()], change_json),
+        lambda content, _: read_plan("mine", content.decode(errors="replace")),
+    ),
+    "scores of a trial": Reader(
+        30,
+        lambda rng: json.dumps([PART] if rng is None else change_value([PART], rng)).encode(),
+        lambda content, _: [part.measure("balanced") for part in read_parts(json.loads(content))],
+    ),
+    "studies": Reader(4, lambda rng: change(studies_file(), rng), read_studies),
+    "studies, sound": Reader(6, changed_attributes, read_studies),
+}
+
+# data sets in files of their own -----------------------------------------------------------------------
+
+
+def small_emoji() -> dict[str, Array]:
+    """Five items of the built-in set."""
+    items, sheet = read_catalogue()[:5], read_sheet()
+    rows = np.arange(5)
+    few = replace(
+        sheet,
+        thumbnails=sheet.thumbnails[:5],
+        measured=sheet.measured.take(rows),
+        learnt_from=rows[:4],
+        counts=sheet.counts[:5],
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        write_emoji(Path(folder, "emoji.npz"), items, few)
+        return dict(read_npz(Path(folder, "emoji.npz")))
+
+
+@cache
+def changed_emoji() -> Make:
+    return sound_archive(small_emoji(), ("catalogue",))
+
+
+def read_emoji(content: bytes, folder: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(emoji, "FILE", put(folder, "emoji.npz", content))
+        Emoji(languages=("de",)).load()
+
+
+def read_wiki(content: bytes, folder: Path) -> None:
+    """Each of its small files is this one."""
+    path = put(folder, "categories.list", content)
+    wiki.read_caption(path)
+    with suppress(InputError):
+        wiki.read_classes(folder)
+    wiki.read_pairs(path, 2)
+
+
+def read_nus_wide(content: bytes, folder: Path) -> None:
+    path = put(folder, "Labels_sky.txt", content)
+    with suppress(InputError):  # which has a thousand
+        nus_wide.read_tag_names(path)
+    list(nus_wide.read_counts(path, 3))
+
+
+def read_shared_mat(content: bytes, folder: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SMFH_DATA", str(folder))
+        put(folder, "mirflickr/MIRFLICKR.mat", content)
+        shared_mat.MirFlickr().load()
+
+
+def read_split_file(suffix: str) -> Callable[[bytes, Path], object]:
+    return lambda content, folder: read_split(
+        put(folder, f"split{suffix}", content), lambda: Planted(items=10).load()[0]
+    )
+
+
+def small_shards() -> dict[str, bytes]:
+    """The files of shards of forty items, by their names."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_shards(stream_source(Planted(items=40), "default", 0, None), Folder(folder))
+        files = [path for path in Path(folder).rglob("*") if path.is_file()]
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+SHARDS = cache(small_shards)
+
+
+def read_shards(content: bytes, folder: Path) -> None:
+    """With this manifest: read, checked, and every part whose files are as they were."""
+    for name, own in (SHARDS() | {"manifest.json": content}).items():
+        put(folder, name, own)
+    shards = Folder(str(folder))
+    manifest = read_manifest(shards)
+    for part in (*manifest.parts, manifest.queries):
+        if problems := [*part_problems(shards, part), *foreign_parts(shards, manifest)]:
+            raise InputError(problems)
+
+
+def read_stream(name: str) -> Callable[[bytes, Path], object]:
+    """A file to make shards of."""
+
+    def read(content: bytes, folder: Path) -> None:
+        write_shards(stream_files(put(folder, name, content), 0), Folder(str(folder / "shards")))
+
+    return read
+
+
+def parquet_file() -> bytes:
+    lists = {name: array.tolist() for name, array in NUMBERS.items()}
+    table = pa.table(lists | {"labels": [["a"], ["b"], ["a", "b"], ["c"]] * 2})
+    return saved(lambda file: parquet.write_table(table, file))
+
+
+STREAMED = NUMBERS | {"labels": np.eye(8, 2, dtype=bool)}
+ROWS = {"train": np.arange(1, 6), "test": np.arange(6, 10)}
+SHARED = {
+    f"{letter}_{part}": np.random.default_rng(0).random((4, 3)) for letter in "IT" for part in ("tr", "te")
+}
+SHARED |= {f"L_{part}": np.array([[1], [2], [1], [2]]) for part in ("tr", "te")}
+PASCAL = {"a.jpg": {"category": "cat", "captions": ["a cat", "one more"]}}
+DATA_SETS = {
+    "emoji": Reader(10, lambda rng: changed_emoji()(rng), read_emoji),
+    "wiki": Reader(30, one_of([b"text1-1.2\timage1\t1\nt2\ti2\t2\n", b"<text>a &lt; b</text>"]), read_wiki),
+    "nus-wide": Reader(20, one_of([b"1 0 3\n0 0 2\n" * 3]), read_nus_wide),
+    "pascal": Reader(
+        30,
+        one_of([json.dumps(PASCAL).encode()], change_json),
+        lambda content, folder: pascal.read_pairs(put(folder, pascal.CAPTIONS_FILE, content).parent),
+    ),
+    "shared .mat": Reader(2, one_of([saved(lambda file: scipy.io.savemat(file, SHARED))]), read_shared_mat),
+    "split .npz": Reader(20, sound_archive(ROWS), read_split_file(".npz")),
+    "split .csv": Reader(20, one_of([b"row,part\n0,train\n1,train\n2,test\n"]), read_split_file(".csv")),
+    "split .mat": Reader(
+        2, one_of([saved(lambda file: scipy.io.savemat(file, ROWS))]), read_split_file(".mat")
+    ),
+}
+IN_SHARDS = {
+    "manifest": Reader(20, lambda rng: change_json(SHARDS()["manifest.json"], rng), read_shards),
+    "stream .npz": Reader(20, one_of([saved(lambda file: np.savez(file, **STREAMED))]), read_stream("a.npz")),
+    "stream .npz, sound": Reader(20, sound_archive(STREAMED), read_stream("a.npz")),
+    "stream .parquet": Reader(20, one_of([parquet_file()]), read_stream("a.parquet")),
+}
+READERS = HANDED_IN | KEPT_HERE | DATA_SETS | IN_SHARDS

@@ -1,0 +1,47 @@
+"""What the campaign has found, each case once: refused, where something else left the reader before."""
+
+import json
+
+import pytest
+from readers import ATTRIBUTE_VALUES, CONFIRMED, PART, PASCAL, READERS, kept_ceiling, with_attributes
+
+from smfh.types import InputError
+
+HUGE = 10**400
+CEILING = json.loads(kept_ceiling())
+FIGURE = CONFIRMED["figures"][0]
+
+
+def confirmed(**changes):
+    return [*ATTRIBUTE_VALUES[:2], json.dumps(CONFIRMED | {"figures": [FIGURE | changes]}).encode()]
+
+
+def trial(**changes):
+    return json.dumps([PART | changes]).encode()
+
+
+FOUND = {
+    "a huge number": (
+        "ceiling",
+        json.dumps(CEILING | {"searches": [{**CEILING["searches"][0], "scores": HUGE}]}),
+    ),
+    "half a character": ("ceiling", json.dumps(CEILING | {"told": ["\ud800"]})),
+    "a class of 4,400 digits": ("wiki", "t1\ti1\t" + "9" * 4400),
+    "a name that no disk takes": ("pascal", json.dumps({"x" * 5000: PASCAL["a.jpg"]})),
+    "a direction without figures": ("scores of a trial", trial(directions={"text → image": {}})),
+    "no direction": ("scores of a trial", trial(directions={})),
+    "figures that are words": ("scores of a trial", trial(directions={"a": {"found": "x"}})),
+    "scores that are none": ("studies, sound", [ATTRIBUTE_VALUES[0], b"{", ATTRIBUTE_VALUES[2]]),
+    "a measure that nobody knows": ("studies, sound", confirmed(measure="luck")),
+    "a difference that is a word": ("studies, sound", confirmed(difference="")),
+    "a difference of words": ("studies, sound", confirmed(difference={"first": 1})),
+    "means that are words": ("studies, sound", confirmed(start=["x"])),
+}
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_it_is_refused(case, tmp_path):
+    name, said = FOUND[case]
+    content = with_attributes(said) if isinstance(said, list) else said
+    with pytest.raises(InputError):
+        READERS[name].read(content.encode() if isinstance(content, str) else content, tmp_path)
