@@ -1,7 +1,7 @@
 """Blocks of rows over threads, for work that releases the GIL."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TypeVar
@@ -15,10 +15,13 @@ def over_rows(work: Callable[[slice], Result], rows: int, block: int) -> list[Re
 
     The blocks do not depend on the number of cores, so sums over them agree between machines.
     """
+    return list(each_block(work, rows, block))
+
+
+def each_block(work: Callable[[slice], Result], rows: int, block: int) -> Iterator[Result]:
+    """The same, one result after another, so that not all of them need be held."""
     slices = [slice(start, min(start + block, rows)) for start in range(0, rows, block)]
-    if len(slices) < 2:
-        return [work(rows) for rows in slices]
-    return list(_pool().map(work, slices))
+    return map(work, slices) if len(slices) < 2 else _pool().map(work, slices)
 
 
 def side_by_side(work: Callable[[Name], Result], names: Iterable[Name]) -> dict[Name, Result]:

@@ -5,19 +5,20 @@ is right for every modality. So each has the width from which ridge regression p
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from smfh.features.maps import FeatureMap, row_norms
 from smfh.parallel import side_by_side
-from smfh.types import EPS, BoolArray, FloatArray, Matrix
+from smfh.types import EPS, FloatArray
 
 SHARES = (1.0, 1.4, 0.7, 0.5)  # of the mean distance; less would leave a word alone far from every anchor
 RIDGES = 10.0 ** np.arange(-2, 2, 0.5)
 ROWS = 800  # that are left out one by one
 
 
-def choose_width(features: FeatureMap, X: Matrix, labels: BoolArray, rng: np.random.Generator) -> FeatureMap:
+def choose_width(features: FeatureMap, X: Any, labels: Any, rng: np.random.Generator) -> FeatureMap:
     """The same features with the best of some widths around their own, by training rows alone."""
     rows = np.sort(rng.choice(X.shape[0], size=min(ROWS, X.shape[0]), replace=False))
     L = labels[rows].astype(np.float64)

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import isfinite
 from time import perf_counter
 from types import MappingProxyType
@@ -15,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from smfh.hamming import rank
+from smfh.hamming import CodeIndex
 from smfh.hashing.configuration import Configuration
 from smfh.hashing.function import HashFunction
-from smfh.hashing.products import blas_threads
+from smfh.hashing.products import one_blas_thread
 from smfh.types import (
     FloatArray,
     InputError,
@@ -84,12 +85,32 @@ class HashMethod(Configuration, ABC):
         if problems := self.training_problems(train):
             raise InputError(problems)
         trace: list[TrainingStep] = []
+        learnt = self.follow(
+            self.learn(train, np.random.default_rng(self.seed), trace),
+            trace,
+            lambda: {t: float(X.max()) for t, X in train.modalities.items()},
+            on_step,
+            None if on_state is None else lambda so_far: on_state(self._hasher(so_far, trace, train)),
+        )
+        return self._hasher(learnt, trace, train)
+
+    def follow(
+        self,
+        learning: Learning,
+        trace: list[TrainingStep],
+        largest: Callable[[], Mapping[str, float]],
+        on_step: OnStep | None = None,
+        on_learnt: Callable[[Learnt], None] | None = None,
+    ) -> Learnt:
+        """What was learnt in the end; every step is looked at, told and added to the trace.
+
+        `largest` tells the largest feature of each modality, where the training breaks down.
+        """
         seconds = 0.0
-        rng = np.random.default_rng(self.seed)
         with (
-            blas_threads(len(train)),
+            one_blas_thread(),
             np.errstate(over="ignore", divide="ignore", invalid="ignore"),  # the terms are looked at instead
-            closing(self.learn(train, rng, trace)) as learning,
+            closing(learning),
         ):
             while True:
                 resumed = perf_counter()
@@ -97,19 +118,18 @@ class HashMethod(Configuration, ABC):
                     terms, phase, note, so_far = next(learning)
                 except StopIteration as end:
                     learnt: Learnt = end.value
-                    break
+                    return learnt
                 except np.linalg.LinAlgError as error:
-                    raise self._broken(train, len(trace) + 1, str(error)) from error
+                    raise self._broken(largest(), len(trace) + 1, str(error)) from error
                 seconds += perf_counter() - resumed
                 for term, value in terms.items():
                     if not isfinite(value):
-                        raise self._broken(train, len(trace) + 1, f"the term {term!r} is {value}")
+                        raise self._broken(largest(), len(trace) + 1, f"the term {term!r} is {value}")
                 trace.append(TrainingStep(len(trace) + 1, terms, seconds, phase, note))
                 if on_step is not None:
                     on_step(trace[-1])
-                if on_state is not None and so_far is not None:
-                    on_state(self._hasher(so_far(), trace, train))
-        return self._hasher(learnt, trace, train)
+                if on_learnt is not None and so_far is not None:
+                    on_learnt(so_far())
 
     def _hasher(self, learnt: Learnt, trace: Trace, train: MultimodalDataset) -> "FittedHasher":
         return FittedHasher(self, learnt.functions, learnt.codes, trace, train.fingerprint, learnt.bases)
@@ -124,8 +144,8 @@ class HashMethod(Configuration, ABC):
             problems.append(f"Cross-modal hashing needs two modalities; {train.name!r} has {names}.")
         return problems
 
-    def _broken(self, train: MultimodalDataset, iteration: int, what: str) -> InputError:
-        largest = ", ".join(f"{X.max():.3g} ({t})" for t, X in train.modalities.items())
+    def _broken(self, maxima: Mapping[str, float], iteration: int, what: str) -> InputError:
+        largest = ", ".join(f"{value:.3g} ({t})" for t, value in maxima.items())
         return InputError(
             f"{self.title} broke down in iteration {iteration}: {what}. The largest features are {largest}. "
             "Scale the features, such as to a largest value of 1 in each modality, and train again."
@@ -182,6 +202,12 @@ class FittedHasher:
         """Every (source, target) of different modalities."""
         return [(s, t) for t in self.modalities for s in self.modalities if s != t]
 
+    @cached_property
+    def indexes(self) -> Mapping[str, CodeIndex]:
+        """The database of each modality made ready for searches, on first use; equal ones are one."""
+        made = {id(codes): CodeIndex(codes) for codes in self.database_codes.values()}
+        return {name: made[id(codes)] for name, codes in self.database_codes.items()}
+
     def encode(self, modality: str, features: Any) -> Words:
         """Packed codes (items, ⌈bits/64⌉) of any items of this modality, seen in training or not."""
         if modality not in self.functions:
@@ -192,4 +218,4 @@ class FittedHasher:
         """The k training items whose codes for `target` are nearest to these queries of `source`."""
         if target not in self.database_codes:
             raise unknown("modality", target, self.database_codes)
-        return Nearest(*rank(self.encode(source, features), self.database_codes[target], k))
+        return Nearest(*self.indexes[target].rank(self.encode(source, features), k))

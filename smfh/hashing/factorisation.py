@@ -4,25 +4,32 @@ Letters follow the paper; items are rows, so X is (items, dimensions), Y (items,
 U and W (dimensions, bits), and the paper's equations appear transposed.
 """
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from smfh.hashing.base import HashMethod, Trace
+from smfh.hashing.base import HashMethod, Learning, Trace
+from smfh.hashing.graph import LabelGraph
+from smfh.hashing.items import Block, Codes, HeldItems, Items
 from smfh.hashing.positive import Factor
 from smfh.hashing.products import (
     add_times_inplace,
+    column_sums,
     cross_product,
+    gram,
     inner,
     squared_norm,
     times,
     transposed_times,
 )
 from smfh.hashing.steps import without_subnormals
-from smfh.types import EPS, BoolArray, FloatArray, InputError, IntArray, Matrix, MultimodalDataset, parameter
+from smfh.hashing.sums import Sums, on_grid
+from smfh.types import EPS, FloatArray, InputError, IntArray, Matrix, MultimodalDataset, parameter
 
 PULL = (
     "Pull between items with common labels. Up: one code for all of a class, best over the whole ranking; "
@@ -64,10 +71,10 @@ class Descent(HashMethod):
             )
         return problems
 
-    def shares(self, train: MultimodalDataset) -> dict[str, float]:
+    def shares(self, modalities: Sequence[str]) -> dict[str, float]:
         """λ by modality; equal shares where none are given."""
-        shares = self.modality_weights or (1 / len(train.modalities),) * len(train.modalities)
-        return dict(zip(train.modalities, shares, strict=True))
+        shares = self.modality_weights or (1 / len(modalities),) * len(modalities)
+        return dict(zip(modalities, shares, strict=True))
 
     def has_converged(self, trace: Trace) -> bool:
         """|O_before − O_now| < ε O_before"""
@@ -75,6 +82,18 @@ class Descent(HashMethod):
             return False
         before, now = trace[-2].objective, trace[-1].objective
         return abs(before - now) < self.tolerance * abs(before)
+
+
+@dataclass(frozen=True)
+class PassMethod(Descent):
+    """A descent that sees its items in passes, and so does not ask where they are."""
+
+    def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
+        return self.learn_from(HeldItems(train.modalities, train.labels), rng, trace)
+
+    @abstractmethod
+    def learn_from(self, data: Items, rng: np.random.Generator, trace: Trace) -> Learning:
+        """Yield the progress of every step, and return what was learnt, as `learn` does."""
 
 
 def share_out(weight: float, modalities: int) -> float:
@@ -116,71 +135,6 @@ def reconstruction_error(squared: float, U: FloatArray, XtY: FloatArray, YtY: Fl
 
 
 @dataclass(frozen=True, eq=False)
-class LabelGraph:
-    """The affinity A = F Fᵀ, never formed, and its degrees D; L = D − A."""
-
-    factors: sparse.csr_array  # F, (items, classes)
-    degrees: FloatArray  # the diagonal of D, (items,)
-
-    @staticmethod
-    def of(labels: BoolArray, dtype: np.dtype) -> "LabelGraph":
-        """A = L_a L_aᵀ: two items are as near as they have labels in common."""
-        F = sparse.csr_array(labels.astype(dtype))
-        return LabelGraph(F, F @ F.sum(axis=0))
-
-    def normalised(self) -> "LabelGraph":
-        """F ← D^-½ F, so that no large class outweighs the others; an item without labels has degree 0."""
-        scale = 1 / np.sqrt(np.maximum(self.degrees, EPS))
-        return LabelGraph(self._scaled(scale), (self.degrees > 0).astype(self.factors.dtype))
-
-    def sampled(self, rows: IntArray) -> "LabelGraph":
-        """D^-½ (w L̂) D^-½ with L̂ the Laplacian of these m items alone, and w = N(N − 1) / (m(m − 1)).
-
-        Each pair of items is in a sample with probability 1/w, so the mean over samples is the graph
-        `normalised` on all N. The other items have no degree and no factors.
-        """
-        N, m = len(self.degrees), len(rows)
-        weight, drawn = N * (N - 1) / (m * max(m - 1, 1)), np.zeros(N, self.factors.dtype)
-        drawn[rows] = 1
-        among = self.factors @ (self.factors.T @ drawn)  # the degrees in the sample
-        degrees: FloatArray = weight * drawn * among / np.maximum(self.degrees, EPS)
-        F = self._scaled(drawn * np.sqrt(weight / np.maximum(self.degrees, EPS)))
-        F.eliminate_zeros()
-        return LabelGraph(F, degrees.astype(self.factors.dtype))
-
-    def _scaled(self, scale: FloatArray) -> sparse.csr_array:
-        """F with row i times scale_i"""
-        return sparse.csr_array(self.factors.multiply(scale[:, None].astype(self.factors.dtype)))
-
-    def attract(self, Y: FloatArray) -> FloatArray:
-        """A Y = F (FᵀY)"""
-        return times(self.factors, transposed_times(self.factors, Y))
-
-    def spread(self, Y: FloatArray) -> FloatArray:
-        """L Y = D Y − A Y"""
-        F = self.factors
-        spread: FloatArray = self.degrees[:, None] * Y - F @ (F.T @ Y)
-        return spread
-
-    def energy(self, Y: FloatArray, FtY: FloatArray | None = None) -> float:
-        """Tr(YᵀLY) = Σ_i D_ii ‖y_i‖² − ‖FᵀY‖², where FᵀY may be at hand"""
-        lengths = np.einsum("ij,ij->i", Y, Y)
-        FtY = transposed_times(self.factors, Y) if FtY is None else FtY
-        return inner(self.degrees, lengths) - squared_norm(FtY)
-
-    def scatter(self, X: Matrix, gram: FloatArray | None = None) -> FloatArray:
-        """XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ in double precision, as large numbers cancel each other.
-
-        Where all degrees are 1 and XᵀX is at hand, that is the first term.
-        """
-        XtF = cross_product(X, self.factors)
-        if gram is None or np.any(self.degrees != 1):
-            gram = cross_product(X, X, self.degrees)
-        spread: FloatArray = gram - XtF @ XtF.T
-        return spread
-
-
-@dataclass(frozen=True, eq=False)
 class RidgeSolver:
     """W = (XᵀX + η XᵀLX + γ I)⁻¹ XᵀY, factored once for as long as X and L stay."""
 
@@ -210,3 +164,73 @@ class RidgeSolver:
 def draw_rows(rng: np.random.Generator, items: int, sample: int) -> IntArray:
     """`sample` rows, uniformly and without replacement."""
     return rng.choice(items, size=sample, replace=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """The unknowns X ≈ Y Uᵀ and Y ≈ X W, with the products that the next step and the objective share."""
+
+    Y: Codes  # (items, bits)
+    U: Mapping[str, FloatArray]  # (dimensions, bits)
+    W: Mapping[str, FloatArray]  # (dimensions, bits)
+    XtY: Mapping[str, FloatArray]
+    YtY: FloatArray
+    mean: FloatArray  # of the rows of Y, (bits,)
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """What a pass adds up of the codes that it makes: XᵀY, YᵀY and 1ᵀY."""
+
+    items: int
+    maxima: Mapping[str, FloatArray]  # of the columns of X
+    ceiling: FloatArray  # no |y_ik| is above, (bits,)
+    double: bool = False  # the precision in which YᵀY is multiplied
+
+    def __call__(self, X: Mapping[str, Matrix], Y: FloatArray) -> Sums:
+        most, items = self.items * self.ceiling, self.items
+        YtY = gram(Y) if self.double else Y.T @ Y
+        return {
+            **{
+                ("XtY", t): on_grid(transposed_times(x, Y), np.outer(self.maxima[t], most), items)
+                for t, x in X.items()
+            },
+            ("YtY", ""): on_grid(YtY, np.outer(self.ceiling, most), items),
+            ("sum", ""): on_grid(column_sums(Y), most, items),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """What is added up of X once: XᵀX, 1ᵀX, ‖X‖²; for a graph XᵀF, and XᵀDX where not all degrees are 1."""
+
+    items: int
+    maxima: Mapping[str, FloatArray]
+    graph: Callable[[Block], LabelGraph] | None = None  # none of whose factors is above 1
+    degrees: float = 0.0  # no degree is above; 0: all are 1
+    without_gram: tuple[str, ...] = ()  # modalities of which XᵀX is not wanted
+    bits: ClassVar[int] = 0
+
+    def __call__(self, block: Block) -> tuple[None, Sums]:
+        sums: Sums = {}
+        for t, x in block.X.items():
+            most, squares = self.maxima[t], np.outer(self.maxima[t], self.items * self.maxima[t])
+            sums["sum", t] = on_grid(column_sums(x), self.items * most, self.items)
+            sums["squared", t] = on_grid(squared_norm(x), np.trace(squares), self.items)
+            if t not in self.without_gram:
+                sums["XtX", t] = on_grid(gram(x), squares, self.items)
+            if self.graph is not None:
+                graph = self.graph(block)
+                F = graph.factors
+                sums["XtF", t] = on_grid(cross_product(x, F), self.items * most[:, None], self.items)
+                if self.degrees:
+                    scatter = cross_product(x, x, graph.degrees)
+                    sums["XtDX", t] = on_grid(scatter, self.degrees * squares, self.items)
+        return None, sums
+
+
+def scatter_of(moments: Sums, t: str) -> FloatArray:
+    """XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ, where XᵀDX is XᵀX unless it was added up."""
+    XtF = moments["XtF", t]
+    spread: FloatArray = moments.get(("XtDX", t), moments["XtX", t]) - XtF @ XtF.T
+    return spread

@@ -6,7 +6,7 @@ from typing import Any
 
 from smfh.features.maps import FeatureMap
 from smfh.hamming import pack
-from smfh.types import BoolArray, FloatArray, Words, check_features, read_only
+from smfh.types import FloatArray, Words, check_features, read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,6 @@ class HashFunction:
         return pack(self.margins(features) > 0)
 
 
-def shared_codes(modalities: Sequence[str], bits: BoolArray) -> dict[str, Words]:
+def shared_codes(modalities: Sequence[str], codes: Words) -> dict[str, Words]:
     """One code for an item whichever modality is asked for."""
-    return dict.fromkeys(modalities, read_only(pack(bits)))
+    return dict.fromkeys(modalities, read_only(codes))

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smfh.features.maps import FeatureMap
+from smfh.features.maps import FeatureMap, finite_norms
+from smfh.hamming import pack
 from smfh.hashing.base import HashMethod, Learning, Learnt, Progress, Trace
 from smfh.hashing.factorisation import RidgeSolver
 from smfh.hashing.function import shared_codes
@@ -53,12 +54,14 @@ class KernelMethod(HashMethod):
     def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
         start = rng.standard_normal((len(train), self.bits)).astype(train.dtype)
         scaling = SQUARE_ROOT if self.square_root else FeatureMap()
+        for x in train.modalities.values():
+            finite_norms(scaling.scale(x), x)
         views = view_modalities(train, self.anchors, rng, scaling)
         regressions = Regressions.of(views, self.shrinkage)
         targets = yield from self.search(start, regressions, train.labels.astype(train.dtype), rng)
         W = regressions.solve(regressions.correlate(targets))
         functions = {t: view.hash_function(W[t]) for t, view in regressions.views.items()}
-        return Learnt(functions, shared_codes(tuple(functions), targets > 0))
+        return Learnt(functions, shared_codes(tuple(functions), pack(targets > 0)))
 
 
 @dataclass(frozen=True, eq=False)

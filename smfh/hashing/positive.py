@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky
 from scipy.linalg.lapack import dpotri
 
-from smfh.hashing.products import blas_threads
+from smfh.hashing.products import one_blas_thread
 from smfh.types import FloatArray
 
 GROWTH = 10.0  # of a ridge that does not suffice
@@ -27,7 +27,7 @@ class Factor:
     def of(system: FloatArray, ridge: float) -> "Factor":
         """Factor S + εI with the first ε of `ridge`, 10 `ridge`, … for which that can be done."""
         trace, grown = float(np.trace(system)), ridge
-        with blas_threads(len(system)):
+        with one_blas_thread():
             while True:
                 shifted = system.copy()
                 shifted[np.diag_indices_from(shifted)] += grown
@@ -44,14 +44,14 @@ class Factor:
     @cached_property
     def inverse(self) -> FloatArray:
         """(S + εI)⁻¹; a product with it takes a third of the time of a solution, where many are to come."""
-        with blas_threads(len(self.root)):
+        with one_blas_thread():
             lower, _ = dpotri(self.root.astype(np.float64), lower=1)
         inverse: FloatArray = np.tril(lower) + np.tril(lower, -1).T
         return inverse
 
     def solve(self, B: FloatArray) -> FloatArray:
         """(S + εI)⁻¹B"""
-        with blas_threads(len(B)):
+        with one_blas_thread():
             solved: FloatArray = cho_solve((self.root, True), B, check_finite=False)
         return solved
 

@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from smfh.features.maps import FeatureMap
+from smfh.hamming import pack
 from smfh.hashing.base import Learning, Learnt, Progress, Trace
 from smfh.hashing.configuration import Preset
 from smfh.hashing.factorisation import (
@@ -66,13 +67,13 @@ class SMFHProgram(Descent):
 
     def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
         """The program's loop; the iteration in which it stops is not kept."""
-        dtype, weights, items = train.dtype, self.shares(train), len(train)
+        dtype, weights, items = train.dtype, self.shares(tuple(train.modalities)), len(train)
         X = {t: UNIT_ROWS.scale(features) for t, features in train.modalities.items()}
         labels = UNIT_ROWS.scale(sparse.csr_array(train.labels.astype(dtype)))
         squared = {t: squared_norm(X[t]) for t in X}
         m, mu = min(self.graph_sample, items), share_out(self.projection_weight, len(X))
         alpha, eta = self.graph_weight * m**-0.1, self.smoothness * m**-0.1
-        solvers = {t: GraphSolvers(X[t], m, eta, self.ridge) for t in X}
+        solvers = {t: GraphSolvers.of(X[t], m, eta, self.ridge) for t in X}
 
         W = {t: rng.random((X[t].shape[1], self.bits)).astype(dtype) for t in X}
         U = {t: rng.random((X[t].shape[1], self.bits)).astype(dtype) for t in X}
@@ -81,7 +82,7 @@ class SMFHProgram(Descent):
         def learnt() -> Learnt:
             thresholds = column_means(Y).astype(dtype)
             functions = {t: HashFunction(t, X[t].shape[1], UNIT_ROWS, W[t], thresholds) for t in X}
-            return Learnt(functions, shared_codes(tuple(X), Y > thresholds), U)
+            return Learnt(functions, shared_codes(tuple(X), pack(Y > thresholds)), U)
 
         for iteration in range(self.iterations):
             kept = learnt() if iteration >= FIRST else None
@@ -96,7 +97,7 @@ class SMFHProgram(Descent):
             Y = scale_columns(Y, U)
 
             XtY, YtY = correlate(X, Y), Y.T @ Y
-            chosen = {t: solvers[t].sampled(rows, graph.normalised(), Y) for t in X}
+            chosen = {t: solvers[t].sampled(X[t][rows], rows, graph.normalised(), Y) for t in X}
             W = {t: chosen[t].solve(XtY[t]) for t in X}
 
             error = {t: reconstruction_error(squared[t], U[t], XtY[t], YtY) for t in X}

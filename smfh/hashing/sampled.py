@@ -16,9 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from smfh.hashing.factorisation import LabelGraph, RidgeSolver
+from smfh.hashing.factorisation import RidgeSolver
+from smfh.hashing.graph import LabelGraph
 from smfh.hashing.positive import Factor
-from smfh.hashing.products import gram, squared_norm, times
+from smfh.hashing.products import gram, inner, squared_norm, times
 from smfh.types import FloatArray, IntArray, Matrix
 
 SAMPLE = "Items that carry the graph in an iteration. Up: nearer to all of them; down: a noisier pull."
@@ -27,27 +28,52 @@ SAMPLE = "Items that carry the graph in an iteration. Up: nearer to all of them;
 class GraphSolvers:
     """W = (XᵀX + η X̂ᵀL̂X̂ + γI)⁻¹XᵀY for the graphs of any m rows X̂ of X."""
 
-    def __init__(self, X: Matrix, sample: int, smoothness: float, ridge: float) -> None:
-        self.X, self.smoothness, self.ridge = X, smoothness, ridge
-        low_rank = sample < min(X.shape)
-        self.part = ConstantPart(X, smoothness, ridge) if low_rank else gram(X)
+    def __init__(self, part: "FloatArray | ConstantPart", smoothness: float, ridge: float) -> None:
+        self.part, self.smoothness, self.ridge = part, smoothness, ridge
 
-    def sampled(self, rows: IntArray, graph: LabelGraph, Y: FloatArray) -> "RidgeSolver | SampledSolver":
-        """The solver for the graph of these rows."""
+    @staticmethod
+    def of(X: Matrix, sample: int, smoothness: float, ridge: float) -> "GraphSolvers":
+        """For a matrix in memory."""
+        by_item = is_by_item(sample, *X.shape)
+        part = (
+            ConstantPart.by_items(X, ridge) if by_item else by_dimensions(gram(X), sample, X.shape[0], ridge)
+        )
+        return GraphSolvers(part, smoothness, ridge)
+
+    def sampled(
+        self, X: Matrix, rows: IntArray, graph: LabelGraph, Y: FloatArray | None
+    ) -> "RidgeSolver | SampledSolver":
+        """The solver for the graph of these rows, which X̂ holds; of Y all rows, if it goes by item."""
         if isinstance(self.part, ConstantPart):
-            return SampledSolver(self.part, rows, graph, Y)
-        return RidgeSolver(self.part, self.ridge, graph.scatter(self.X[rows]), self.smoothness)
+            return SampledSolver(self.part, self.smoothness, X, rows, graph, Y)
+        return RidgeSolver(self.part, self.ridge, graph.scatter(X), self.smoothness)
 
 
+def is_by_item(sample: int, items: int, dimensions: int) -> bool:
+    """Whether XXᵀ serves better: there are fewer items than dimensions, and the sample leaves some out."""
+    return sample < items < dimensions
+
+
+def by_dimensions(gram: FloatArray, sample: int, items: int, ridge: float) -> "FloatArray | ConstantPart":
+    """XᵀX itself, or what a sample of a lower rank corrects."""
+    return ConstantPart(gram, Factor.of(gram, ridge)) if sample < min(items, len(gram)) else gram
+
+
+@dataclass(frozen=True, eq=False)
 class ConstantPart:
-    """The smaller of XᵀX + γI and XXᵀ + γI, inverted for all samples to come."""
+    """The smaller of XᵀX + γI and XXᵀ + γI, to be inverted for all samples to come."""
 
-    def __init__(self, X: Matrix, smoothness: float, ridge: float) -> None:
-        self.smoothness, self.by_item = smoothness, X.shape[0] < X.shape[1]
-        self.X = X.astype(np.float64) if self.by_item else X
-        products = self.X @ self.X.T if self.by_item else gram(X)
-        self.factor = Factor.of(products.toarray() if sparse.issparse(products) else products, ridge)
-        self.inverse = self.factor.inverse
+    products: FloatArray  # XᵀX or XXᵀ
+    factor: Factor
+    X: Matrix | None = None  # in double precision where it goes by item
+
+    @staticmethod
+    def by_items(X: Matrix, ridge: float) -> "ConstantPart":
+        """XXᵀ + γI"""
+        double = X.astype(np.float64)
+        products = double @ double.T
+        dense = products.toarray() if sparse.issparse(products) else products
+        return ConstantPart(dense, Factor.of(dense, ridge), double)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,30 +81,33 @@ class SampledSolver:
     """W for the graph of some rows; it can be asked what a `RidgeSolver` can."""
 
     constant: ConstantPart
+    smoothness: float
+    sample: Matrix  # X̂
     rows: IntArray
     graph: LabelGraph
-    Y: FloatArray
+    Y: FloatArray | None = None  # where it goes by item
 
     @property
     def factor(self) -> Factor:
         return self.constant.factor
 
     def solve(self, XtY: FloatArray) -> FloatArray:
-        W = self.by_item() if self.constant.by_item else self.by_dimension(XtY)
+        X, Y = self.constant.X, self.Y
+        W = self.by_dimension(XtY) if X is None or Y is None else self.by_item(X, Y.astype(np.float64))
         return W.astype(XtY.dtype)
 
-    def by_item(self) -> FloatArray:
+    def by_item(self, X: Matrix, Y: FloatArray) -> FloatArray:
         """Xᵀ(XXᵀ + γI)⁻¹(Y − SQ), where S puts the sampled rows among all"""
-        inverse, rows, gamma = self.constant.inverse, self.rows, self.factor.ridge
-        Y = self.Y.astype(np.float64)
+        inverse, rows, gamma = self.factor.inverse, self.rows, self.factor.ridge
         T = np.eye(len(rows)) - gamma * inverse[np.ix_(rows, rows)]
-        Y[rows] -= self.correction(T, Y[rows] - gamma * (inverse[rows] @ Y))
-        W: FloatArray = self.constant.X.T @ (inverse @ Y)
+        corrected = Y.copy()
+        corrected[rows] -= self.correction(T, Y[rows] - gamma * (inverse[rows] @ Y))
+        W: FloatArray = X.T @ (inverse @ corrected)
         return W
 
     def by_dimension(self, XtY: FloatArray) -> FloatArray:
         """C⁻¹XᵀY − C⁻¹X̂ᵀQ"""
-        inverse, X = self.constant.inverse, self.constant.X[self.rows].astype(np.float64)
+        inverse, X = self.factor.inverse, self.sample.astype(np.float64)
         W = inverse @ XtY
         T = (X @ inverse) @ X.T
         corrected: FloatArray = W - inverse @ (X.T @ self.correction(T, X @ W))
@@ -86,14 +115,16 @@ class SampledSolver:
 
     def correction(self, T: FloatArray, predicted: FloatArray) -> FloatArray:
         """Q = η (I + ηL̂T)⁻¹ L̂P, where P is what the sample would be predicted without the graph"""
-        eta, spread = self.constant.smoothness, self.graph.spread
+        eta, spread = self.smoothness, self.graph.spread
         Q: FloatArray = np.linalg.solve(np.eye(len(T)) + eta * spread(T), eta * spread(predicted))
         return Q
 
     def error(self, W: FloatArray, XtY: FloatArray, YtY: FloatArray) -> float:
-        """‖Y − XW‖²"""
-        return squared_norm(self.Y - times(self.constant.X, W.astype(self.constant.X.dtype)))
+        """‖Y − XW‖², of which ‖XW‖² by XᵀX or from X itself"""
+        X = self.constant.X
+        length = inner(W, self.constant.products @ W) if X is None else squared_norm(times(X, W))
+        return float(np.trace(YtY)) - 2 * inner(W, XtY) + length
 
     def roughness(self, W: FloatArray) -> float:
         """Tr(WᵀX̂ᵀL̂X̂W)"""
-        return self.graph.energy(times(self.constant.X[self.rows], W.astype(self.constant.X.dtype)))
+        return self.graph.energy(times(self.sample, W.astype(self.sample.dtype)))

@@ -14,7 +14,7 @@ with 0.005 all but one are. It measures two modalities alone; more of them share
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,27 +24,31 @@ from smfh.hashing.configuration import Preset
 from smfh.hashing.factorisation import (
     FIT,
     PULL,
-    Descent,
-    LabelGraph,
+    Factors,
+    Moments,
+    PassMethod,
     RidgeSolver,
-    correlate,
+    Totals,
     draw_rows,
-    project,
     reconstruction_error,
+    scatter_of,
     share_out,
     update_basis,
     weighted_gram,
 )
 from smfh.hashing.function import HashFunction, shared_codes
+from smfh.hashing.graph import LabelGraph
+from smfh.hashing.items import Codes, Items
 from smfh.hashing.positive import told
-from smfh.hashing.products import column_means, squared_norm
-from smfh.hashing.sampled import SAMPLE, GraphSolvers, SampledSolver
-from smfh.hashing.steps import ratio_step
-from smfh.types import EPS, FloatArray, IntArray, MultimodalDataset, parameter
+from smfh.hashing.products import squared_norm, transposed_times
+from smfh.hashing.sampled import SAMPLE, ConstantPart, GraphSolvers, SampledSolver, by_dimensions, is_by_item
+from smfh.hashing.smfh_passes import GraphTotals, RatioPass, Start
+from smfh.hashing.sums import HEIGHT, Sums, UniformRows
+from smfh.types import EPS, FloatArray, IntArray, Matrix, parameter
 
 
 @dataclass(frozen=True)
-class SMFH(Descent):
+class SMFH(PassMethod):
     """The published algorithm and nothing else."""
 
     name: ClassVar[str] = "smfh"
@@ -62,9 +66,9 @@ class SMFH(Descent):
     smoothness: float = parameter(1e-3, "η", 0.0, 1e6, "Label smoothness of the hash functions.", "log")
     ridge: float = parameter(1e-3, "γ", 1e-9, 1e6, "Shrinks the hash functions.", "log")
 
-    def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
+    def learn_from(self, data: Items, rng: np.random.Generator, trace: Trace) -> Learning:
         """Algorithm 1"""
-        problem = Problem(self, train)
+        problem = Problem(self, data)
         state = problem.start(rng)
         for _ in range(self.iterations):
             for _, step in STEPS:
@@ -77,38 +81,84 @@ class SMFH(Descent):
 
 
 @dataclass(frozen=True, eq=False)
-class State:
-    """The unknowns, with what the steps share."""
+class State(Factors):
+    """The unknowns, with the graph of the iteration and what the steps share."""
 
-    Y: FloatArray  # (items, bits)
-    U: Mapping[str, FloatArray]  # (dimensions, bits)
-    W: Mapping[str, FloatArray]  # (dimensions, bits)
-    XtY: Mapping[str, FloatArray]
-    YtY: FloatArray
-    rows: IntArray  # of the items that carry the graph
+    rows: IntArray  # of the items that carry the graph, rising
     graph: LabelGraph  # of these
+    FtY: FloatArray  # of these, (classes, bits)
+    length: FloatArray  # Σ_i d_i y_ik² over these, (bits,)
+    heights: FloatArray  # max_i y_ik, by which the codes are to be scaled, (bits,)
     solvers: Mapping[str, RidgeSolver | SampledSolver]
 
 
 class Problem:
     """O for given data, and the steps of Algorithm 1."""
 
-    def __init__(self, method: SMFH, train: MultimodalDataset) -> None:
-        self.method, self.X, self.labels = method, train.modalities, train.labels
-        self.dtype, self.items, self.weights = train.dtype, len(train), method.shares(train)
-        self.mu = share_out(method.projection_weight, len(self.X))
-        self.whole_graph = LabelGraph.of(train.labels, train.dtype)
-        self.squared = {t: squared_norm(x) for t, x in self.X.items()}
-        sample, smoothness, ridge = method.graph_sample, method.smoothness, method.ridge
-        self.graphs = {t: GraphSolvers(x, sample, smoothness, ridge) for t, x in self.X.items()}
+    def __init__(self, method: SMFH, data: Items) -> None:
+        self.method, self.data, self.items, self.dtype = method, data, len(data), data.dtype
+        self.weights, self.mu = method.shares(tuple(data.X)), share_out(method.projection_weight, len(data.X))
+        m, self.sizes = method.graph_sample, data.sizes.astype(np.float64)
+        self.draws = m < self.items
+        by_item = tuple(t for t, d in data.widths.items() if is_by_item(m, self.items, d))
+        whole = GraphTotals(self.totals(np.ones(1)), None, self.sizes)
+        graph = None if self.draws else partial(whole.graph, dtype=self.dtype)
+        moments = Moments(self.items, data.maxima, graph, float(self.sizes.sum()), by_item)
+        _, self.moments = data.run(moments)
+        self.solvers_of = {
+            t: GraphSolvers(
+                ConstantPart.by_items(self.all_rows(t), method.ridge)
+                if t in by_item
+                else by_dimensions(self.moments["XtX", t], m, self.items, method.ridge),
+                method.smoothness,
+                method.ridge,
+            )
+            for t in data.X
+        }
+        self.goes_by_item = bool(by_item)
+
+    @property
+    def X(self) -> Mapping[str, Any]:
+        return self.data.X
+
+    @property
+    def labels(self) -> Any:
+        return self.data.labels
+
+    def all_rows(self, t: str) -> Matrix:
+        rows: Matrix = self.data.X[t][np.arange(self.items)]
+        return rows
+
+    def totals(self, ceiling: FloatArray) -> Totals:
+        return Totals(self.items, self.data.maxima, ceiling)
 
     def start(self, rng: np.random.Generator) -> State:
-        """Y and U uniform, W = 0; drawn in double precision, so that single starts from the same point."""
-        Y = rng.random((self.items, self.method.bits)).astype(self.dtype)
-        U = {t: rng.random((x.shape[1], self.method.bits)).astype(self.dtype) for t, x in self.X.items()}
+        """Y and U uniform, W = 0; nothing is drawn yet, unless all items carry the graph."""
+        bits, shapes = self.method.bits, self.data.widths
+        uniform = UniformRows.draw(rng, self.items, bits, np.float64)
+        U = {t: rng.random((d, bits)).astype(self.dtype) for t, d in shapes.items()}
+        rows = np.arange(0 if self.draws else self.items)
+        graph = LabelGraph.of(self.data.labels[rows], self.dtype)
+        totals = self.graph_totals(rows, graph, np.ones(bits))
+        Y, sums = self.data.run(Start(uniform, self.dtype, totals))
         W = {t: np.zeros_like(U[t]) for t in U}
-        rows = np.arange(self.items)
-        return State(Y, U, W, correlate(self.X, Y), Y.T @ Y, rows, self.whole_graph, {})
+        return State(U=U, W=W, rows=rows, graph=graph, solvers={}, **self.summed(Y, sums))
+
+    def graph_totals(self, rows: IntArray, graph: LabelGraph, ceiling: FloatArray) -> GraphTotals:
+        sizes = np.asarray(graph.factors.sum(axis=0), dtype=np.float64) if self.draws else self.sizes
+        return GraphTotals(self.totals(ceiling), rows if self.draws else None, sizes)
+
+    def summed(self, Y: Codes, sums: Sums) -> dict[str, Any]:
+        """The fields of a state that a pass adds up."""
+        return {
+            "Y": Y,
+            "XtY": {t: sums["XtY", t].astype(self.dtype) for t in self.data.X},
+            "YtY": sums["YtY", ""].astype(self.dtype),
+            "mean": sums["sum", ""] / self.items,
+            "FtY": sums["FtY", ""].astype(self.dtype),
+            "length": sums["length", ""],
+            "heights": sums[HEIGHT].astype(self.dtype),
+        }
 
     def update_bases(self, state: State, rng: np.random.Generator) -> State:
         """U ← U ∘ (XᵀY) / (U YᵀY)"""
@@ -116,50 +166,81 @@ class Problem:
 
     def draw(self, state: State, rng: np.random.Generator) -> State:
         """m items, and the graph among them; all where they are not more."""
-        if self.method.graph_sample >= self.items:
+        if not self.draws:
             return state
-        rows = draw_rows(rng, self.items, self.method.graph_sample)
-        return replace(state, rows=rows, graph=LabelGraph.of(self.labels[rows], self.dtype))
+        return self.with_graph(state, np.sort(draw_rows(rng, self.items, self.method.graph_sample)))
+
+    def with_graph(self, state: State, rows: IntArray) -> State:
+        """The state in which these items carry the graph."""
+        graph = LabelGraph.of(self.data.labels[rows], self.dtype)
+        Y = self.data.take_codes(state.Y, rows)
+        FtY, length = transposed_times(graph.factors, Y), graph.degrees.astype(np.float64) @ Y**2
+        return replace(state, rows=rows, graph=graph, FtY=FtY, length=length)
 
     def update_codes(self, state: State, rng: np.random.Generator) -> State:
         """Y ← Y ∘ B⁺ / ( Y M + α S D̂ Ŷ + B⁻ )   with   M = Σ_t λ_tU_tᵀU_t + n_t μ I + 2β YᵀY
 
         and B = Σ_t X_t(λ_tU_t + μW_t) + α S Â Ŷ + 2β Y, where Ŷ = SᵀY are the sampled rows. X_tW_t can be
-        negative, hence the two parts of B. XᵀY and YᵀY are left as they were: the next step scales Y.
+        negative, hence the two parts of B. This is the one pass over X; the next step scales what it adds up.
         """
-        Y, U, rows, graph = state.Y, state.U, state.rows, state.graph
-        alpha, beta = Y.dtype.type(self.method.graph_weight), self.method.orthogonality_weight
-        pull = project(self.X, {t: self.weights[t] * U[t] + self.mu * state.W[t] for t in U})
+        U, beta = state.U, self.method.orthogonality_weight
+        V = {t: self.weights[t] * U[t] + self.mu * state.W[t] for t in U}
         curvature = weighted_gram(U, self.weights) + len(U) * self.mu * np.eye(self.method.bits)
-        Q, sampled = Y @ (curvature + 2 * beta * state.YtY).astype(Y.dtype), Y[rows]
-        pull[rows] += alpha * graph.attract(sampled)
-        Q[rows] += alpha * graph.degrees[:, None] * sampled
-        return replace(state, Y=ratio_step(Y, pull, Q, beta))
+        totals = self.graph_totals(state.rows, state.graph, self.ceiling(V, curvature))
+        M = (curvature + 2 * beta * state.YtY).astype(self.dtype)
+        step = RatioPass(V, M, state.FtY, self.method.graph_weight, beta, totals)
+        Y, sums = self.data.run(step, state.Y)
+        return replace(state, **self.summed(Y, sums))
+
+    def ceiling(self, V: Mapping[str, FloatArray], curvature: FloatArray) -> FloatArray:
+        """max(1, max_i (Σ_t X_tV_t⁺)_ik / M_kk): no y_ik rises above, since a share of sums is at most the
+        largest of their shares, and of the graph and of β that is 1 where no y_ik was above 1. Twice, for
+        rounding."""
+        most = sum(self.data.maxima[t] @ np.maximum(V[t], 0) for t in V)
+        ceiling: FloatArray = 2 * np.maximum(1, most / np.maximum(np.diag(curvature), EPS))
+        return ceiling
 
     def rescale(self, state: State, rng: np.random.Generator) -> State:
         """y_k ← y_k / max y_k,   u_k ← u_k max y_k: the product stays."""
-        heights = np.maximum(state.Y.max(axis=0), EPS)
-        Y, U = state.Y / heights, {t: U * heights for t, U in state.U.items()}
-        return replace(state, Y=Y, U=U, XtY=correlate(self.X, Y), YtY=Y.T @ Y)
+        heights = np.maximum(state.heights, EPS)
+        return replace(
+            state,
+            Y=self.data.divide(state.Y, heights),
+            U={t: U * heights for t, U in state.U.items()},
+            XtY={t: XtY / heights for t, XtY in state.XtY.items()},
+            YtY=state.YtY / np.outer(heights, heights),
+            mean=state.mean / heights,
+            FtY=state.FtY / heights,
+            length=state.length / heights.astype(np.float64) ** 2,
+            heights=np.ones_like(heights),
+        )
 
     def update_functions(self, state: State, rng: np.random.Generator) -> State:
         """W = (XᵀX + η X̂ᵀL̂X̂ + γI)⁻¹XᵀY"""
-        solvers = state.solvers
-        if state.graph is not self.whole_graph or not solvers:
-            solvers = self.solvers(state)
+        solvers = self.solvers(state) if self.draws or not state.solvers else state.solvers
         return replace(state, solvers=solvers, W={t: solvers[t].solve(state.XtY[t]) for t in solvers})
 
     def solvers(self, state: State) -> dict[str, RidgeSolver | SampledSolver]:
-        """For the graph of the items that were drawn."""
-        return {t: self.graphs[t].sampled(state.rows, state.graph, state.Y) for t in self.X}
+        """For the graph of the items that were drawn, or of all."""
+        if not self.draws:
+            ridge, eta = self.method.ridge, self.method.smoothness
+            return {
+                t: RidgeSolver(self.moments["XtX", t], ridge, scatter_of(self.moments, t), eta)
+                for t in self.data.X
+            }
+        Y = self.data.take_codes(state.Y, np.arange(self.items)) if self.goes_by_item else None
+        return {
+            t: solvers.sampled(self.data.X[t][state.rows], state.rows, state.graph, Y)
+            for t, solvers in self.solvers_of.items()
+        }
 
     def learnt(self, state: State) -> Learnt:
         """Bit k is on where y_k, or w_k·x, is above the mean of y_k."""
-        thresholds = column_means(state.Y).astype(self.dtype)
+        thresholds = state.mean.astype(self.dtype)
         functions = {
-            t: HashFunction(t, x.shape[1], FeatureMap(), state.W[t], thresholds) for t, x in self.X.items()
+            t: HashFunction(t, d, FeatureMap(), state.W[t], thresholds) for t, d in self.data.widths.items()
         }
-        return Learnt(functions, shared_codes(tuple(self.X), state.Y > thresholds), state.U)
+        return Learnt(functions, shared_codes(tuple(functions), self.data.pack(state.Y, thresholds)), state.U)
 
     def terms(self, state: State) -> dict[str, float]:
         """Every part of O, weighted; none needs another pass over X."""
@@ -169,10 +250,10 @@ class Problem:
         return {
             **{
                 f"reconstruction ({t})": self.weights[t]
-                * reconstruction_error(self.squared[t], U[t], XtY[t], YtY)
+                * reconstruction_error(float(self.moments["squared", t]), U[t], XtY[t], YtY)
                 for t in U
             },
-            "graph": method.graph_weight * state.graph.energy(state.Y[state.rows]),
+            "graph": method.graph_weight * (float(state.length.sum()) - squared_norm(state.FtY)),
             **{f"projection ({t})": mu * solvers[t].error(W[t], XtY[t], YtY) for t in W},
             "smoothness": mu * method.smoothness * sum(solvers[t].roughness(W[t]) for t in W),
             "ridge": mu * method.ridge * sum(squared_norm(W[t]) for t in W),

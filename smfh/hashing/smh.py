@@ -21,7 +21,7 @@ from scipy.sparse.linalg import svds
 from smfh.hashing.base import Learning, Progress, Trace
 from smfh.hashing.configuration import Preset
 from smfh.hashing.positive import told
-from smfh.hashing.products import blas_threads, inner, squared_norm
+from smfh.hashing.products import inner, squared_norm
 from smfh.hashing.views import ANCHORS, PairMethod, View, learnt_directions, view_modalities
 from smfh.hashing.whitening import Whitening, whiten_both
 from smfh.types import BoolArray, FloatArray, MultimodalDataset, parameter
@@ -60,10 +60,9 @@ class SMH(PairMethod):
         similarity = Similarity.of(train.labels, train.dtype)
         learnt = LearntBits(views, similarity, self.ridge, self.bits)
         note = told(whitening.factor for whitening in learnt.whitenings)
-        with blas_threads(1):  # one vector at a time leaves threads nothing to share
-            for u, v in islice(self.pairs(learnt), self.bits):
-                learnt.add(u, v)
-                yield Progress({"similarity residual": learnt.residual}, "bits", note)
+        for u, v in islice(self.pairs(learnt), self.bits):
+            learnt.add(u, v)
+            yield Progress({"similarity residual": learnt.residual}, "bits", note)
         return learnt_directions(views, learnt.directions, train)
 
     def pairs(self, learnt: "LearntBits") -> Iterator[tuple[FloatArray, FloatArray]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from smfh.features.maps import FeatureMap
-from smfh.files import Array, Content, read_npz, write_npz
+from smfh.files import Array, Content, read_json, read_npz, write_npz
 from smfh.files.arrays import pack_npz
 from smfh.files.content import name_of
 from smfh.hashing.base import FittedHasher, HashMethod
@@ -75,7 +75,7 @@ def load_hasher(content: Content, name: str = "") -> FittedHasher:
 def hasher_of(arrays: dict[str, Array], label: str) -> FittedHasher:
     """The hasher that these arrays describe; `label` is what messages call their file."""
     try:
-        header = json.loads(arrays["header"].tobytes())
+        header = read_json(arrays["header"].tobytes())
         if header["format"] != FORMAT or header["version"] != VERSION:
             raise InputError(
                 f"{label} is a {header['format']} of version {header['version']}; "

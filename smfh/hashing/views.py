@@ -8,6 +8,7 @@ data.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -79,15 +80,25 @@ class View:
         return XtY - np.outer(self.mean, Y.sum(axis=0, dtype=np.float64))
 
     def hash_function(self, W: FloatArray, thresholds: FloatArray | float = 0.0) -> HashFunction:
-        """Bit k is on where (φ(x) − m)·w_k > threshold_k, that is φ(x)·w_k > threshold_k + m·w_k."""
+        """Bit k is on where (φ(x) − m)·w_k > threshold_k."""
         dtype = self.features.dtype
-        return HashFunction(
-            self.modality,
-            self.dimensions,
-            self.feature_map,
-            W.astype(dtype),
-            (thresholds + self.mean @ W).astype(dtype),
+        return centred_function(
+            self.modality, self.dimensions, self.feature_map, self.mean, W, dtype, thresholds
         )
+
+
+def centred_function(
+    modality: str,
+    dimensions: int,
+    feature_map: FeatureMap,
+    mean: FloatArray,
+    W: FloatArray,
+    dtype: Any,
+    thresholds: FloatArray | float = 0.0,
+) -> HashFunction:
+    """Bit k is on where (φ(x) − m)·w_k > threshold_k, that is φ(x)·w_k > threshold_k + m·w_k."""
+    lifted = (thresholds + mean @ W).astype(dtype)
+    return HashFunction(modality, dimensions, feature_map, W.astype(dtype), lifted)
 
 
 def view_modalities(

@@ -7,7 +7,7 @@ import numpy as np
 
 from smfh.hamming import rank
 from smfh.hashing import SMFH
-from smfh.hashing.factorisation import correlate
+from smfh.hashing.items import HeldItems
 from smfh.hashing.smfh import STEPS, Problem, State
 from smfh.lessons.example import Example
 from smfh.types import BoolArray, FloatArray, IntArray
@@ -123,8 +123,9 @@ USUAL = SMFH(
 
 def walk(example: Example, method: SMFH) -> Walk:
     """Every step of every iteration of this method on this example."""
-    problem, rng = Problem(method, example.data), np.random.default_rng(method.seed)
-    state, moments = problem.start(rng), []
+    data = HeldItems(example.data.modalities, example.data.labels)
+    problem, rng = Problem(method, data), np.random.default_rng(method.seed)
+    state, moments = problem.with_graph(problem.start(rng), np.arange(problem.items)), []
     terms = problem.terms(up_to_date(problem, state))
     for iteration in range(1, method.iterations + 1):
         for name, step in STEPS:
@@ -136,9 +137,8 @@ def walk(example: Example, method: SMFH) -> Walk:
 
 
 def up_to_date(problem: Problem, state: State) -> State:
-    """The state with the products and solvers that steps leave for later: without them no term is true."""
-    fresh = replace(state, XtY=correlate(problem.X, state.Y), YtY=state.Y.T @ state.Y)
-    return replace(fresh, solvers=problem.solvers(fresh))
+    """The state with the solvers that steps leave for later: without them no term is true."""
+    return replace(state, solvers=problem.solvers(state))
 
 
 def matrices_of(problem: Problem, state: State) -> dict[Place, FloatArray]:

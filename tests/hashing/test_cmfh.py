@@ -12,7 +12,9 @@ from scipy import sparse
 from smfh.datasets.planted import Planted
 from smfh.hamming import unpack
 from smfh.hashing.cmfh import CMFH, Factorisation
-from smfh.hashing.views import view_modalities
+from smfh.hashing.items import HeldItems
+from smfh.hashing.sums import UniformRows
+from smfh.hashing.views import UNIT_ROWS
 from smfh.types import InputError, MultimodalDataset
 
 
@@ -33,13 +35,14 @@ def centred(x):
 
 def start(method: CMFH, data: MultimodalDataset, seed: int):
     rng = np.random.default_rng(seed)
-    problem = Factorisation(method, view_modalities(data, 0, rng), method.shares(data))
-    return problem, problem.start(rng.random((len(data), method.bits)))
+    items = HeldItems(data.modalities, data.labels).with_features(dict.fromkeys(data.modalities, UNIT_ROWS))
+    problem = Factorisation(method, items, method.shares(tuple(data.modalities)))
+    return problem, problem.start(UniformRows.draw(rng, len(data), method.bits, np.float64))
 
 
 def objective(problem: Factorisation, data: MultimodalDataset, state) -> float:
     """O as the module's first lines have it, with every matrix formed."""
-    method, V = problem.method, state.V
+    method, V = problem.method, state.Y
     total = method.ridge * np.sum(V**2)
     for t, x in data.modalities.items():
         X, U, W = centred(x), state.U[t], state.W[t]
@@ -84,19 +87,19 @@ def test_the_trace_of_a_fit_never_rises_in_single_precision(modalities):
     assert trace[-1].objective < 0.9 * trace[0].objective
 
 
-@pytest.mark.parametrize("part", ["U", "V", "W"])
+@pytest.mark.parametrize("part", ["U", "Y", "W"])
 def test_every_step_is_a_minimum(part):
     data = random_data(0, modalities=3, sparse_too=True)
     problem, state = start(CMFH(bits=5, ridge=0.1, projection_weight=3.0), data, 0)
     state = problem.descend(problem.descend(state))
     if part == "U":
         state = replace(state, U={t: problem.basis(t, state) for t in state.U})
-    if part == "V":
-        state = replace(state, V=problem.codes(state.U, state.W))
+    if part == "Y":
+        state = replace(state, Y=problem.codes(state.Y, state.U, state.W)[0])
     best, rng = objective(problem, data, state), np.random.default_rng(1)
     for _ in range(10):
-        if part == "V":
-            moved = replace(state, V=state.V + 1e-3 * rng.standard_normal(state.V.shape))
+        if part == "Y":
+            moved = replace(state, Y=state.Y + 1e-3 * rng.standard_normal(state.Y.shape))
         else:
             factors = getattr(state, part)
             moved = {t: f + 1e-3 * rng.standard_normal(f.shape) for t, f in factors.items()}

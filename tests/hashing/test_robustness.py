@@ -9,7 +9,7 @@ from scipy import sparse
 from smfh.hashing import METHODS, SMFH, FittedHasher, load_hasher, make_method, preset, save_hasher
 from smfh.hashing.positive import Factor
 from smfh.hashing.products import column_means
-from smfh.types import InputError, MultimodalDataset
+from smfh.types import InputError, MultimodalDataset, Parameter, parameters
 
 VARIANTS = [(name, choice) for name in METHODS for choice in METHODS[name].presets]
 BITS, QUICK = 8, {"iterations": 3, "graph_sample": 20}
@@ -69,6 +69,109 @@ def test_any_data_give_finite_codes_or_an_answer(name, choice, data):
         assert "broke down" not in str(error)  # noqa: PT017
     else:
         assert finite(hasher, data)
+
+
+def odd_data(kind: str) -> MultimodalDataset:
+    """Twenty-four items in three classes, with something odd about them."""
+    rng = np.random.default_rng(0)
+    image, text = rng.random((24, 6)), rng.random((24, 5))
+    labels = np.eye(3, dtype=bool)[np.arange(24) % 3]
+    if kind == "constant features":
+        image[:], text[:] = 1, 0.5
+    elif kind == "one constant modality":
+        text[:] = 1
+    elif kind == "rows of zeros":
+        image[::3], text[::2] = 0, 0
+    elif kind == "a modality of zeros":
+        text[:] = 0
+    elif kind == "duplicates":
+        image, text = np.repeat(image[:3], 8, axis=0), np.repeat(text[:3], 8, axis=0)
+    elif kind == "one item, again and again":
+        image, text = np.repeat(image[:1], 24, axis=0), np.repeat(text[:1], 24, axis=0)
+    elif kind == "one item in each class":
+        labels = np.eye(24, dtype=bool)
+    elif kind == "two items":
+        image, text, labels = image[:2], text[:2], labels[:2]
+    elif kind == "one dimension":
+        image, text = image[:, :1], text[:, :1]
+    elif kind == "large numbers":
+        image, text = 1e30 * image, 1e30 * text
+    elif kind == "small numbers":
+        image, text = 1e-30 * image, 1e-30 * text
+    modalities = {"image": image.astype(np.float32), "text": text.astype(np.float32)}
+    return MultimodalDataset("odd", modalities, labels)
+
+
+KINDS = ["usual", "constant features", "one constant modality", "rows of zeros", "a modality of zeros"]
+KINDS += ["duplicates", "one item, again and again", "one item in each class", "two items", "one dimension"]
+KINDS += ["large numbers", "small numbers"]
+SPENT = {"iterations": 3, "graph_sample": 20, "rounds": 1, "anchors": 10}
+
+
+def weights_of(name: str) -> dict[str, Parameter]:
+    """The numbers of a method that are no counts."""
+    usual = METHODS[name]()
+    return {key: about for key, about in parameters(usual).items() if type(getattr(usual, key)) is float}
+
+
+def fit_or_refuse(name: str, data: MultimodalDataset, **values: object) -> None:
+    """All is finite that the training leaves, or it says what is wrong, before anything breaks."""
+    known = parameters(METHODS[name])
+    given = {key: value for key, value in (SPENT | values).items() if key in known}
+    try:
+        hasher = make_method(name, **given).fit(data)
+    except InputError as error:
+        assert data.modalities["image"].max() > 1e20, str(error)  # noqa: PT017, nothing else is refused
+        return
+    assert finite(hasher, data)
+    assert all(np.isfinite([*step.terms.values(), step.seconds]).all() for step in hasher.trace)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", METHODS)
+def test_odd_data_give_finite_codes_and_terms(name, kind):
+    data = odd_data(kind)
+    for bits in (1, 40):  # more than there are items
+        fit_or_refuse(name, data, bits=bits)
+    for switch in ("square_root", "centred", "mixed", "sequential"):
+        fit_or_refuse(name, data, bits=8, **{switch: not getattr(METHODS[name](), switch, True)})
+    fit_or_refuse(name, data, bits=8, anchors=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["usual", "duplicates"])
+@pytest.mark.parametrize("name", METHODS)
+def test_the_longest_codes_are_finite(name, kind):
+    fit_or_refuse(name, odd_data(kind), bits=1024)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_weights_at_their_ends_give_finite_codes_and_terms(name):
+    weights = weights_of(name)
+    low, high = ({key: getattr(about, end) for key, about in weights.items()} for end in ("low", "high"))
+    ends = [{key: value} for each in (low, high) for key, value in each.items()]
+    for kind in ("usual", "duplicates", "rows of zeros", "one constant modality"):
+        data = odd_data(kind)
+        for values in (low, high, *ends):
+            fit_or_refuse(name, data, bits=8, **values)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_weights_of_0_and_a_million_are_taken_or_refused_in_words(name):
+    for key, about in weights_of(name).items():
+        for value in (0.0, 1e6):
+            if about.takes(value):
+                fit_or_refuse(name, odd_data("usual"), bits=8, **{key: value})
+            else:
+                with pytest.raises(InputError, match=key):
+                    make_method(name, **{key: value})
+
+
+@pytest.mark.parametrize("shares", [(1.0, 0.0), (0.0, 1.0)])
+def test_a_modality_without_weight_leaves_finite_codes(shares):
+    for name in METHODS:
+        if "modality_weights" in parameters(METHODS[name]):
+            fit_or_refuse(name, odd_data("usual"), bits=8, modality_weights=shares)
 
 
 def pixels(rng):

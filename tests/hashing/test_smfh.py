@@ -11,9 +11,10 @@ from scipy import sparse
 from smfh.bench.equations import affinity, algorithm_1
 from smfh.datasets.planted import Planted
 from smfh.hashing import SMFH
-from smfh.hashing.factorisation import LabelGraph, RidgeSolver, draw_rows, update_basis
+from smfh.hashing.factorisation import RidgeSolver, draw_rows, update_basis
+from smfh.hashing.graph import LabelGraph
 from smfh.hashing.products import gram
-from smfh.hashing.sampled import ConstantPart, SampledSolver
+from smfh.hashing.sampled import GraphSolvers, SampledSolver
 from smfh.types import InputError, MultimodalDataset
 
 
@@ -48,7 +49,8 @@ def test_a_sample_corrects_what_stays_as_if_all_were_factored_anew(dimensions, t
     Y, rows = rng.random((80, 5)), rng.choice(80, size=30, replace=False)
     graph = LabelGraph.of(rng.random((30, 4)) < 0.4, np.dtype(np.float64))
     direct = RidgeSolver(gram(X), 0.1, graph.scatter(X[rows]), smoothness)
-    sampled = SampledSolver(ConstantPart(X, smoothness, 0.1), rows, graph, Y)
+    sampled = GraphSolvers.of(X, 30, smoothness, 0.1).sampled(X[rows], rows, graph, Y)
+    assert isinstance(sampled, SampledSolver)
     W = direct.solve(X.T @ Y)
     np.testing.assert_allclose(sampled.solve(X.T @ Y), W, rtol=1e-7, atol=1e-9)
     assert sampled.error(W, X.T @ Y, Y.T @ Y) == pytest.approx(direct.error(W, X.T @ Y, Y.T @ Y))
