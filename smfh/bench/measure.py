@@ -43,9 +43,20 @@ def peak_bytes(work: Callable[[], object]) -> int:
     return resident_bytes("VmHWM")
 
 
-def resident_bytes(field: str = "VmRSS") -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(field))
+def resident_bytes(field: str = "VmRSS", process: str = "self") -> int:
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith(field)), 0)
+
+
+def family_bytes(process: str = "self") -> int | None:
+    """Resident memory of the process and of all that it has started; None where the system does not tell."""
+    try:
+        own = resident_bytes(process=process)
+        threads = list(Path(f"/proc/{process}/task").iterdir())
+        children = [child for thread in threads for child in (thread / "children").read_text().split()]
+    except OSError:
+        return None
+    return own + sum(family_bytes(child) or 0 for child in children)
 
 
 def machine() -> str:

@@ -6,13 +6,16 @@ from functools import partial
 import numpy as np
 
 from smfh.bench.measure import Report, least_seconds, peak_bytes, resident_bytes
-from smfh.evaluation import score_codes
-from smfh.hamming import distances, pack, rank
+from smfh.evaluation import DEPTH, score_codes
+from smfh.hamming import CodeIndex, distances, pack, rank
 from smfh.types import InputError, IntArray, Words
+
+Sides = dict[str, Callable[[], object]]
 
 ITEMS, QUERIES, TOP = 180_000, 1_000, 100
 NUS_WIDE_QUERIES = 6_577
 LENGTHS = (64, 32, 128, 256)
+WIKI_ITEMS, WIKI_QUERIES, WIKI_CODES = 2_173, 693, 760  # of which SMFH+ makes 64 bits
 
 
 def bench_ranking(report: Report, quick: bool, repeats: int) -> None:
@@ -29,7 +32,36 @@ def bench_ranking(report: Report, quick: bool, repeats: int) -> None:
             report.compare(f"faiss/ranking{suffix}", seconds["faiss"], seconds["ranking"], what)
         if bits == 64:
             bench_one(report, database, queries, seconds["ranking"] / number, repeats)
+    bench_distinct(report, rng, repeats)
     bench_evaluation(report, rng, 500 if quick else NUS_WIDE_QUERIES, repeats)
+
+
+def bench_distinct(report: Report, rng: np.random.Generator, repeats: int) -> None:
+    """Codes of which many are equal, each met once: beside all items one by one, and beside faiss."""
+    bits = 64
+    few = codes(rng, WIKI_CODES, bits)
+    for name, database, number, top in (
+        ("Wiki's size", few[rng.integers(len(few), size=WIKI_ITEMS)], WIKI_QUERIES, DEPTH),
+        ("few codes", few[rng.integers(len(few), size=ITEMS)], QUERIES, TOP),
+        ("spread codes", codes(rng, ITEMS, bits), QUERIES, TOP),
+    ):
+        queries = codes(rng, number, bits)
+        one_by_one = partial(rank_one_by_one, queries, database, top)
+        if not all(map(np.array_equal, rank(queries, database, top), one_by_one())):
+            raise InputError("Codes met once and items one by one disagree about the ranking.")
+        sides: Sides = {"ours": partial(rank, queries, database, top), "one by one": one_by_one}
+        seconds = least_seconds(sides | faiss_search(database, queries, bits, top), repeats)
+        what = (
+            f"top {top:,} of {number:,} queries, {len(database):,} items, {len(np.unique(database)):,} codes"
+        )
+        for rival in (side for side in seconds if side != "ours"):
+            report.compare(f"{rival}/ranking, {name}", seconds[rival], seconds["ours"], what)
+        report.seconds |= {f"{side}, {name}": value for side, value in seconds.items()}
+
+
+def rank_one_by_one(queries: Words, database: Words, top: int) -> tuple[IntArray, IntArray]:
+    """The same answers without a look at which codes are equal."""
+    return CodeIndex(database, share=0).rank(queries, top)
 
 
 def bench_one(report: Report, database: Words, queries: Words, ours: float, repeats: int) -> None:
@@ -64,7 +96,7 @@ def bench_evaluation(report: Report, rng: np.random.Generator, number: int, repe
     report.seconds["evaluation memory, GB"] = (peak_bytes(evaluate) - before) / 1e9
 
 
-def faiss_search(database: Words, queries: Words, bits: int) -> dict[str, Callable[[], object]]:
+def faiss_search(database: Words, queries: Words, bits: int, top: int = TOP) -> Sides:
     """The same search by faiss, if it is installed, after a look that the distances are the same."""
     try:
         import faiss
@@ -76,9 +108,9 @@ def faiss_search(database: Words, queries: Words, bits: int) -> dict[str, Callab
     )
     index = faiss.IndexBinaryFlat(bits)
     index.add(octets)
-    if not np.array_equal(index.search(asked, TOP)[0], rank(queries, database, TOP)[1]):
+    if not np.array_equal(index.search(asked, top)[0], rank(queries, database, top)[1]):
         raise InputError("faiss and this program disagree about distances.")
-    return {"faiss": lambda: index.search(asked, TOP)}
+    return {"faiss": lambda: index.search(asked, top)}
 
 
 def faiss_name() -> str:

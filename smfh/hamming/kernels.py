@@ -1,4 +1,5 @@
 """Nearest items, and counts by distance and relevance, of a few queries at a time; compiled on first use.
+Where codes repeat, each is met once, and the lists of the items that have it are merged.
 
 Codes and labels come as blocks of octets, (blocks, octets, items): octet o of all items of a block lies side
 by side, so that a plain loop over the items becomes the processor's widest vectors, whichever it has. A block
@@ -17,7 +18,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from smfh.types import FloatArray, IntArray
+from smfh.types import FloatArray, IntArray, Words
 
 Octets = NDArray[np.uint8]
 
@@ -30,6 +31,7 @@ SUMMED = 16  # octets whose distances are summed as octets: at most 128
 HALF = 32
 LOW = (1 << HALF) - 1
 ONE = np.uint64(1)
+SCATTER = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio: near codes get far slots of a table
 
 
 @operation
@@ -204,6 +206,125 @@ def rank_inplace(
 
 
 @compiled
+def _are_equal(a: Words, b: Words) -> bool:
+    differing = np.uint64(0)
+    for w in range(a.shape[0]):
+        differing |= a[w] ^ b[w]
+    return bool(differing == 0)
+
+
+@compiled
+def number_inplace(codes: Words, table: IntArray, firsts: IntArray, which: IntArray) -> int:
+    """Number the distinct rows as they first appear: `which` of them each row is, `firsts` where they do.
+
+    Returns how many there are, or −1 as soon as they are more than `firsts` has room for. `table`, all −1,
+    has a power of two slots, more than that.
+    """
+    number, last = 0, table.shape[0] - 1
+    for i in range(codes.shape[0]):
+        scattered = np.uint64(0)
+        for w in range(codes.shape[1]):
+            scattered = (scattered ^ codes[i, w]) * SCATTER
+            scattered ^= scattered >> np.uint64(HALF)
+        slot = np.int64(scattered & np.uint64(last))
+        while table[slot] >= 0 and not _are_equal(codes[firsts[table[slot]]], codes[i]):
+            slot = (slot + 1) & last
+        if table[slot] < 0:
+            if number == firsts.shape[0]:
+                return -1
+            table[slot], firsts[number] = number, i
+            number += 1
+        which[i] = table[slot]
+    return number
+
+
+@compiled
+def list_inplace(which: IntArray, starts: IntArray, rows: IntArray) -> None:
+    """The rows that have code c, ascending, are rows[starts[c] : starts[c + 1]]; `starts` comes as zeros."""
+    for i in range(which.shape[0]):
+        starts[which[i] + 1] += 1
+    for c in range(1, starts.shape[0]):
+        starts[c] += starts[c - 1]
+    following = starts.copy()
+    for i in range(which.shape[0]):
+        rows[following[which[i]]] = i
+        following[which[i]] += 1
+
+
+@compiled
+def _sink_inplace(heap: IntArray, size: int) -> None:
+    """Let the first of a heap sink to its place."""
+    key, k = heap[0], 0
+    while 2 * k + 1 < size:
+        child = 2 * k + 1
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= key:
+            break
+        heap[k] = heap[child]
+        k = child
+    heap[k] = key
+
+
+@compiled
+def merge_inplace(
+    codes: IntArray, far: IntArray, starts: IntArray, rows: IntArray, order: IntArray, nearest: IntArray
+) -> None:
+    """Fill `order` and `nearest` (queries, top) from the nearest distinct codes and the rows of each.
+
+    `codes` and `far` (queries, some) have the codes in order of distance, then of their first rows. No more
+    than `top` of them are needed: whatever comes earlier in that order has a row that comes earlier too.
+    """
+    some, top = codes.shape[1], order.shape[1]
+    heap, place = np.empty(some, dtype=np.int64), np.empty(some, dtype=np.int64)
+    for q in range(codes.shape[0]):
+        first, p = 0, 0
+        while p < top:
+            end = first
+            while end < some and far[q, end] == far[q, first]:
+                place[end] = starts[codes[q, end]]
+                heap[end - first] = (np.int64(rows[place[end]]) << HALF) | end  # ascending: a heap as it is
+                end += 1
+            size = end - first
+            while size and p < top:
+                k = heap[0] & LOW
+                order[q, p], nearest[q, p] = heap[0] >> HALF, far[q, first]
+                p += 1
+                place[k] += 1
+                if place[k] < starts[codes[q, k] + 1]:
+                    heap[0] = (np.int64(rows[place[k]]) << HALF) | k
+                else:
+                    size -= 1
+                    heap[0] = heap[size]
+                _sink_inplace(heap, size)
+            first = end
+
+
+@compiled
+def sort_all_inplace(
+    far: IntArray, starts: IntArray, which: IntArray, order: IntArray, nearest: IntArray
+) -> None:
+    """Fill `order` and `nearest` (queries, top) by one pass over all items, each as far as its code.
+
+    `far` (queries, codes) has the distances of the distinct codes.
+    """
+    top, counts, everything = order.shape[1], np.zeros(far.max() + 1, dtype=np.int64), np.empty_like(which)
+    for q in range(far.shape[0]):
+        for c in range(far.shape[1]):
+            counts[far[q, c]] += starts[c + 1] - starts[c]
+        _starts_inplace(counts)
+        for i in range(which.shape[0]):
+            distance = far[q, which[i]]
+            everything[counts[distance]] = i
+            counts[distance] += 1
+        for p in range(top):
+            order[q, p] = everything[p]
+            nearest[q, p] = far[q, which[everything[p]]]
+        for d in range(counts.shape[0]):
+            counts[d] = 0
+
+
+@compiled
 def _flag_inplace(query: Octets, block: Octets, flag: int, common: Octets, cells: IntArray) -> None:
     """cells_i += flag where ⋁_o (q_o ∧ i_o ≠ 0): item and query share a label"""
     common[:] = 0
@@ -236,13 +357,16 @@ def tally_inplace(
     items_at: IntArray,
     relevant_at: IntArray,
     precision_sums: FloatArray,
+    starts: IntArray,
 ) -> None:
     """Count all items by distance and relevance, and sum the precisions at the relevant ones.
 
     `cells` (some, blocks, items of a block) is room for d + 2^shift · relevant of some queries at a time.
+    `starts` (queries, 2^shift) tells what stands before the first item at each distance, items in the low
+    half of a word; empty: what is nearer among these items.
     """
     some = cells.shape[0]
-    room = np.empty(blocks.shape[2], dtype=np.uint8)
+    room, nothing = np.empty(blocks.shape[2], dtype=np.uint8), np.empty(0, dtype=np.int64)
     before, at = np.empty(items, dtype=np.int64), np.empty(items, dtype=np.uint16)
     for first in range(0, queries.shape[0], some):
         end = min(first + some, queries.shape[0])
@@ -253,12 +377,21 @@ def tally_inplace(
                 _flag_inplace(query_labels[q], label_blocks[b], 1 << shift, room, row)
         for q in range(first, end):
             row = cells[q - first].reshape(-1)[:items]
-            precision_sums[q] = _tally_row_inplace(row, shift, before, at, items_at[q], relevant_at[q])
+            first_at = starts[q] if starts.shape[0] else nothing
+            precision_sums[q] = _tally_row_inplace(
+                row, shift, before, at, items_at[q], relevant_at[q], first_at
+            )
 
 
 @compiled
 def _tally_row_inplace(
-    cells: IntArray, shift: int, before: IntArray, at: IntArray, items_at: IntArray, relevant_at: IntArray
+    cells: IntArray,
+    shift: int,
+    before: IntArray,
+    at: IntArray,
+    items_at: IntArray,
+    relevant_at: IntArray,
+    starts: IntArray,
 ) -> float:
     """Counts of one query; returns its sum of precisions.
 
@@ -276,5 +409,8 @@ def _tally_row_inplace(
         number += relevant
     for d in range(items_at.shape[0]):
         items_at[d], relevant_at[d] = counts[d] & LOW, counts[d] >> HALF
-    _starts_inplace(counts)
+    if starts.shape[0]:
+        counts[:] = starts
+    else:
+        _starts_inplace(counts)
     return _sum_precisions(before[:number], at[:number], counts)

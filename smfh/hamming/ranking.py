@@ -6,42 +6,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smfh.hamming.codes import check_padding, check_pair
+from smfh.hamming.index import (
+    BLOCK,
+    DEEP,
+    FEW,
+    FEW_ASKED,
+    MANY,
+    QUERIES_AT_ONCE,
+    SHALLOW,
+    CodeIndex,
+    count_octets,
+    find_distinct,
+    to_blocks,
+    to_octets,
+)
 from smfh.parallel import over_rows
 from smfh.types import BoolArray, FloatArray, InputError, IntArray, Words
 
-BLOCK = 4096  # items that stay in the cache while the queries of a thread meet them
-QUERIES_AT_ONCE = 64  # of a thread
-TALLIED_AT_ONCE = 8  # of those, fewer, since their distances to all items should stay in the cache too
+TALLIED_AT_ONCE = 8  # queries of a thread, few, since their distances to all items should stay in the cache
 
 
 def rank(queries: Words, database: Words, top: int | None = None) -> tuple[IntArray, NDArray[np.uint16]]:
     """The `top` nearest items of every query and their distances, nearest first; None: all items.
 
-    Equal distances keep database order. Both results are (queries, min(top, items)).
+    Equal distances keep database order. Both results are (queries, min(top, items)). Who searches one
+    database again and again makes a CodeIndex of it.
     """
-    from smfh.hamming import kernels
-
-    if top is not None and top < 1:
-        raise InputError(f"A ranking needs at least one place; got top={top}. Use None for all items.")
     check_pair(queries, database)
-    items = len(database)
-    depth = items if top is None else min(top, items)
-    order = np.empty((len(queries), depth), dtype=np.int32)
-    nearest = np.empty((len(queries), depth), dtype=np.uint16)
-    if depth == 0:
-        return order, nearest
-    octets = _octets(queries, database)
-    blocks, query_octets = _blocks(database, octets), _rows(queries, octets)
-
-    def work(rows: slice) -> None:
-        distances = np.empty(BLOCK, dtype=np.min_scalar_type(8 * octets + 1))  # one more: beyond any bound
-        candidates = np.empty((rows.stop - rows.start, min(items, 2 * depth), 2), dtype=np.int32)
-        kernels.rank_inplace(
-            query_octets[rows], blocks, items, distances, candidates, order[rows], nearest[rows]
-        )
-
-    over_rows(work, len(queries), QUERIES_AT_ONCE)
-    return order, nearest
+    share_found = 1.0 if top is None else top / max(len(database), 1)
+    pays = len(queries) >= MANY and not SHALLOW < share_found < DEEP
+    return CodeIndex(database, FEW if pays else 0).rank(queries, top)
 
 
 def judge(order: IntArray, query_labels: Words, database_labels: Words) -> BoolArray:
@@ -66,13 +60,20 @@ class Tally:
     precision_sums: FloatArray  # (queries,), Σ_k P@k · rel(k) over the ranking of all items
 
 
-def tally(queries: Words, database: Words, query_labels: Words, database_labels: Words, bits: int) -> Tally:
+def tally(
+    queries: Words,
+    database: Words,
+    query_labels: Words,
+    database_labels: Words,
+    bits: int,
+    before: tuple[IntArray, IntArray] | None = None,
+) -> Tally:
     """Count all items by distance and relevance; relevant is what shares a set bit of the packed labels.
 
-    One pass a query serves tie-aware scores, look-up by radius and average precision over all items.
+    One pass a query serves tie-aware scores, look-up by radius and average precision over all items. Where
+    these are but a part of the database, `before` says how many items, and how many relevant ones, stand
+    before the first one of the part at each distance, both (queries, bits + 1).
     """
-    from smfh.hamming import kernels
-
     check_pair(queries, database)
     check_pair(query_labels, database_labels)
     check_padding(queries, bits)
@@ -82,15 +83,38 @@ def tally(queries: Words, database: Words, query_labels: Words, database_labels:
             f"{len(queries)} queries and {len(database)} items need a row of labels each; "
             f"got {len(query_labels)} and {len(database_labels)}."
         )
+    both = np.hstack([queries, query_labels])
+    if before or len(queries) < MANY or (asked := find_distinct(both, FEW_ASKED)) is None:
+        return _tally(queries, database, query_labels, database_labels, bits, before)
+    words = queries.shape[1]
+    once = _tally(asked.codes[:, :words], database, asked.codes[:, words:], database_labels, bits)
+    return Tally(*(of_query[asked.which] for of_query in vars(once).values()))
+
+
+def _tally(
+    queries: Words,
+    database: Words,
+    query_labels: Words,
+    database_labels: Words,
+    bits: int,
+    before: tuple[IntArray, IntArray] | None = None,
+) -> Tally:
+    from smfh.hamming import kernels
+
     result = Tally(
         items_at=np.empty((len(queries), bits + 1), dtype=np.int64),
         relevant_at=np.empty((len(queries), bits + 1), dtype=np.int64),
         precision_sums=np.empty(len(queries)),
     )
-    codes, labels = _octets(queries, database), _octets(query_labels, database_labels)
-    blocks, label_blocks = _blocks(database, codes), _blocks(database_labels, labels)
-    query_octets, query_label_octets = _rows(queries, codes), _rows(query_labels, labels)
+    codes = max(count_octets(queries), count_octets(database))
+    labels = max(count_octets(query_labels), count_octets(database_labels))
+    blocks, label_blocks = to_blocks(database, codes), to_blocks(database_labels, labels)
+    query_octets, query_label_octets = to_octets(queries, codes), to_octets(query_labels, labels)
     shift = bits.bit_length()
+    starts = np.zeros((len(queries) if before else 0, 1 << shift), dtype=np.int64)
+    if before:
+        items, relevant = before
+        starts[:, : bits + 1] = items + (relevant.astype(np.int64) << 32)
 
     def work(rows: slice) -> None:
         kernels.tally_inplace(
@@ -104,28 +128,8 @@ def tally(queries: Words, database: Words, query_labels: Words, database_labels:
             result.items_at[rows],
             result.relevant_at[rows],
             result.precision_sums[rows],
+            starts[rows],
         )
 
     over_rows(work, len(queries), QUERIES_AT_ONCE)
     return result
-
-
-def _octets(queries: Words, database: Words) -> int:
-    """Octets of a row to compare, in fours: all but the last four where these are empty in every row."""
-    last = int(np.bitwise_or.reduce(queries[:, -1]) | np.bitwise_or.reduce(database[:, -1]))
-    words: int = database.shape[1]
-    return 8 * words - (0 if last >> 32 else 4)
-
-
-def _rows(codes: Words, octets: int) -> NDArray[np.uint8]:
-    """(items, octets), the lowest first."""
-    return np.array(np.ascontiguousarray(codes, dtype="<u8").view(np.uint8)[:, :octets])
-
-
-def _blocks(codes: Words, octets: int) -> NDArray[np.uint8]:
-    """(blocks, octets, BLOCK): an octet of all items of a block side by side, zeros behind the last item."""
-    blocks = np.zeros((-(-len(codes) // BLOCK), octets, BLOCK), dtype=np.uint8)
-    for number, block in enumerate(blocks):
-        rows = _rows(codes[number * BLOCK : (number + 1) * BLOCK], octets)
-        block[:, : len(rows)] = rows.T
-    return blocks
