@@ -1,4 +1,4 @@
-"""Results that travel: a comparison as HTML report, LaTeX and rows, from the store alone."""
+"""Results that travel: a comparison as report, LaTeX and rows; a model as a search page, or its codes."""
 
 from smfh.export.figures import every_chart
 from smfh.export.findings import compared_pairs, sentences, told_directions, winners

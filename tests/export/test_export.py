@@ -2,9 +2,11 @@
 
 import re
 from dataclasses import replace
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from hostile_texts import TEXTS
 
 from smfh.comparison import Comparison, Grid, View, query_precisions, train_grid
 from smfh.datasets import Planted
@@ -23,9 +25,10 @@ from smfh.export import (
 from smfh.export.document import Section, document
 from smfh.hashing import CVH, SMFH
 from smfh.metrics import AP_DEFINITIONS
-from smfh.plots import csv_of
+from smfh.plots import csv_of, score_curves
 from smfh.plots.published import Published
 from smfh.runs import RunStore
+from smfh.types import Point
 
 VIEW = View("text", "image", bits=16)
 HOSTILE = "<script>alert(1)</script> & 50% of $x_1$ {a}\\b"
@@ -159,6 +162,25 @@ def test_the_report_shows_texts_as_they_are():
     page = document(HOSTILE, [Section(HOSTILE, [HOSTILE], [{HOSTILE: HOSTILE}], HOSTILE)])
     assert "<script>alert" not in page
     assert page.count("&lt;script&gt;alert(1)&lt;/script&gt; &amp; 50%") == 7  # title, h1, h2, p, th, td, pre
+
+
+def test_no_hostile_text_becomes_an_element_of_the_report():
+    """Tags and attributes are those of the same report about something harmless."""
+
+    def elements(text: str) -> list[tuple[str, list[str]]]:
+        found = []
+        reader = HTMLParser()
+        reader.handle_starttag = lambda tag, attributes: found.append((tag, [name for name, _ in attributes]))
+        point = Point("smfh", text, text, 16, (0.4, 0.6), (0.3, 0.7), 0.1)
+        charts = {"one": score_curves([point], text, formula=text)}
+        sections = [Section(text, [text], [{text: text}], text, charts)]
+        reader.feed(re.sub(r"<script>/\*\*.*?</script>", "", document(text, sections), count=1, flags=re.S))
+        return found
+
+    usual = elements("harmless")
+    assert [tag for tag, _ in usual].count("script") == 1  # that of the figure, beside Plotly's own
+    for text in TEXTS:
+        assert elements(text) == usual
 
 
 def test_with_nothing_finished_there_is_a_report_all_the_same(finished, tmp_path):

@@ -1,0 +1,35 @@
+"""The search to take home: a page in one file that answers words as this one does."""
+
+import streamlit as st
+
+from smfh.asking import takes_words
+from smfh.export.page import search_page
+from smfh.runs import Run
+from smfh.ui.asked import Asked
+
+HELP = (
+    "One HTML file with the codes, pictures and hash function of this run. It opens in any browser, without "
+    "a server and without a network, and answers words as this page does. It is made when you click."
+)
+
+
+def draw_take_home(asked: Asked, run: Run) -> None:
+    """A button where words can be asked; the file is made when it is clicked, and costs nothing before."""
+    speaks = takes_words(run.data)
+    if not speaks or asked.target in speaks or run.data.dtype != "float32":
+        return
+    source = asked.source if asked.source in speaks else speaks[0]
+
+    def make() -> str:
+        return search_page(run.hasher, run.data, run.split, source, asked.target, asked.ties)
+
+    st.download_button(
+        "This search as one HTML file",
+        make,
+        f"smfh_{run.data.name}_{run.hasher.bits}_bits.html",
+        "text/html",
+        "search_page",
+        icon=":material/download:",
+        help=HELP,
+        on_click="ignore",
+    )

@@ -1,0 +1,111 @@
+"""The page in one file, in a real browser: it answers as Python does, looks at nothing else, takes clicks."""
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from smfh.asking import answer, ask_words
+from smfh.datasets import DATASETS
+from smfh.export.page import search_page
+from smfh.hashing import make_method
+from smfh.types import InputError
+
+pytestmark = pytest.mark.slow
+
+QUERIES = 100
+STRANGE = [*"🐶😀❤🚀🎉☂☃✈☎ßΣ½ﬁ№あ猫x", " cat", " Dog", "e\u0301", "\u200d"]
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    data, split = DATASETS["emoji"]().load()
+    hasher = make_method("smfh-plus", bits=64).fit(data.take(split.train))
+    file = tmp_path_factory.mktemp("page") / "emoji.html"
+    file.write_text(search_page(hasher, data, split), encoding="utf-8")
+    return file, hasher, data, split
+
+
+@pytest.fixture
+def opened(exported, page):
+    """The page, the files and addresses that it asked for, and what it complained about."""
+    asked, said = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(exported[0].as_uri())
+    expect(page.locator("#wall button")).to_have_count(100)
+    return page, asked, said
+
+
+def queries(data, split):
+    """Names, words of training, several of them, and letters that are hard to read; with bits to flip."""
+    rng = np.random.default_rng(0)
+    known = data.encoders["text"].vocabulary.tokens
+    for k in range(QUERIES):
+        words = (
+            data.captions[rng.choice(split.queries)],
+            rng.choice(known),
+            " ".join(rng.choice(known, size=3)),
+            data.captions[rng.integers(len(data))].upper() + "!?",
+            "".join(rng.choice(STRANGE, size=4)),
+        )[k % 5]
+        yield str(words), [] if k % 3 else rng.choice(64, size=4, replace=False).tolist()
+
+
+def test_the_file_is_small_and_looks_at_nothing_else(exported, opened):
+    page, asked, said = opened
+    assert exported[0].stat().st_size < 8e6
+    assert [url for url in asked if not url.startswith(("file:", "blob:"))] == []
+    assert said == []
+    assert page.evaluate("fetch('data:,x').then(() => 'came', () => 'refused')") == "refused"
+
+
+def test_the_browser_answers_as_python_does(exported, opened):
+    _, hasher, data, split = exported
+    asked = list(queries(data, split))
+    ask = "asked => asked.map(([words, flips]) => smfh.ask(words, flips))"
+    for (words, flips), found in zip(asked, opened[0].evaluate(ask, asked), strict=True):
+        try:
+            expected = answer(hasher, data, split, ask_words(data, "text", words), "image", flips=flips)
+        except InputError:
+            assert found is None, words
+            continue
+        assert found["code"] == expected.code.tolist(), words
+        assert split.train[found["items"]].tolist() == expected.rows.tolist(), words
+        assert found["distances"] == expected.distances.tolist(), words
+
+
+def test_words_find_pictures_and_pictures_tell_their_words(opened):
+    page, _, said = opened
+    page.get_by_label("Words").fill("boat qwertz")
+    expect(page.locator("#notes")).to_have_text("Not known from training: qwertz.")
+    first = page.locator("#wall button").first
+    expect(first).to_contain_text("boat")
+    first.click()
+    expect(page.locator("dialog")).to_be_visible()
+    expect(page.locator("dialog #labels")).to_have_text("Travel & Places")
+    assert page.locator("dialog img").evaluate("picture => picture.decode().then(() => picture.naturalWidth)")
+    page.locator("#tokens button").first.click()
+    expect(page.locator("dialog")).to_be_hidden()
+    assert page.get_by_label("Words").input_value() in page.locator("#asked").inner_text()
+    page.get_by_label("Words").fill("qwertz")
+    expect(page.locator("#summary")).to_contain_text("None of these words is known")
+    expect(page.locator("#wall button")).to_have_count(0)
+    assert said == []
+
+
+def test_a_bit_is_flipped_and_turned_back(opened):
+    page, _, _ = opened
+    code = page.evaluate("smfh.ask('smiling cat').code")
+    page.get_by_role("switch", name="bit 3", exact=True).click()
+    bit = page.get_by_role("switch", name="bit 3", exact=True)
+    expect(bit).to_have_attribute("aria-checked", str(not code[3]).lower())
+    expect(page.locator("#wall .away").first).to_have_text("1 bit")
+    page.get_by_role("button", name="Undo flips").click()
+    expect(page.locator("#wall .away").first).to_have_text("same code")
+
+
+def test_the_address_holds_the_words(exported, opened):
+    page = opened[0]
+    page.goto(f"{exported[0].as_uri()}#red%20heart")
+    expect(page.locator("#asked")).to_have_text("“red heart” as 64 bits")
