@@ -2,6 +2,8 @@
 
 Trainings are kept on disk, and those that are there already are not repeated, whether a page or this command
 made them: the Paper page then shows the same numbers. --fresh trains all of them again.
+
+--check trains again what reference scores are kept of, and fails where one lies beyond the seeds' scatter.
 """
 
 import json
@@ -14,6 +16,7 @@ from tempfile import TemporaryDirectory
 from smfh.commands import options
 from smfh.commands.compare import show_progress
 from smfh.datasets import DATASETS, make_source
+from smfh.files.whole import passing_name
 from smfh.hashing import METHODS, make_method
 from smfh.metrics import AP_DEFINITIONS
 from smfh.paper import (
@@ -27,6 +30,7 @@ from smfh.paper import (
     measure_table,
     runnable,
 )
+from smfh.paper.reference import KeptScore, compare_scores, measure_scores, read_reference, write_reference
 from smfh.plots import csv_of
 from smfh.runs import RunStore
 from smfh.types import InputError, collect_problems
@@ -34,7 +38,9 @@ from smfh.types import InputError, collect_problems
 EPILOG = """examples:
   python -m smfh paper                                  every method, five seeds
   python -m smfh paper --methods smfh --seeds 2 --csv > table1.csv
-  python -m smfh paper --datasets emoji                 the same table on data that the paper has not"""
+  python -m smfh paper --datasets emoji                 the same table on data that the paper has not
+  python -m smfh paper --check                          are the kept scores still what comes out?
+  python -m smfh paper --check --datasets emoji --methods smfh-plus --bits 16 --seeds 2"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -57,7 +63,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="train everything again and keep nothing; else trainings on disk are used and new ones kept",
     )
+    add("--bits", nargs="+", type=int, help="lengths to check or to keep (default: those that are kept)")
+    purpose = parser.add_mutually_exclusive_group()
+    purpose.add_argument("--check", action="store_true", help="compare fresh trainings with the kept scores")
+    purpose.add_argument("--write-reference", action="store_true", help="keep fresh scores with the program")
     options.add_split_arguments(parser)
+    options.add_cluster_argument(parser)
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print the cells as JSON")
     output.add_argument("--csv", action="store_true", help="print the cells as CSV")
@@ -72,6 +83,9 @@ def run(arguments: Namespace) -> None:
         *(partial(make_method, name) for name in methods),
         *(partial(make_source, name) for name in wanted),
     )
+    if arguments.check or arguments.write_reference:
+        refer(arguments)
+        return
     missing = {dataset: runnable(dataset) for dataset in wanted}
     ready = [dataset for dataset in wanted if not missing[dataset]]
     if not ready:
@@ -79,16 +93,58 @@ def run(arguments: Namespace) -> None:
     seeds: int = arguments.seeds
     runs = len(methods) * len(TABLE_BITS) * seeds  # of a data set
     cells: list[Cell] = []
-    with options.progress_bar(len(ready) * runs, "run") as bar, TemporaryDirectory() as passing:
+    with (
+        options.chosen_call(arguments) as elsewhere,
+        options.progress_bar(len(ready) * runs, "run") as bar,
+        TemporaryDirectory(prefix=passing_name()) as passing,
+    ):
         store = RunStore(Path(passing)) if arguments.fresh else RunStore()
         for number, dataset in enumerate(ready):
             show = partial(show_progress, bar, before=number * runs)
             split = options.chosen_split(arguments, make_source(dataset))
-            cells += measure_table(dataset, methods, seeds, store, split, arguments.split_seed, show)
+            choice = (dataset, methods, seeds, store, split, arguments.split_seed)
+            cells += measure_table(*choice, show, *elsewhere)
     _print(cells, arguments)
     for lines in missing.values():
         if lines:
             print(f"not run: {' '.join(lines)}", file=sys.stderr)
+
+
+def refer(arguments: Namespace) -> None:
+    """Train again what scores are kept of, or what is asked for; then compare, or keep."""
+    kept = read_reference()
+    wanted = arguments.datasets or sorted({score.dataset for score in kept})
+    plans = {}
+    for dataset in (name for name in wanted if not runnable(name)):
+        own = [score for score in kept if score.dataset == dataset]
+        methods = arguments.methods or sorted({score.method for score in own})
+        plans[dataset] = methods, sorted(set(arguments.bits or (score.bits for score in own)))
+    if not all(methods and lengths for methods, lengths in plans.values()) or not plans:
+        raise InputError("Nothing is kept to be compared; say --datasets, --methods and --bits to keep.")
+    runs = {name: len(methods) * len(bits) * arguments.seeds for name, (methods, bits) in plans.items()}
+    fresh: list[KeptScore] = []
+    with (
+        options.progress_bar(sum(runs.values()), "run") as bar,
+        TemporaryDirectory(prefix=passing_name()) as passing,
+    ):
+        before = 0
+        for dataset, (methods, bits) in plans.items():
+            show, store = partial(show_progress, bar, before=before), RunStore(Path(passing))
+            fresh += measure_scores(dataset, methods, bits, arguments.seeds, store, show)
+            before += runs[dataset]
+    if arguments.write_reference:
+        write_reference(fresh)
+        print(f"{len(fresh)} scores are kept.")
+        return
+    verdicts = compare_scores(kept, fresh)
+    print("\n".join(verdict.words for verdict in verdicts))
+    failed = sum(not verdict.holds for verdict in verdicts)
+    left_out = [dataset for dataset in wanted if dataset not in plans]
+    print(f"{len(verdicts) - failed} of {len(verdicts)} scores are what was kept, within the seeds' scatter.")
+    if left_out:
+        print(f"not run, its files are missing: {', '.join(left_out)}", file=sys.stderr)
+    if failed or not verdicts:
+        sys.exit(1)
 
 
 def _print(cells: list[Cell], arguments: Namespace) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from smfh.comparison import Grid, GridProgress, View, name_training, points, train_grid
 from smfh.datasets import DATASETS
+from smfh.jobs import Call, here
 from smfh.paper.plan import PARTS
 from smfh.paper.published import (
     COLUMNS,
@@ -69,11 +70,13 @@ def measure_table(
     split: str | Split = "default",
     split_seed: int = 0,
     on_progress: Callable[[GridProgress], None] = lambda progress: None,
+    call: Call = here,
+    at_once: int = 1,
 ) -> list[Cell]:
     """Train what the store has not of every method, length and seed; all cells beside the paper's."""
     comparison = PARTS["table-1"].plan(dataset, methods, seeds)
     grid = Grid(comparison, *DATASETS[dataset]().load(split, split_seed))
-    if problems := train_grid(grid, store, on_progress):
+    if problems := train_grid(grid, store, on_progress, call=call, at_once=at_once):
         raise InputError([f"{name_training(run)}: {why}" for run, whys in problems.items() for why in whys])
     return table_cells(dataset, grid, store)
 

@@ -24,7 +24,7 @@ from smfh.ui.paper.choice import Choice, choose
 from smfh.ui.server import Loaded, load_source, run_store
 
 READING = "Reading what was measured before …"
-TABS = ("Tables", "Figures", "What differs", "Errata")
+TABS = ("Tables", "Figures", "Leaderboard", "What differs", "Errata")
 
 
 def begin_paper() -> tuple[Choice, Loaded | None]:
