@@ -42,14 +42,17 @@ class CodeMap:
         return np.flatnonzero(np.isin(self.rows, rows))
 
 
-def map_codes(codes: Words, rows: IntArray, bits: int, kind: str) -> CodeMap:
-    """Lay out the different codes, then put the items of each one round its place like sunflower seeds."""
+def map_codes(codes: Words, rows: IntArray, bits: int, kind: str, most: int = MOST_ITEMS) -> CodeMap:
+    """Lay out the different codes, then put the items of each one round its place like sunflower seeds.
+
+    Of more than `most` items, or codes for t-SNE, a sample is drawn.
+    """
     if kind not in KINDS:
         raise unknown("map", kind, KINDS)
     if len(codes) != len(rows) or not len(codes):
         came = f"{len(codes)} codes and {len(rows)} rows"
         raise InputError(f"A map needs one item at least, and a row for each; got {came}.")
-    chosen = sample(np.arange(len(codes)), MOST_ITEMS)
+    chosen = sample(np.arange(len(codes)), most)
     different, which = np.unique(codes[chosen], axis=0, return_inverse=True)
     if kind == "t-SNE" and len(different) > MOST_CODES:
         drawn = sample(np.arange(len(different)), MOST_CODES)

@@ -10,6 +10,10 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
+class GivenUpError(Exception):
+    """Who made a value was ended before it was done."""
+
+
 class Memory(Generic[K, V]):
     """At most `most` values by their keys, shared by any number of threads.
 
@@ -22,7 +26,10 @@ class Memory(Generic[K, V]):
         self._lock = Lock()
 
     def get(self, key: K, make: Callable[[], V]) -> V:
-        """The value of the key: remembered, or made now; what cannot be made is not remembered."""
+        """The value of the key: remembered, or made now; what cannot be made is not remembered.
+
+        Where somebody else gives up making it, it is made here.
+        """
         with self._lock:
             value = self._values.get(key)
             is_new = value is None
@@ -36,8 +43,12 @@ class Memory(Generic[K, V]):
                 value.set_result(make())
             except BaseException as error:
                 self.forget(key)
-                value.set_exception(error)
-        return value.result()
+                value.set_exception(error if isinstance(error, Exception) else GivenUpError())
+                raise
+        try:
+            return value.result()
+        except GivenUpError:
+            return self.get(key, make)
 
     def peek(self, key: K) -> V | None:
         """What is remembered already; None where it is not, or still being made."""

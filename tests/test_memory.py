@@ -73,3 +73,30 @@ def test_unwanted_values_are_forgotten():
     memory.forget_where(lambda key: key % 2 == 0)
     memory.forget(5)
     assert [memory.peek(key) for key in range(6)] == [None, 1, None, 3, None, None]
+
+
+def test_who_waits_makes_the_value_where_its_maker_is_ended():
+    memory, begun, gate = Memory(4), threading.Event(), threading.Event()
+
+    class Ended(BaseException):
+        pass
+
+    def ended():
+        begun.set()
+        assert gate.wait(SOON)
+        raise Ended
+
+    def make_first():
+        with pytest.raises(Ended):
+            memory.get("a", ended)
+
+    first = threading.Thread(target=make_first)
+    first.start()
+    assert begun.wait(SOON)
+    found = []
+    second = threading.Thread(target=lambda: found.append(memory.get("a", lambda: "made")))
+    second.start()
+    gate.set()
+    first.join(SOON)
+    second.join(SOON)
+    assert found == ["made"]

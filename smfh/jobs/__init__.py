@@ -9,4 +9,5 @@ nor loses nor leaks it. Work of many parts gives way between them, so that nobod
 """
 
 from smfh.jobs.job import OVER, Course, Job, State, Work
+from smfh.jobs.processes import Call, Processes, here
 from smfh.jobs.queue import JobQueue

@@ -8,6 +8,7 @@ from time import monotonic, perf_counter
 from typing import Any, Generic, Literal, TypeVar
 
 from smfh.jobs.line import Line
+from smfh.jobs.processes import Call, here
 from smfh.types import InputError
 
 State = Literal["queued", "running", "paused", "finished", "cancelled", "failed"]
@@ -24,6 +25,7 @@ class Course:
     report: Callable[[Any], None]  # a step is done; it halts here while the job is paused
     check: Callable[..., None]  # between reports: a cancelled job ends here
     give_way: Callable[[], None]  # whoever waits goes first
+    call: Call  # of a function, in a process of its own where the queue has them; it ends when the job does
 
 
 Work = Callable[[Course], T]
@@ -58,6 +60,11 @@ class Job(Generic[T]):
     @property
     def state(self) -> State:
         return self._state
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether nobody has ended it, even where it is still to notice."""
+        return not self._unwanted
 
     @property
     def over(self) -> bool:
@@ -165,8 +172,8 @@ class Job(Generic[T]):
         False where others watch, and it goes on. A job that is over stays as it is.
         """
         with self._changed:
-            self._watchers.pop(visitor, None)
-            if self.watchers:
+            if self.watchers - {visitor}:
+                self.leave(visitor)
                 return False
             self.end()
             return True
@@ -186,6 +193,7 @@ class Job(Generic[T]):
         self._state, self._since = "running", perf_counter()
         if not self._begun:
             self._begun = True
+            self._tell("begun")
             self._line.start_thread(self._run)
         self._changed.notify_all()
 
@@ -219,8 +227,12 @@ class Job(Generic[T]):
     def _close(self, state: State) -> None:
         """The last change of state; whatever holds data alive is let go."""
         self._work = None
+        self._tell(state)
         self._watchers.clear()
         self._halt(state)
+
+    def _tell(self, what: str) -> None:
+        self._line.tell(what, self.key, list(self._watchers), self.seconds, self._error)
 
     def _run(self) -> None:
         """In the thread at work: all of it, and what became of it."""
@@ -241,7 +253,7 @@ class Job(Generic[T]):
     def _outcome(self) -> tuple[State, T | None, BaseException | None]:
         """In the thread at work; a function of its own, so that its frame is gone when all is told."""
         try:
-            course = Course(self._report, self._check, self._give_way)
+            course = Course(self._report, self._check, self._give_way, self._call)
             return "finished", self._work(course), None  # type: ignore[misc] # only _close drops it
         except Cancelled:
             return "cancelled", None, None
@@ -266,6 +278,12 @@ class Job(Generic[T]):
         if self._unwanted:
             raise Cancelled
 
+    def _call(self, function: Callable[..., Any], *arguments: Any, **callbacks: Any) -> Any:
+        """In the thread at work."""
+        if self._line.processes is None:
+            return here(function, *arguments, **callbacks)
+        return self._line.processes.call(function, *arguments, check=self._check, **callbacks)
+
     def _give_way(self) -> None:
         """In the thread at work: to the end of the line, if there is one."""
         with self._changed:
@@ -278,8 +296,11 @@ class Job(Generic[T]):
     def _park(self) -> None:
         """Halt until someone lets this job go on, or the limit is reached, and a place is free."""
         self._halt("paused")
+        self._line.halt(self)
         if not self._changed.wait_for(lambda: self._state != "paused", self._line.pause_limit):
             self.resume()
+        if self in self._line.paused:
+            self._line.paused.remove(self)
         self._changed.wait_for(lambda: self._state != "queued")
 
 

@@ -5,7 +5,8 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from smfh.jobs.job import Job, T, Work
-from smfh.jobs.line import Line
+from smfh.jobs.line import Line, Tell
+from smfh.jobs.processes import Processes
 from smfh.types import InputError
 
 
@@ -17,11 +18,13 @@ class JobQueue:
         workers: int = 1,
         waiting: int = 16,
         remembered: int = 32,
+        processes: Processes | None = None,  # where jobs make their calls; in their own threads without
+        tell: Tell | None = None,  # called, quickly, with all that begins, ends or is refused
         pause_limit: float = 600.0,
         away: float = 30.0,  # seconds after which a watcher that is not seen counts no more
     ) -> None:
         self.waiting, self.remembered = waiting, remembered
-        self._line = Line(workers, pause_limit, away)
+        self._line = Line(workers, pause_limit, away, processes, tell)
         self._changed = self._line.changed
         self._unfinished: dict[Hashable, Job[Any]] = {}
         self._finished: OrderedDict[Hashable, Job[Any]] = OrderedDict()  # the least recently used first
@@ -38,8 +41,13 @@ class JobQueue:
                 self._finished.pop(key, None)
             job = self.find(key)
             if job is None:
-                self._check_room()
+                try:
+                    self._check_room()
+                except InputError as error:
+                    self._line.tell("refused", key, [visitor], 0.0, error)
+                    raise
                 job = self._unfinished[key] = Job(key, work, self._line, self._file)
+                job.watch(visitor)
                 self._line.join(job)
             job.watch(visitor)
             return job
@@ -51,6 +59,13 @@ class JobQueue:
                 self._finished.move_to_end(key)
                 return self._finished[key]
             return self._unfinished.get(key)
+
+    @property
+    def load(self) -> tuple[int, int]:
+        """How many jobs are at work, and how many wait or are paused."""
+        with self._changed:
+            paused = sum(job.state == "paused" for job in self._unfinished.values())
+            return self._line.at_work, len(self._line.waiting) + paused
 
     def forget(self, unwanted: Callable[[Hashable], bool]) -> None:
         """End what is unfinished and forget what is finished of all keys that are unwanted."""
@@ -75,9 +90,8 @@ class JobQueue:
     def _check_room(self) -> None:
         if not self._open:
             raise RuntimeError("The queue is closed; make a new one.")
-        line = self._line
-        wait = len(line.waiting) + sum(job.state == "paused" for job in self._unfinished.values())
-        if line.at_work + wait >= line.workers + self.waiting:
+        at_work, wait = self.load
+        if at_work + wait >= self._line.workers + self.waiting:
             raise InputError(
                 f"{wait} jobs wait already, and no more are taken; try again when one of them has finished."
             )

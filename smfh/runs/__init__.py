@@ -14,6 +14,7 @@ from smfh.runs.film import Film
 from smfh.runs.kept import KeptRuns, PrivateRuns
 from smfh.runs.kernels import begin_compiling, is_ready
 from smfh.runs.key import RunKey, run_key
+from smfh.runs.limits import check_cost, check_size, current_limits
 from smfh.runs.record import RunRecord, Timing
 from smfh.runs.run import Run, Search, ready_searches, usual_first
 from smfh.runs.store import Damaged, Listing, RunStore

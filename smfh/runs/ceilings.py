@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from smfh.ceiling import Ceiling
-from smfh.files import read_text
-from smfh.files.arrays import write_whole
+from smfh.files import guarded, read_json, read_text
+from smfh.files.whole import write_whole
 from smfh.metrics import AP_DEFINITIONS
 from smfh.runs.scores import finite
 from smfh.types import InputError, MultimodalDataset, Split
@@ -47,11 +47,13 @@ def read_ceiling(path: Path) -> Ceiling | None:
     if not path.is_file():
         return None
     try:
-        said = json.loads(read_text(path, max_bytes=MAX_BYTES))
-        scores = {}
-        for one in said["searches"]:
-            source, target, protocol = map(str, one["search"])
-            scores[source, target, protocol] = {name: finite(one["scores"][name]) for name in AP_DEFINITIONS}
-        return Ceiling(scores, tuple(map(str, said["told"])))
-    except (InputError, KeyError, TypeError, ValueError, RecursionError):
+        with guarded(path.name):
+            said = read_json(read_text(path, max_bytes=MAX_BYTES))
+            scores = {}
+            for one in said["searches"]:
+                source, target, protocol = map(str, one["search"])
+                figures = {name: finite(one["scores"][name]) for name in AP_DEFINITIONS}
+                scores[source, target, protocol] = figures
+            return Ceiling(scores, tuple(map(str, said["told"])))
+    except InputError:
         return None

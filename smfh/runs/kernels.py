@@ -5,48 +5,52 @@ their own leave what they compile in Numba's cache, where this one finds it.
 """
 
 import logging
-import subprocess
 import sys
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any, Literal
 
+import numpy as np
+
 from smfh.evaluation import evaluate
+from smfh.hamming import CodeIndex
 from smfh.hashing import METHODS, make_method, preset
+from smfh.jobs import Call
 from smfh.runs.key import PROBE, PROBE_BITS
+from smfh.types import InputError
 
 Part = Literal["training", "ranking"]
-ROOT = Path(__file__).parents[2]
-COMMAND = f"import sys, {__name__} as kernels; kernels.compile_part(sys.argv[1])"
 LONGEST = 120  # seconds; then who needs a kernel compiles it
 
 log = logging.getLogger(__name__)
-_compiling: dict[Part, "subprocess.Popen[bytes] | None"] = {}  # None: it had been compiled before
+_compiling: dict[Part, Event] = {}  # set when there is nothing more to do
 
 
-def begin_compiling() -> None:
-    """Start the processes where there is something to compile, once."""
+def begin_compiling(call: Call) -> None:
+    """Begin where there is something to compile, once, in processes that `call` has."""
     if _compiling:
         return
     from smfh.hamming.kernels import tally_inplace
     from smfh.hashing.kernels import flip_bits_inplace
 
-    _compiling["training"] = None if is_compiled(flip_bits_inplace) else _start("training")
-    _compiling["ranking"] = None if is_compiled(tally_inplace) else _start("ranking")
+    last_of: dict[Part, Any] = {"training": flip_bits_inplace, "ranking": tally_inplace}
+    for part, last in last_of.items():
+        _compiling[part] = Event()
+        if is_compiled(last):
+            _compiling[part].set()
+        else:
+            Thread(target=_compile, args=(call, part), name=f"compiling {part}", daemon=True).start()
 
 
 def is_ready(part: Part) -> bool:
     """Whether nobody is at work on these kernels."""
-    process = _compiling.get(part)
-    return process is None or process.poll() is not None
+    return part not in _compiling or _compiling[part].is_set()
 
 
 def wait_until_ready(part: Part) -> None:
     """Return when these kernels have been compiled, if that was begun."""
-    if (process := _compiling.get(part)) is not None:
-        try:
-            process.wait(LONGEST)
-        except subprocess.TimeoutExpired:
-            log.warning("The kernels of %s are compiled when they are needed.", part)
+    if part in _compiling and not _compiling[part].wait(LONGEST):
+        log.warning("The kernels of %s are compiled when they are needed.", part)
 
 
 def is_compiled(kernel: Any) -> bool:
@@ -62,16 +66,21 @@ def compile_part(part: Part) -> None:
     data, split = PROBE.load()
     train, first = data.take(split.train), next(iter(METHODS))
     if part == "training":
-        for choice in METHODS[first].presets:
-            make_method(first, **preset(first, choice) | {"bits": PROBE_BITS}).fit(train)
+        presets = [preset(first, choice) | {"bits": PROBE_BITS} for choice in METHODS[first].presets]
+        with_anchors_and_without = {bool(one["anchors"]): one for one in presets}
+        for one in with_anchors_and_without.values():
+            make_method(first, **one).fit(train)
     else:
+        for top in (1, None):  # both ways through codes of which many are equal
+            CodeIndex(np.zeros((100, 1), dtype=np.uint64)).rank(np.zeros((1, 1), dtype=np.uint64), top)
         plain = make_method("cvh", bits=PROBE_BITS).fit(train)  # which has no kernels of its own
         evaluate(plain, data, split, "text", "image")
 
 
-def _start(part: Part) -> "subprocess.Popen[bytes] | None":
+def _compile(call: Call, part: Part) -> None:
     try:
-        return subprocess.Popen([sys.executable, "-c", COMMAND, part], cwd=ROOT)  # noqa: S603
-    except OSError as error:
+        call(compile_part, part)
+    except (InputError, OSError) as error:
         log.warning("The kernels of %s are compiled when they are needed: %s", part, error)
-        return None
+    finally:
+        _compiling[part].set()

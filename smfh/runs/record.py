@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from smfh.datasets import DatasetSource, make_source
-from smfh.files import Array
+from smfh.files import Array, read_json
 from smfh.hashing import HashMethod, make_method
 from smfh.metrics import HEADLINE, Scores
 from smfh.runs.key import RunKey, behaviour_of, identify
@@ -22,6 +22,7 @@ from smfh.types import InputError
 
 FORMAT, VERSION = "smfh-run", 3  # of the file's layout
 MOST_ITEMS = 10**12  # that a header may speak of
+LONGEST_MAKER = 64  # characters
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class RunRecord:
     searches: Mapping[Search, Mapping[str, Any]]  # what of their scores is no array, in the file's order
     model_arrays: tuple[str, ...]  # names of those arrays in the file that are the model
     bytes: int  # of the file
+    maker: str = ""  # who started it, as a hash; "" for nobody in particular: no part of what it is
 
     @property
     def method(self) -> HashMethod:
@@ -71,7 +73,13 @@ class RunRecord:
         return {} if header is None else {name: finite(header["headline"][name]) for name in HEADLINE}
 
 
-def write_header(run: Run, scores: Sequence[Scores], timing: Timing, model_arrays: Sequence[str]) -> Array:
+class OlderVersionError(InputError):
+    """The file is one of an older version of this program: there is nothing wrong with it."""
+
+
+def write_header(
+    run: Run, scores: Sequence[Scores], timing: Timing, model_arrays: Sequence[str], maker: str = ""
+) -> Array:
     """The header as it goes into the file."""
     header = {
         "format": FORMAT,
@@ -91,6 +99,7 @@ def write_header(run: Run, scores: Sequence[Scores], timing: Timing, model_array
         "versions": versions(),
         "searches": [scores_header(one) for one in scores],
         "model_arrays": list(model_arrays),
+        "maker": maker,
     }
     return np.frombuffer(json.dumps(header, default=_plain).encode(), dtype=np.uint8)
 
@@ -98,7 +107,10 @@ def write_header(run: Run, scores: Sequence[Scores], timing: Timing, model_array
 def read_header(id: str, header: bytes, size: int) -> RunRecord:
     """The header as it comes from a file, every value checked; it must be the run of this id."""
     try:
-        said = json.loads(header)
+        said = read_json(header)
+        if said["format"] == FORMAT and said["version"] in range(1, VERSION):
+            what = f"{str(said.get('method'))[:40]} on {str(said.get('dataset'))[:40]}"
+            raise OlderVersionError(f"{what}, made by an older version of this program; train it again.")
         if said["format"] != FORMAT or said["version"] != VERSION:
             raise InputError(
                 f"It is a {str(said['format'])[:40]} of version {str(said['version'])[:40]}; this program "
@@ -128,12 +140,13 @@ def read_header(id: str, header: bytes, size: int) -> RunRecord:
             searches={_search(about): about for about in said["searches"]},
             model_arrays=tuple(map(str, said["model_arrays"])),
             bytes=size,
+            maker=str(said.get("maker", ""))[:LONGEST_MAKER],
         )
         for search in record.searches:
             record.headline(*search)
     except InputError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+    except Exception as error:  # whatever a forged text makes its readers raise
         raise InputError(f"Its header is not one of a run: {type(error).__name__} at {error}.") from error
     if identify(record.key, record.behaviour) != id:
         raise InputError("Its name is not that of the run it holds; it was renamed or changed.")

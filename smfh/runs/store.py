@@ -2,8 +2,9 @@
 
 import os
 import re
-import time
 from collections.abc import Callable
+from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -12,14 +13,15 @@ from smfh.ceiling import Ceiling
 from smfh.datasets.cache import cache_folder
 from smfh.evaluation import evaluate
 from smfh.files import read_npz
-from smfh.files.arrays import write_npz, write_whole
+from smfh.files.arrays import write_npz
+from smfh.files.whole import clear_left_over, write_whole
 from smfh.hashing import FittedHasher
 from smfh.hashing.storage import hasher_arrays, hasher_of
 from smfh.memory import Memory
 from smfh.metrics import Scores
 from smfh.runs.ceilings import CeilingKey, read_ceiling, write_ceiling
 from smfh.runs.key import RunKey
-from smfh.runs.record import RunRecord, Timing, read_header, write_header
+from smfh.runs.record import OlderVersionError, RunRecord, Timing, read_header, write_header
 from smfh.runs.run import Run, Search, ready_searches
 from smfh.runs.scores import array_names, read_scores, scores_arrays
 from smfh.types import InputError, MultimodalDataset, Split
@@ -29,7 +31,6 @@ ID = re.compile(r"[0-9a-f]{64}")
 GIGABYTE = 10**9
 USUAL_GIGABYTES = 5.0
 LONGEST_TITLE = 80
-LEFT_OVER = 3600.0  # seconds after which the temporary file of another writer is one that was killed
 REMEMBERED_SCORES = 1000  # in memory; 40 kB each on Wiki, 250 kB on NUS-WIDE
 Stamp = tuple[int, int]  # time and size of a file: changes whenever the file does
 T = TypeVar("T")
@@ -42,6 +43,7 @@ class Damaged:
     id: str
     problem: str
     bytes: int
+    older: bool = False  # there is nothing wrong with it but the version that made it
 
 
 @dataclass(frozen=True)
@@ -59,11 +61,19 @@ class Listing:
 class RunStore:
     """Any number of them, in any number of programs, may work on one folder: a file is whole or not there."""
 
-    def __init__(self, folder: Path | None = None, gigabytes: float | None = None) -> None:
+    def __init__(self, folder: Path | None = None, gigabytes: float | None = None, maker: str = "") -> None:
+        self.maker = maker  # of what is saved here; "" for nobody in particular
         self.folder = cache_folder() / "runs" if folder is None else folder
         self.limit = (limit_from_environment() if gigabytes is None else gigabytes) * GIGABYTE
+        self._troubles: list[str] = []  # why the last write failed; of all copies
         self._records: dict[str, tuple[Stamp, RunRecord | Damaged]] = {}  # by id
         self._scores: Memory[tuple[str, Stamp | None, Search], Scores] = Memory(REMEMBERED_SCORES)
+
+    def by(self, maker: str) -> "RunStore":
+        """The same store, for what this one makes."""
+        other = copy(self)
+        other.maker = maker
+        return other
 
     def find(self, key: RunKey) -> RunRecord | None:
         """The run that this key decides; None where it is not there, is damaged, or is private."""
@@ -82,7 +92,7 @@ class RunStore:
         self.check_room()
         model = hasher_arrays(run.hasher)
         scores = [run.scores(*search) for search in ready_searches(run.hasher.directions)]
-        arrays = {HEADER: write_header(run, scores, timing, list(model)), **model}
+        arrays = {HEADER: write_header(run, scores, timing, list(model), self.maker), **model}
         for number, one in enumerate(scores):
             arrays |= scores_arrays(number, one)
         self._write(self._path(run.key.id), lambda path: write_npz(path, arrays, level=1))
@@ -90,6 +100,11 @@ class RunStore:
         if saved is None:  # deleted at once by somebody, or the disk lies
             raise InputError("The run was written and cannot be read again; look at the disk.")
         return saved
+
+    @property
+    def trouble(self) -> str:
+        """Why what was made last could not be kept; "" where it was."""
+        return next(iter(self._troubles), "")
 
     def listing(self) -> Listing:
         """All runs and all that is damaged; only headers are read, and only of what has changed."""
@@ -161,17 +176,12 @@ class RunStore:
             raise InputError(f"The run cannot be deleted: {error.strerror or error}.") from error
 
     def check_room(self) -> None:
-        """Refuse where the folder is full; on the way, sweep what killed writers left behind."""
-        used, oldest = 0, time.time() - LEFT_OVER
+        """Refuse where the folder is full; before, clear what killed writers left behind."""
+        clear_left_over(self.folder)
+        used = 0
         for entry in self._entries():
-            try:
-                about = entry.stat()
-            except OSError:  # gone meanwhile
-                continue
-            if entry.name.startswith(".") and about.st_mtime < oldest:
-                Path(entry.path).unlink(missing_ok=True)
-            else:
-                used += about.st_size
+            with suppress(OSError):  # gone meanwhile
+                used += entry.stat().st_size
         if used >= self.limit:
             raise InputError(
                 f"The kept runs take {used / GIGABYTE:.2f} GB, and {self.limit / GIGABYTE:g} GB are allowed: "
@@ -220,7 +230,7 @@ class RunStore:
         try:
             return read_header(id, read_npz(self._path(id), [HEADER])[HEADER].tobytes(), size)
         except InputError as error:
-            return Damaged(id, " ".join(error.problems), size)
+            return Damaged(id, " ".join(error.problems), size, isinstance(error, OlderVersionError))
 
     def _title(self, id: str) -> str:
         try:
@@ -234,7 +244,7 @@ class RunStore:
         stamp = self._stamp(id)
         try:
             return read()
-        except (InputError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        except Exception as error:  # whatever a forged file makes its readers raise
             known = isinstance(error, InputError)
             problem = str(error) if known else f"It holds no run: {type(error).__name__} at {error}."
             if stamp is not None and stamp == self._stamp(id):
@@ -243,13 +253,15 @@ class RunStore:
 
     def _write(self, path: Path, write: Callable[[Path], None]) -> None:
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             write(path)
+            self._troubles.clear()
         except OSError as error:
-            raise InputError(
+            self._troubles[:] = [
                 f"The folder of runs cannot be written: {error.strerror or error}. "
                 "Make room, or name another folder with SMFH_CACHE."
-            ) from error
+            ]
+            raise InputError(self._troubles[0]) from error
 
 
 def limit_from_environment() -> float:

@@ -1,11 +1,15 @@
 """Find or train: the one place from which pages, comparisons, studies and commands get a run."""
 
 import logging
+from collections.abc import Callable
 from threading import Timer
 from time import perf_counter
 
 from smfh.datasets import DatasetSource
+from smfh.evaluation import evaluate
 from smfh.hashing import FittedHasher, HashMethod
+from smfh.jobs import Call, here
+from smfh.metrics import Scores
 from smfh.runs.film import Film
 from smfh.runs.kept import KeptRuns
 from smfh.runs.kernels import wait_until_ready
@@ -30,6 +34,7 @@ def find_or_train(
     on_step: OnStep | None = None,
     owner: str = "",
     film: Film | None = None,
+    call: Call = here,
 ) -> Run:
     """The run, from the store or trained now, with its usual scores.
 
@@ -39,9 +44,9 @@ def find_or_train(
     key = run_key(data, split, method, owner)
     if store is not None and (kept := _open(store, key, source, data, split)) is not None:
         return kept
-    run, seconds = train(key, source, data, split, on_step, film)
+    run, timing = train(key, source, data, split, on_step, film, call)
     if store is not None and not owner:
-        later = Timer(WRITTEN_AFTER, _save, (store, run, seconds))  # a program that ends waits for it
+        later = Timer(WRITTEN_AFTER, _save, (store, run, timing))  # a program that ends waits for it
         later.name = "writing a run"
         later.start()
     return run
@@ -55,13 +60,14 @@ def find_or_keep(
     split: Split,
     on_step: OnStep | None = None,
     owner: str = "",
+    call: Call = here,
 ) -> RunRecord:
     """What is known of the run: found, or trained and kept when this returns."""
     key = run_key(data, split, method, owner)
     if (record := store.find(key)) is not None:
         return record
     store.check_room()
-    return _keep(store, *train(key, source, data, split, on_step))
+    return store.save(*train(key, source, data, split, on_step, call=call))
 
 
 def train(
@@ -71,22 +77,47 @@ def train(
     split: Split,
     on_step: OnStep | None = None,
     film: Film | None = None,
-) -> tuple[Run, float]:
+    call: Call = here,
+) -> tuple[Run, Timing]:
     """Fit on the training rows and score what is usually looked at; the run, and the seconds it took."""
     wait_until_ready("training")
-    on_state = None if film is None else film.add
-    hasher = key.method.fit(data.take(split.train), on_step=on_step, on_state=on_state)
-    trained = perf_counter()
-    run = scored(Run(key, source, data, split, hasher))
-    return run, hasher.seconds + perf_counter() - trained
+    bare, on_state = data.without_looks(), None if film is None else film.add
+    hasher = call(fit, key.method, bare, split, on_step=on_step, on_state=on_state)
+    run, seconds, encoding = _score(Run(key, source, data, split, hasher), call)
+    return run, Timing(hasher.seconds, encoding, hasher.seconds + seconds)
 
 
-def scored(run: Run) -> Run:
+def scored(run: Run, call: Call = here) -> Run:
     """The run with the scores that are usually looked at."""
+    return _score(run, call)[0]
+
+
+def fit(
+    method: HashMethod,
+    data: MultimodalDataset,
+    split: Split,
+    on_step: OnStep | None = None,
+    on_state: Callable[[FittedHasher], None] | None = None,
+) -> FittedHasher:
+    """The method, trained on the training rows of the split."""
+    return method.fit(data.take(split.train), on_step=on_step, on_state=on_state)
+
+
+def score(
+    hasher: FittedHasher, data: MultimodalDataset, split: Split
+) -> tuple[list[Scores], float, dict[str, float]]:
+    """The usual scores, the seconds they took, and those to encode all queries by their modality."""
+    started = perf_counter()
+    scores = [evaluate(hasher, data, split, *search) for search in ready_searches(hasher.directions)]
+    return scores, perf_counter() - started, time_encoding(hasher, data, split)
+
+
+def _score(run: Run, call: Call) -> tuple[Run, float, dict[str, float]]:
     wait_until_ready("ranking")
-    for search in ready_searches(run.hasher.directions):
-        run.scores(*search)
-    return run
+    scores, seconds, encoding = call(score, run.hasher, run.data.without_looks(), run.split)
+    for one in scores:
+        run.remember(one)
+    return run, seconds, encoding
 
 
 def time_encoding(hasher: FittedHasher, data: MultimodalDataset, split: Split) -> dict[str, float]:
@@ -104,14 +135,9 @@ def _fastest(hasher: FittedHasher, modality: str, data: MultimodalDataset, split
     return min(seconds)
 
 
-def _keep(store: KeptRuns, run: Run, seconds: float) -> RunRecord:
-    encoding = time_encoding(run.hasher, run.data, run.split)
-    return store.save(run, Timing(run.hasher.seconds, encoding, seconds))
-
-
-def _save(store: RunStore, run: Run, seconds: float) -> None:
+def _save(store: RunStore, run: Run, timing: Timing) -> None:
     try:
-        _keep(store, run, seconds)
+        store.save(run, timing)
     except InputError as error:
         log.warning("A run was not kept: %s", error)
 

@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 
 from smfh.datasets import DatasetSource
+from smfh.files import guarded, read_json
 from smfh.hashing import HashMethod
-from smfh.jobs import Course
+from smfh.jobs import Call, Course, here
 from smfh.metrics import Scores
 from smfh.runs import KeptRuns, find_or_keep, ready_searches
+from smfh.runs.scores import finite
 from smfh.significance import Difference, compare_pairs, in_words
 from smfh.tuning.goals import FIGURES, MEASURES, figures_of, measured
 from smfh.tuning.storage import errors_in_words
 from smfh.tuning.study import Study
-from smfh.types import FloatArray, InputError, OnStep
+from smfh.types import FloatArray, InputError, OnStep, unknown
 
 SEEDS, PROTOCOL = 5, "training"
 ALL = "all directions"
@@ -68,6 +70,7 @@ def confirm(
     on_progress: Callable[[int, int], None] = lambda done, total: None,
     on_step: OnStep | None = None,
     give_way: Callable[[], None] = lambda: None,
+    call: Call = here,
 ) -> Confirmation:
     """The trial and the start with SEEDS seeds each, asked by the queries; computed once and then kept.
 
@@ -90,7 +93,7 @@ def confirm(
             on_progress(done, total)
             give_way()
             run = replace(method, seed=seed, bits=bits or method.bits)
-            record = find_or_keep(store, source, run, data, split, on_step, study.key.owner)
+            record = find_or_keep(store, source, run, data, split, on_step, study.key.owner, call)
             ways = [way for *way, protocol in ready_searches(record.directions) if protocol == PROTOCOL]
             found[title].append(
                 {f"{a} → {b}": store.scores(record, data, split, a, b, PROTOCOL) for a, b in ways}
@@ -107,16 +110,16 @@ def confirm(
 def confirm_work(study: Study, number: int, store: KeptRuns) -> Callable[[Course], Confirmation]:
     """The confirmation as work of a queue, one step a run; reports (done, total)."""
     return lambda course: confirm(
-        study, number, store, lambda *far: course.report(far), course.check, course.give_way
+        study, number, store, lambda *far: course.report(far), course.check, course.give_way, course.call
     )
 
 
 def confirmations(study: Study) -> dict[int, Confirmation]:
     """All that were computed so far, by the number of the trial."""
-    with errors_in_words(study.key.address):
+    with guarded(f"What the queries said of {study.name!r}"), errors_in_words(study.key.address):
         said = {name: text for name, text in study.optuna.user_attrs.items() if name.startswith(CONFIRMED)}
-    found = [_read(json.loads(text)) for text in said.values()]
-    return {one.number: one for one in found}
+        found = [_read(read_json(text)) for text in said.values()]
+        return {one.number: one for one in found}
 
 
 def _figures(dataset: str, found: Mapping[str, Sequence[Searches]]) -> list[OnQueries]:
@@ -155,11 +158,25 @@ def _titled(source: DatasetSource, settings: Mapping[str, HashMethod], bits: int
 def _read(said: Mapping[str, Any]) -> Confirmation:
     figures = [
         OnQueries(
-            **{name: one[name] for name in ("dataset", "direction", "measure")},
-            start=tuple(one["start"]),
-            chosen=tuple(one["chosen"]),
-            difference=one["difference"] and Difference(**one["difference"]),
+            **{name: str(one[name]) for name in ("dataset", "direction", "measure")},
+            start=tuple(map(finite, one["start"])),
+            chosen=tuple(map(finite, one["chosen"])),
+            difference=None if one["difference"] is None else _read_difference(one["difference"]),
         )
         for one in said["figures"]
     ]
-    return Confirmation(said["number"], tuple(figures))
+    if strange := {one.measure for one in figures} - set(MEASURES):
+        raise unknown("measure", min(strange)[:40], MEASURES)
+    if any(one.difference is not None and one.measure not in FIGURES for one in figures):
+        raise InputError("It holds a test of what is no mean over queries.")
+    return Confirmation(int(said["number"]), tuple(figures))
+
+
+def _read_difference(said: Mapping[str, Any]) -> Difference:
+    """A difference whose every value is of its kind, whatever the database says."""
+    mean, low, high, level = (finite(said[name]) for name in ("mean", "low", "high", "level"))
+    error = None if said["seed_error"] is None else finite(said["seed_error"])
+    queries, seeds, pairs = (int(said[name]) for name in ("queries", "seeds", "pairs"))
+    return Difference(
+        str(said["first"]), str(said["second"]), mean, low, high, error, queries, seeds, level, pairs
+    )

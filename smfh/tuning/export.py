@@ -11,6 +11,7 @@ import optuna
 from optuna.storages import RDBStorage
 
 from smfh.datasets import DatasetSource
+from smfh.files.whole import passing_name
 from smfh.hashing import HashMethod
 from smfh.tuning.goals import FIGURES
 from smfh.tuning.storage import errors_in_words
@@ -86,7 +87,7 @@ def _text(value: Any) -> str:
 
 def study_file(study: Study) -> bytes:
     """An SQLite file with this study alone, which Optuna and its dashboard open."""
-    with tempfile.TemporaryDirectory() as folder, errors_in_words("a temporary file"):
+    with tempfile.TemporaryDirectory(prefix=passing_name()) as folder, errors_in_words("a temporary file"):
         path = Path(folder) / "study.db"
         target = RDBStorage(f"sqlite:///{path}")
         try:

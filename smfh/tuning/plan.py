@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 from smfh.datasets import DatasetSource, make_source
 from smfh.evaluation import PROTOCOLS
+from smfh.files import read_json
 from smfh.hashing import HashMethod, make_method
 from smfh.tuning.goals import Goal
 from smfh.tuning.ranges import Range, problems_of
@@ -85,7 +86,7 @@ class StudyPlan:
 def read_plan(name: str, text: str, own: DatasetSource | None = None) -> StudyPlan:
     """What `to_json` has written, every value checked; `own` stands in for data that is in no file."""
     try:
-        said = json.loads(text)
+        said = read_json(text)
         return StudyPlan(
             name=name,
             **{plain: said[plain] for plain in PLAIN},
@@ -98,7 +99,7 @@ def read_plan(name: str, text: str, own: DatasetSource | None = None) -> StudyPl
         )
     except InputError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+    except Exception as error:  # whatever a forged text makes its readers raise
         raise InputError(f"Its plan cannot be read: {type(error).__name__} at {error}.") from error
 
 

@@ -46,9 +46,9 @@ def open_storage(address: str, attempts: int = 5) -> RDBStorage:
     is_file = make_url(address).get_backend_name() == "sqlite"
     if is_file:
         waits["connect_args"] = {"timeout": PATIENCE}
-    if address == usual_address():
-        cache_folder().mkdir(parents=True, exist_ok=True)
     try:
+        if address == usual_address():
+            cache_folder().mkdir(parents=True, exist_ok=True)
         with errors_in_words(shown), warnings.catch_warnings():
             warnings.simplefilter("ignore", ExperimentalWarning)
             storage = RDBStorage(address, waits, heartbeat_interval=BEAT, grace_period=GRACE)
@@ -56,6 +56,11 @@ def open_storage(address: str, attempts: int = 5) -> RDBStorage:
                 with storage.engine.connect() as connection:
                     connection.exec_driver_sql("PRAGMA journal_mode=WAL")
             return storage
+    except OSError as error:
+        raise InputError(
+            f"The folder of studies cannot be made: {error.strerror or error}. Name another with SMFH_CACHE, "
+            "or a database with SMFH_STUDIES."
+        ) from error
     except InputError as error:
         if attempts == 1 or not any(sign in str(error.__cause__) for sign in BEGUN_AT_ONCE):
             raise
@@ -98,6 +103,7 @@ def _reason(error: BaseException) -> str:
     text = " ".join(str(cause) for cause in (error, error.__cause__) if cause).lower()
     for sign, words in (
         ("locked", "another program holds them for long. Nothing is lost: try again in a moment."),
+        ("disk i/o", "the disk takes no more. What is finished is kept: make room and try again."),
         ("full", "the disk is full. What is finished is kept: make room and try again."),
         (
             "readonly",

@@ -11,10 +11,11 @@ from optuna.storages import BaseStorage, InMemoryStorage
 from optuna.trial import TrialState
 
 from smfh.datasets import DatasetSource
+from smfh.files import guarded
 from smfh.memory import Memory
 from smfh.tuning.plan import StudyPlan, check_name, differences, read_plan
 from smfh.tuning.storage import errors_in_words, open_storage, shown_address, usual_address
-from smfh.tuning.study import BEHAVIOUR, FINISHED, PLAN, Study, StudyKey, Trial, behaviour_of, best_of
+from smfh.tuning.study import BEHAVIOUR, FINISHED, MAKER, PLAN, Study, StudyKey, Trial, behaviour_of, best_of
 from smfh.types import InputError
 
 READY = "ready"  # attribute of a study whose trials all stand in line
@@ -48,16 +49,16 @@ class Studies:
         self.storage: BaseStorage = InMemoryStorage() if own is not None else open_storage(self.address)
         self._opened: Memory[int, optuna.Study] = Memory(REMEMBERED)  # which know their finished trials
 
-    def create(self, plan: StudyPlan) -> Study:
+    def create(self, plan: StudyPlan, maker: str = "") -> Study:
         """A new study with all its trials in the line; refused where there is one of this name."""
         with errors_in_words(self.where):
-            if (inner := self._make(plan)) is None:
+            if (inner := self._make(plan, maker)) is None:
                 raise InputError(f"There is a study {plan.name!r} already; join it or choose another name.")
         return self._study(inner, plan)
 
     def open(self, name: str) -> Study:
         """The study of this name."""
-        with errors_in_words(self.where):
+        with guarded(f"The study {name!r}"), errors_in_words(self.where):
             if not self._is_ready(name):
                 raise InputError(
                     f"There is no study {name!r}; there are {', '.join(self.names()) or 'none'}."
@@ -66,13 +67,13 @@ class Studies:
             inner = self._opened.get(self.storage.get_study_id_from_name(name), load)
             return self._study(inner, read_plan(name, inner.user_attrs[PLAN], self.own))
 
-    def join(self, plan: StudyPlan) -> Study:
+    def join(self, plan: StudyPlan, maker: str = "") -> Study:
         """The study of this name if there is one, else a new one; refused where it has another plan.
 
         Another budget is no other plan: it becomes that of the study.
         """
         with errors_in_words(self.where):
-            if (inner := self._make(plan)) is not None:
+            if (inner := self._make(plan, maker)) is not None:
                 return self._study(inner, plan)
         study = self.open(plan.name)
         if other := differences(replace(study.plan, trials=plan.trials, minutes=plan.minutes), plan):
@@ -86,7 +87,7 @@ class Studies:
     def _study(self, inner: optuna.Study, plan: StudyPlan) -> Study:
         return Study(inner, self.storage, plan, StudyKey(self.where, plan.name, self.owner))
 
-    def _make(self, plan: StudyPlan) -> optuna.Study | None:
+    def _make(self, plan: StudyPlan, maker: str) -> optuna.Study | None:
         """A new study; None where there is one of this name, which another program may just have made."""
         make = partial(
             optuna.create_study,
@@ -103,6 +104,7 @@ class Studies:
             inner = make()
         inner.set_user_attr(PLAN, plan.to_json())
         inner.set_user_attr(BEHAVIOUR, behaviour_of(plan))
+        inner.set_user_attr(MAKER, maker)
         for point in plan.points:
             inner.enqueue_trial(point)
         inner.set_user_attr(READY, True)
@@ -122,7 +124,7 @@ class Studies:
 
     def names(self) -> list[str]:
         """Of all studies of ours, the newest first."""
-        with errors_in_words(self.where):
+        with guarded(f"The list of studies in {self.where}"), errors_in_words(self.where):
             found = self.storage.get_all_studies()
         return [one.study_name for one in reversed(found) if READY in one.user_attrs]
 
@@ -133,9 +135,9 @@ class Studies:
     def _record(self, name: str) -> StudyRecord:
         try:
             study = self.open(name)
+            trials = study.trials
         except InputError as error:
             return StudyRecord(name, None, " ".join(error.problems), 0, 0, 0, None, None, 0.0)
-        trials = study.trials
         spent = [(t.ended - t.started).total_seconds() for t in trials if t.started and t.ended]
         return StudyRecord(
             name=name,

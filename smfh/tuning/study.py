@@ -1,6 +1,7 @@
 """A study: its plan, and its trials as they are in the storage now."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -11,9 +12,11 @@ import optuna
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
+from smfh.files import guarded
 from smfh.hashing import HashMethod
 from smfh.runs.key import behaviour
-from smfh.tuning.goals import PartScores
+from smfh.runs.scores import finite
+from smfh.tuning.goals import FIGURES, PartScores
 from smfh.tuning.plan import StudyPlan
 from smfh.tuning.storage import PUT_BACK, WORKER, errors_in_words
 from smfh.types import InputError, parameters
@@ -27,7 +30,7 @@ STATES: Mapping[TrialState, State] = {
     TrialState.FAIL: "failed",
 }
 FINISHED: tuple[State, ...] = ("complete", "pruned", "failed")
-PLAN, BEHAVIOUR, DATA = "plan", "behaviour", "data"  # attributes of a study
+PLAN, BEHAVIOUR, DATA, MAKER = "plan", "behaviour", "data", "maker"  # attributes of a study
 PARTS, PROBLEM = "parts", "problem"  # and of a trial
 
 
@@ -80,9 +83,15 @@ class Study:
         return self.plan.name
 
     @property
+    def maker(self) -> str:
+        """Who made it, as a hash; "" for nobody in particular."""
+        with errors_in_words(self.key.address):
+            return str(self.optuna.user_attrs.get(MAKER, ""))
+
+    @property
     def trials(self) -> tuple[Trial, ...]:
         """All of them as they are now, by number."""
-        with errors_in_words(self.key.address):
+        with self._read():
             return tuple(self._trial(frozen) for frozen in self.optuna.get_trials(deepcopy=False))
 
     @property
@@ -93,8 +102,14 @@ class Study:
     @property
     def front(self) -> tuple[Trial, ...]:
         """The finished trials that none is better than in all objectives."""
-        with errors_in_words(self.key.address):
+        with self._read():
             return tuple(self._trial(frozen) for frozen in self.optuna.best_trials)
+
+    @contextmanager
+    def _read(self) -> Iterator[None]:
+        """Whatever a database refuses, or holds that no study of ours has, is told in words."""
+        with guarded(f"The study {self.name!r}"), errors_in_words(self.key.address):
+            yield
 
     @cached_property
     def is_current(self) -> bool:
@@ -161,10 +176,22 @@ class Study:
 
 def read_parts(said: Sequence[Mapping[str, Any]]) -> tuple[PartScores, ...]:
     """What `write_parts` has written."""
-    try:
-        return tuple(PartScores(**one) for one in said)
-    except TypeError as error:
-        raise InputError(f"A trial's scores cannot be read: {error}.") from error
+    with guarded("A trial's scores"):
+        return tuple(_read_part(**one) for one in said)
+
+
+def _read_part(
+    dataset: str, fold: int, bits: int, seconds: float, directions: Mapping[str, Mapping[str, float]]
+) -> PartScores:
+    """A part whose every value is of its kind, whatever the database says."""
+    told = {
+        str(way): {str(name): finite(x) for name, x in figures.items()} for way, figures in directions.items()
+    }
+    if not told or any(set(FIGURES) - figures.keys() for figures in told.values()):
+        raise InputError(
+            f"A trial's scores have {', '.join(FIGURES)} in every direction; got {str(told)[:80]}."
+        )
+    return PartScores(str(dataset), int(fold), int(bits), finite(seconds), told)
 
 
 def write_parts(parts: Sequence[PartScores]) -> list[dict[str, Any]]:

@@ -37,7 +37,7 @@ def validation_sets(
             data, _ = source.load(inner)
             kept = np.sort(split.train)
             rows = Split(*(np.searchsorted(kept, part) for part in (inner.train, inner.queries)))
-            yield ValidationSet(source.name, fold, data.take(kept), rows)
+            yield ValidationSet(source.name, fold, data.take(kept).without_looks(), rows)
 
 
 def score_part(

@@ -9,7 +9,7 @@ import optuna
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import TrialState
 
-from smfh.jobs import Course
+from smfh.jobs import Call, Course, here
 from smfh.tuning.goals import PartScores
 from smfh.tuning.plan import StudyPlan
 from smfh.tuning.ranges import Range
@@ -58,7 +58,7 @@ def progress_of(study: Study) -> StudyProgress:
 
 def study_work(study: Study) -> Callable[[Course], StudyProgress]:
     """The study as work of a queue; it reports after every part of a trial, and gives way between trials."""
-    return lambda course: tune(study, course.report, course.check, course.give_way)
+    return lambda course: tune(study, course.report, course.check, course.give_way, course.call)
 
 
 def tune(
@@ -66,6 +66,7 @@ def tune(
     on_progress: Callable[[StudyProgress], None] = lambda progress: None,
     check: Callable[..., None] = lambda *_: None,
     give_way: Callable[[], None] = lambda: None,
+    call: Call = here,
 ) -> StudyProgress:
     """Do trials until none is left here nor at work elsewhere; what `check` raises ends it, and the trial
     under way goes back into the line."""
@@ -82,7 +83,7 @@ def tune(
             on_part()
             put_back_lost(study.optuna, study.storage)
             if (trial := claim(study.optuna, study.storage)) is not None:
-                do_trial(study, trial, sets, check, on_part)
+                do_trial(study, trial, sets, check, on_part, call)
             elif (now := progress_of(study)).total == 0 and now.seconds_left:
                 study.add_trials(1)
             elif now.running:
@@ -98,6 +99,7 @@ def do_trial(
     sets: Sequence[ValidationSet],
     check: OnStep,
     on_part: Callable[[], None],
+    call: Call = here,
 ) -> None:
     """Score the trial fold by fold, unless it fails or is seen early to be a poor one."""
     goal, last = study.plan.goal, study.plan.folds - 1
@@ -106,7 +108,8 @@ def do_trial(
         parts = list(read_parts(trial.user_attrs.get(PARTS, [])))  # of an earlier, unfinished attempt
         for fold in range(len({part.fold for part in parts}), last + 1):
             try:
-                parts += score_fold(study.plan, values, [one for one in sets if one.fold == fold], check)
+                own = [one for one in sets if one.fold == fold]
+                parts += score_fold(study.plan, values, own, check, call)
             except InputError as error:
                 trial.set_user_attr(PROBLEM, " ".join(error.problems))
                 _tell(study, trial, TrialState.FAIL)
@@ -120,12 +123,16 @@ def do_trial(
 
 
 def score_fold(
-    plan: StudyPlan, values: Mapping[str, float], sets: Sequence[ValidationSet], check: OnStep
+    plan: StudyPlan,
+    values: Mapping[str, float],
+    sets: Sequence[ValidationSet],
+    check: OnStep,
+    call: Call = here,
 ) -> list[PartScores]:
     """The scores on one part of every data set, with every code length."""
     method = plan.method_of(values)
     return [
-        score_part(replace(method, bits=bits), part, plan.protocols, check)
+        call(score_part, replace(method, bits=bits), part, plan.protocols, on_step=check)
         for part in sets
         for bits in plan.bits or (method.bits,)
     ]

@@ -334,3 +334,37 @@ def test_what_nobody_watches_any_more_gives_way(train):
         assert other.result == 1  # after the first report, before the second
         assert job.wait(timeout=SOON)
         assert job.result == "done"
+
+
+def test_of_too_many_paused_jobs_the_first_goes_on():
+    queue = JobQueue(workers=1)
+    jobs = []
+
+    def work(course):
+        assert gate.wait(60)
+        course.report("a step")
+
+    for number in range(6):
+        gate = threading.Event()
+        job = queue.submit(number, work)
+        job.pause()
+        gate.set()
+        jobs.append(job)
+        assert job.wait("paused", timeout=60)
+    assert jobs[0].wait(timeout=60)
+    assert jobs[1].wait(timeout=60)
+    assert [job.state for job in jobs] == ["finished"] * 2 + ["paused"] * 4
+    queue.close()
+
+
+def test_what_somebody_waits_for_goes_before_what_nobody_does():
+    queue, gate, done = JobQueue(), threading.Event(), []
+    first = queue.submit("first", lambda course: gate.wait(60), "anna")
+    left = queue.submit("left", lambda course: done.append("left"), "anna")
+    awaited = queue.submit("awaited", lambda course: done.append("awaited"), "ben")
+    left.leave("anna")
+    gate.set()
+    for job in (first, left, awaited):
+        assert job.wait(timeout=60)
+    assert done == ["awaited", "left"]
+    queue.close()

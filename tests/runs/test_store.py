@@ -142,6 +142,16 @@ def test_a_header_from_before_a_parameter_existed_is_no_damage(store, saved, key
     assert RunStore(store.folder).find(key).method == QUICK
 
 
+def test_a_run_tells_who_made_it_and_is_the_same_run(store, run, saved):
+    made = store.by("ann").save(run, Timing(0.0, {}, 0.0))
+    assert (saved.maker, made.maker) == ("", "ann")
+    assert made.id == saved.id
+    assert RunStore(store.folder).get(made.id).maker == "ann"
+    assert store.maker == ""
+    change_header(store.folder / f"{made.id}.npz", lambda header: header.pop("maker"))
+    assert store.get(made.id).maker == ""  # as from before there were makers
+
+
 def test_titles_are_given_changed_and_taken_away(store, saved):
     store.rename(saved.id, "  my\n\x00 best  run ")
     assert RunStore(store.folder).get(saved.id).title == "my best run"
@@ -184,8 +194,8 @@ def test_the_limit_comes_from_the_environment(tmp_path, monkeypatch):
             RunStore(tmp_path)
 
 
-def test_what_killed_writers_left_is_swept_when_it_is_old(store, saved):
-    young, old = store.folder / ".a.npz.young", store.folder / ".a.npz.old"
+def test_what_killed_writers_left_is_cleared_before_the_next_run(store, saved):
+    young, old = store.folder / ".smfh-00000000-1-young", store.folder / ".smfh-00000000-1-old"
     for file in (young, old):
         file.write_bytes(b"half")
     os.utime(old, (time.time() - 7200,) * 2)
@@ -194,10 +204,39 @@ def test_what_killed_writers_left_is_swept_when_it_is_old(store, saved):
     assert not old.exists()
 
 
+def test_times_in_the_future_change_nothing(store, saved, key, loaded):
+    tomorrow = time.time() + 86_400
+    for file in store.folder.iterdir():
+        os.utime(file, (tomorrow, tomorrow))
+    os.utime(store.folder, (tomorrow, tomorrow))
+    fresh = RunStore(store.folder)
+    assert fresh.find(key) == saved
+    assert fresh.listing().damaged == ()
+    find_or_keep(fresh, SOURCE, replace(QUICK, seed=1), *loaded)
+    assert len(fresh.records()) == 2
+    fresh.rename(saved.id, "tomorrow")
+    assert fresh.get(saved.id).title == "tomorrow"
+
+
+def test_what_is_no_file_among_the_runs_is_told_and_does_no_harm(store, saved, key):
+    kinds = ("folder", "pipe", "loop", "link")
+    names = {kind: f"{number}" * 64 + ".npz" for number, kind in enumerate(kinds)}
+    (store.folder / names["folder"]).mkdir()
+    os.mkfifo(store.folder / names["pipe"])
+    (store.folder / names["loop"]).symlink_to(names["loop"])
+    (store.folder / names["link"]).symlink_to("/nowhere")
+    (store.folder / "notes.txt").write_text("mine")
+    listing = store.listing()
+    assert [run.id for run in listing.runs] == [saved.id]
+    assert {file.id[0] for file in listing.damaged} == {"0", "1"}  # a link to nothing is nothing
+    assert store.find(key) == saved
+
+
 def test_a_folder_that_cannot_be_written_is_told(run, tmp_path):
     (tmp_path / "file").write_text("no folder")
+    store = RunStore(tmp_path / "file" / "runs")
     with pytest.raises(InputError, match="folder of runs cannot be"):
-        RunStore(tmp_path / "file" / "runs").save(run, Timing(0.0, {}, 0.0))
+        store.by("ann").save(run, Timing(0.0, {}, 0.0))
 
 
 def change_header(path, change):
@@ -212,6 +251,7 @@ def change_header(path, change):
     [
         (lambda h: h.update(format="cat"), "It is a cat of version 3"),
         (lambda h: h.update(version=9), "version 9"),
+        (lambda h: h.update(version="2"), "version 2"),
         (lambda h: h.update(dataset="atlantis"), "Unknown data set 'atlantis'"),
         (lambda h: h.update(dataset=["x"]), "Unknown data set"),
         (lambda h: h.update(method="md5"), "Unknown method 'md5'"),
@@ -234,7 +274,17 @@ def test_a_changed_header_is_listed_as_damaged_and_not_found(store, saved, key, 
         assert reader.find(key) is None
         (damaged,) = reader.listing().damaged
         assert re.search(problem, damaged.problem)
+        assert not damaged.older
         assert reader.records() == []
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_run_of_an_older_version_is_told_as_such(store, saved, key, version):
+    change_header(store.folder / f"{saved.id}.npz", lambda h: h.update(version=version, timing=None))
+    assert store.find(key) is None
+    (file,) = store.listing().damaged
+    assert file.older
+    assert file.problem.startswith(f"{saved.method.name} on {saved.source.name}, made by an older version")
 
 
 def test_damaged_foreign_and_strange_files_break_nothing(store, saved, key, run):
