@@ -1,31 +1,15 @@
-"""Explore: words find pictures; choose, train, watch, and see what changes."""
+"""Explore: words find pictures; choose, train, watch, and see what changes.
+
+And where `streamlit run` begins: it imports this file for the server, `app`, and then runs it for each visit.
+"""
 
 import streamlit as st
 
-from smfh.ui.explore.curves import draw_curves, draw_pin
-from smfh.ui.explore.scores import draw_scores
-from smfh.ui.explore.wall import draw_wall, draw_wall_live
-from smfh.ui.page import begin_training
-from smfh.ui.running import draw_convergence, draw_convergence_live, draw_run, wait_a_moment
-from smfh.ui.session import pinned_run
+if __name__ == "__main__":
+    from smfh.ui.explore.page import draw_explore
 
-IDEA = "Words and pictures get the same short binary codes; counting bits that differ finds one by the other."
+    draw_explore()
+else:
+    from smfh.ui.start import ROUTES, note_fault, running
 
-shown, pinned = begin_training("Explore", IDEA), pinned_run()
-wait_a_moment(shown)
-left, right = st.columns([7, 3], gap="medium")
-if shown.job.state != "finished":
-    with left:
-        draw_wall_live(shown)
-    with right:
-        draw_run(shown)
-    draw_convergence_live(shown)
-    st.stop()
-run = shown.job.result
-with left:
-    draw_wall(run)
-with right:
-    draw_scores(run, pinned)
-draw_convergence(shown, pinned)
-draw_curves(run, pinned)
-draw_pin(run, pinned)
+    app = st.App(__file__, routes=ROUTES, lifespan=running, on_script_error=note_fault)

@@ -10,6 +10,7 @@ from smfh.ui.search.code import draw_code
 from smfh.ui.search.form import draw_form, draw_unknown
 from smfh.ui.search.methods import draw_methods
 from smfh.ui.search.results import draw_distances, draw_question, draw_results
+from smfh.ui.search.take_home import draw_take_home
 from smfh.ui.search.why import draw_why
 
 run = begin_run("Search", "Ask with words, with an item or with a picture, and see what is near.")
@@ -30,3 +31,4 @@ draw_why(asked, answer, run)
 draw_results(asked, answer, run)
 draw_methods(asked, answer, run)
 draw_distances(asked, answer, run)
+draw_take_home(asked, run)

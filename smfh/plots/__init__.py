@@ -7,7 +7,7 @@ A function that makes a chart is entered in CHARTS by the decorator `chart`, whi
 """
 
 from smfh.plots.bits import bit_balance, bit_classes, bit_correlation, bit_words, class_bits
-from smfh.plots.chart import CHARTS, Axis, Chart, Mark, chart_html, csv_of, plotly_script
+from smfh.plots.chart import CHARTS, Axis, Chart, Mark, chart_html, csv_of, harmless, plotly_script
 from smfh.plots.convergence import convergence
 from smfh.plots.curves import (
     Curve,

@@ -129,16 +129,22 @@ def csv_of(rows: Iterable[Mapping[str, Cell]]) -> str:
     text = io.StringIO()
     # every text is quoted: a programme that splits at semicolons must not find a cell inside a cell
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow([_harmless(column) for column in columns])
-    writer.writerows([_harmless(row.get(column)) for column in columns] for row in rows)
+    writer.writerow([harmless(column) for column in columns])
+    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
     return text.getvalue()
 
 
-def _harmless(cell: Cell) -> Cell:
-    """Text that a spreadsheet would run gets an apostrophe before it; numbers stay, NaN is left out."""
+def _cell(cell: Cell) -> Cell:
+    """Text made harmless; numbers stay, NaN is left out."""
     if isinstance(cell, str):
-        return f"'{cell}" if cell.startswith(DANGEROUS) and not NUMBER.fullmatch(cell) else cell
+        return harmless(cell)
     return "" if cell is None or not math.isfinite(cell) else cell
+
+
+def harmless(text: str) -> str:
+    """Text that a spreadsheet would run gets an apostrophe before it; for tables too, which Streamlit lets
+    people download as they are."""
+    return f"'{text}" if text.startswith(DANGEROUS) and not NUMBER.fullmatch(text) else text
 
 
 def plotly_script() -> str:

@@ -66,7 +66,6 @@ def trial_contour(
         at=np.array(at, dtype=np.float64).reshape(-1, 2),
         chosen=chosen,
         label=label,
-        note=NOTE,
     )
 
 
@@ -75,6 +74,7 @@ class SliceChart(Chart):
     """Panels over the same scores, one for each parameter."""
 
     panels: tuple[DotChart, ...]
+    note: str = NOTE
 
     def _draw(self, figure: go.Figure) -> None:
         figure.update_layout(showlegend=True, hovermode="closest")
@@ -121,5 +121,4 @@ def trial_slices(
         title=title,
         description=f"{len(panels)} scatter plots of {label} over a parameter. {title}.",
         panels=tuple(panels),
-        note=NOTE,
     )

@@ -7,23 +7,21 @@ import numpy as np
 import plotly.graph_objects as go
 
 from smfh.plots.bars import BarChart, Bars
-from smfh.plots.chart import Axis, Chart, Row, chart
+from smfh.plots.chart import Axis, Row, chart
 from smfh.plots.lines import Line, LineChart
 from smfh.plots.theme import BLUE, GREY, PALETTE, PINK, number, plain, turn
-from smfh.plots.trials import KINDS, NOTE, TrialDot, has_place, short_number
+from smfh.plots.trials import KINDS, NOTE, TrialChart, TrialDot, has_place, short_number
 from smfh.types import FloatArray, IntArray
 
 BEST = 4  # the best one in so many stands out
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ParallelChart(Chart):
+class ParallelChart(TrialChart):
     """A line for each trial through a scale for each parameter and one for the score."""
 
-    dots: tuple[TrialDot, ...]
     axes: tuple[Axis, ...]
     values: FloatArray  # (dots, axes)
-    chosen: int | None = None
 
     def _draw(self, figure: go.Figure) -> None:
         upright = {"tickvals": list(range(len(self.axes))), "ticktext": [plain(a.label) for a in self.axes]}
@@ -104,16 +102,12 @@ def trial_lines(
         axes=scales,
         values=np.array(values, dtype=np.float64).reshape(-1, len(scales)),
         chosen=chosen,
-        note=NOTE,
     )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TimeChart(Chart):
+class TimeChart(TrialChart):
     """When each trial was at work: a bar from its beginning to its end."""
-
-    dots: tuple[TrialDot, ...]
-    chosen: int | None = None
 
     def _draw(self, figure: go.Figure) -> None:
         figure.update_layout(
@@ -164,7 +158,6 @@ def trial_times(dots: Sequence[TrialDot], chosen: int | None = None) -> TimeChar
         description=f"A bar for each trial from its beginning to its end. {title}.",
         dots=tuple(dots),
         chosen=chosen,
-        note=NOTE,
     )
 
 

@@ -24,6 +24,8 @@ class SweepChart(LineChart):
     """Lines whose points tell their trial when they are clicked; rings mark the chosen one."""
 
     chosen: int | None
+    compare_at_x: bool = False  # a click means one point
+    note: str = NOTE
 
     def _draw(self, figure: go.Figure) -> None:
         super()._draw(figure)
@@ -61,8 +63,6 @@ def sweep_curve(
         lines=tuple(lines),
         marks=_merged(marks),
         chosen=chosen,
-        compare_at_x=False,  # a click means one point
-        note=NOTE,
     )
 
 
@@ -83,8 +83,6 @@ def sweep_seconds(dots: Sequence[TrialDot], axis: Axis, chosen: int | None = Non
         y=Axis("seconds of a training"),
         lines=lines if drawn else (),
         chosen=chosen,
-        compare_at_x=False,
-        note=NOTE,
     )
 
 
@@ -141,6 +139,7 @@ class SweepMap(HeatMap):
 
     numbers: IntArray  # (rows, columns); −1 where there is no trial
     chosen: int | None = None
+    note: str = NOTE
 
     @property
     def height(self) -> int:
@@ -204,5 +203,4 @@ def sweep_map(
         values=values,
         numbers=numbers,
         chosen=chosen,
-        note=NOTE,
     )

@@ -104,8 +104,8 @@ def turn(choices: Sequence[str], position: int) -> str:
 
 
 def plain(text: str) -> str:
-    """Text that Plotly shows as it is: it would read tags in it."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """Text that Plotly shows as it is: it would read tags in it, and put values in the place of %{…}."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("%{", "%&#123;")
 
 
 def number(x: float) -> str:

@@ -69,14 +69,21 @@ def has_place(dot: TrialDot, axis: Axis) -> bool:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DotChart(Chart):
-    """A dot for each trial, which tells its number when it is clicked; the chosen one has a ring."""
+class TrialChart(Chart):
+    """What shows trials: one tells its number when it is clicked, and the chosen one is marked."""
+
+    dots: tuple[TrialDot, ...]
+    chosen: int | None = None
+    note: str = NOTE
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DotChart(TrialChart):
+    """A dot for each trial; the chosen one has a ring."""
 
     x: Axis
     y: Axis
-    dots: tuple[TrialDot, ...]
     at: FloatArray  # (dots, 2)
-    chosen: int | None = None
     path: FloatArray | None = None  # (points, 2): a line, such as the best so far
     path_name: str = ""
 
@@ -179,7 +186,6 @@ def trial_history(dots: Sequence[TrialDot], label: str, chosen: int | None = Non
         chosen=chosen,
         path=path,
         path_name="best so far",
-        note=NOTE,
     )
 
 
@@ -211,5 +217,4 @@ def trial_front(
         chosen=chosen,
         path=at[on_front][np.argsort(at[on_front][:, 0], kind="stable")],
         path_name="front",
-        note=NOTE,
     )

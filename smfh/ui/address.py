@@ -219,6 +219,26 @@ def hold(key: str, value: Any) -> str:
     return key
 
 
+def follow(key: str, value: T, act: Callable[[T], None]) -> dict[str, Any]:
+    """Key and `on_change` of a control that shows what others decide, and acts where a person changes it.
+
+    Where it is to show another value it becomes another control. A browser that lags behind a quick hand
+    sends the old one along, as it was given; in the same control that would look like the person's doing.
+    """
+    turn = f"turn_{key}"
+    now = st.session_state.setdefault(turn, 0)
+    if st.session_state.get(f"{key}_{now}") != value:
+        now = st.session_state[turn] = now + 1
+        st.session_state[f"{key}_{now}"] = value
+    own = f"{key}_{now}"
+
+    def changed() -> None:
+        if (said := st.session_state[own]) != value:
+            act(said)
+
+    return {"key": own, "on_change": changed}
+
+
 def told_by(*prefixes: str) -> dict[str, str]:
     """What a link to the page with these parts says, as they were left: for `st.page_link`."""
     kept = [_kept()[prefix].texts for prefix in prefixes if prefix in _kept()]

@@ -1,9 +1,9 @@
 """What a visitor asks: a value that the link carries, the question it makes, and its answer, found once."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -24,8 +24,11 @@ from smfh.runs import Run
 from smfh.types import MultimodalDataset
 from smfh.ui.address import Part, any_text, current, keep, one_of, part_of, several, told, whole
 from smfh.ui.gallery import in_bits
+from smfh.ui.log import told_upload
 from smfh.ui.server import derive
+from smfh.ui.session import during_visit, visitor
 
+V = TypeVar("V")
 NUMBERS = (12, 24, 48, 100)
 CONTROLS = "search_"  # how the keys of controls begin that take their values anew after Back
 UPLOAD = "upload_to_search"  # that of the one which keeps its file
@@ -119,8 +122,12 @@ def pose(asked: Asked, run: Run) -> Question:
         return ask_words(data, source, asked.words)
     if row is None and upload is not None and source in takes_pictures(data):
         file: bytes = upload.getvalue()
-        what = ("picture", source, hashlib.sha256(file).hexdigest())
-        return derive(run, what, lambda: ask_picture(data, source, file, "The picture"))
+
+        def read() -> Question:
+            with told_upload("picture", visitor(), len(file)):
+                return ask_picture(data, source, file, "The picture")
+
+        return during_visit((run.key, "picture", source, hashlib.sha256(file).hexdigest()), read)
     if row is None:
         row = int(run.split.queries[run.typical_query(source, asked.target, asked.database)])
     return ask_item(data, source, row)
@@ -135,10 +142,14 @@ def nearest_in_words(found: Answer) -> str:
 
 
 def answer_of(run: Run, question: Question, asked: Asked) -> Answer:
-    """The answer of a run; found once for all who ask it the same."""
+    """The answer of a run."""
     how = (asked.target, asked.database, asked.ties, asked.flips)
-    return derive(
-        run,
-        ("answer", question.identity, how),
-        lambda: answer(run.hasher, run.data, run.split, question, *how),
+    return found_once(
+        run, question, ("answer", how), lambda: answer(run.hasher, run.data, run.split, question, *how)
     )
+
+
+def found_once(run: Run, question: Question, what: Hashable, find: Callable[[], V]) -> V:
+    """What follows from a question, found once for all who ask the same; from an upload, for its visitor."""
+    asked = (what, question.identity)
+    return during_visit((run.key, asked), find) if question.picture else derive(run, asked, find)

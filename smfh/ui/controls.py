@@ -11,7 +11,8 @@ import streamlit as st
 from smfh.comparison import value_in_words
 from smfh.hashing import HashMethod
 from smfh.types import Choice, InputError, Parameter, parameters, read_value
-from smfh.ui.address import hold
+from smfh.ui.address import follow
+from smfh.ui.plain import plain
 from smfh.ui.settings import Settings, in_words
 
 ROUND_STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200, 258, 300, 500, 750)
@@ -31,14 +32,14 @@ def steer_parameter(settings: Settings, name: str) -> Settings:
     """A slider over the range that matters, and beside it the number, which can be typed."""
     method, about = settings.method, parameters(settings.method)[name]
     key = key_of(name, method.name)
-    typed, problem = f"{key}_typed", f"{key}_problem"
+    problem = f"{key}_problem"  # what was typed and is no such number, and why
 
-    def read() -> None:
+    def read(text: str) -> None:
         try:
-            st.session_state[key] = read_typed(method, name, st.session_state[typed])
+            st.session_state[key] = read_typed(method, name, text)
             st.session_state.pop(problem, None)
         except InputError as error:
-            st.session_state[problem] = " ".join(error.problems)
+            st.session_state[problem] = text, " ".join(error.problems)
 
     value = st.session_state.setdefault(key, getattr(method, name))
     label, told = f"{words_of(name)} · {about.symbol}", partial(in_words, name)
@@ -51,13 +52,11 @@ def steer_parameter(settings: Settings, name: str) -> Settings:
         format_func=told,
         on_change=lambda: st.session_state.pop(problem, None),
     )
-    if problem not in st.session_state:
-        hold(typed, told(value))
-    row.text_input(
-        f"{label}, typed", key=typed, max_chars=20, label_visibility="collapsed", width=FIELD, on_change=read
-    )
-    if problem in st.session_state:
-        st.warning(st.session_state[problem])
+    text, why = st.session_state.get(problem, (told(value), ""))
+    typed = follow(f"{key}_typed", text, read)
+    row.text_input(f"{label}, typed", max_chars=20, label_visibility="collapsed", width=FIELD, **typed)
+    if why:
+        st.warning(plain(why))
     return replace(settings, method=with_parameter(method, name, value))
 
 
@@ -65,7 +64,7 @@ def with_parameter(method: HashMethod, name: str, value: Any) -> HashMethod:
     try:
         return replace(method, **{name: value})
     except InputError as error:
-        st.warning(" ".join(error.problems))
+        st.warning(plain(" ".join(error.problems)))
         return method
 
 
@@ -101,7 +100,7 @@ def _shares(label: str, about: Parameter, value: tuple[float, ...], key: str) ->
     try:
         return tuple(float(part) for part in text.split(",") if part.strip())
     except ValueError:
-        st.warning(f"{label}: expected numbers such as 0.7, 0.3; got {text!r}.")
+        st.warning(plain(f"{label}: expected numbers such as 0.7, 0.3; got {text!r}."))
         return value
 
 

@@ -6,7 +6,11 @@ import streamlit as st
 
 from smfh.comparison import Grid, GridProgress, Problems, estimate_seconds, grid_work, name_training
 from smfh.jobs import Job
+from smfh.runs import check_cost, current_limits
 from smfh.types import InputError
+from smfh.ui.log import told_refusal
+from smfh.ui.plain import plain
+from smfh.ui.rights import maker_of
 from smfh.ui.running import steer
 from smfh.ui.server import job_queue, kept_runs
 from smfh.ui.session import visitor
@@ -23,7 +27,7 @@ def draw_grid(grid: Grid, name: str, verb: str, draw_results: Callable[[], None]
     The keys of the controls begin with `name`, and `verb` is what the button says.
     """
     for problem in st.session_state.pop(REFUSED, ()):
-        st.error(problem)
+        st.error(plain(problem))
     job = grid_job(grid)
     if job is None or job.over:
         _draw_start(grid, job, name, verb)
@@ -55,7 +59,11 @@ def start_grid(grid: Grid) -> None:
         st.session_state[REFUSED] = ["A comparison of yours is under way: cancel it or wait for it."]
         return
     try:
-        work = grid_work(grid, kept_runs(grid.owner))
+        store, limits = kept_runs(grid.owner, maker_of(visitor())), current_limits()
+        with told_refusal("grid", visitor()):
+            for method in grid.missing(store):
+                check_cost(method, grid.data, grid.split, limits)
+        work = grid_work(grid, store)
         st.session_state[STARTED] = job_queue().submit(grid.key, work, visitor(), again=True)
     except InputError as error:
         st.session_state[REFUSED] = error.problems
@@ -105,6 +113,7 @@ def _draw_progress(job: Job[Problems], name: str) -> None:
 
     @st.fragment(run_every=TICK)
     def live() -> None:
+        job.see(visitor())
         if job.over or (job.state == "paused") != was_paused:
             st.rerun()
         st.progress(*progress_of(job))

@@ -5,24 +5,27 @@ import streamlit as st
 from smfh.runs import Run, begin_compiling
 from smfh.types import InputError
 from smfh.ui.navigation import draw_navigation, set_up_page
+from smfh.ui.plain import paragraphs
 from smfh.ui.running import describe_run, draw_waiting
-from smfh.ui.server import Loaded
+from smfh.ui.server import Loaded, processes
 from smfh.ui.session import GONE, OWN, Shown, load, remember_visitor, shown, start_wanted, stay
 from smfh.ui.settings import Settings
 from smfh.ui.sidebar import draw_end_of_presentation, draw_sidebar
+from smfh.ui.touch import keep_in_touch
 
 
-def begin_plainly(title: str, subtitle: str, trains: bool = False) -> Settings:
-    """Navigation, title and controls."""
-    begin_compiling()
+def begin_plainly(title: str, subtitle: str, trains: bool = False, methods: bool = True) -> Settings:
+    """Navigation, title and controls, as `draw_sidebar` has them."""
+    begin_compiling(processes().call)
     top = st.container(gap="xxsmall", key="top")
-    settings = draw_sidebar(trains)
+    settings = draw_sidebar(trains, methods)
     set_up_page(title, settings.present)
     if settings.source.name == OWN:
         stay()
     with top:
         draw_navigation()
         remember_visitor()
+        keep_in_touch()
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.title(title, anchor=False, width="content")
             st.caption(subtitle, width="content")
@@ -31,17 +34,19 @@ def begin_plainly(title: str, subtitle: str, trains: bool = False) -> Settings:
     return settings
 
 
-def begin_page(title: str, subtitle: str, trains: bool = False) -> tuple[Settings, Loaded]:
+def begin_page(
+    title: str, subtitle: str, trains: bool = False, methods: bool = True
+) -> tuple[Settings, Loaded]:
     """The same with the data; a page ends here where it is not there, and says what to do."""
-    settings = begin_plainly(title, subtitle, trains)
+    settings = begin_plainly(title, subtitle, trains, methods)
     if missing := settings.source.missing():
         choose = "Choose another data set on the left, or see the Data page."
-        st.info(GONE if settings.source.name == OWN else "\n\n".join([*missing, choose]))
+        st.info(GONE if settings.source.name == OWN else paragraphs([*missing, choose]))
         st.stop()
     try:
         return settings, load(settings)
     except InputError as error:
-        st.error("\n\n".join(error.problems))
+        st.error(paragraphs(error.problems))
         st.stop()
 
 
@@ -59,7 +64,7 @@ def begin_training(title: str, subtitle: str) -> Shown:
     try:
         start_wanted(settings, loaded)
     except InputError as error:
-        st.error("\n\n".join(error.problems))
+        st.error(paragraphs(error.problems))
     if (looked_at := shown()) is None:
         st.button("Try again")
         st.stop()

@@ -1,46 +1,56 @@
 """A run on its way: its controls, how far it is, and its convergence while it trains."""
 
 from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
 from smfh.hashing import HashMethod
-from smfh.jobs import Job
+from smfh.jobs import Job, State
 from smfh.plots import convergence
 from smfh.runs import Run, is_ready
 from smfh.types import parameters
 from smfh.ui.charts import show_chart
+from smfh.ui.plain import paragraphs
 from smfh.ui.session import Shown, visitor
 from smfh.ui.settings import in_words
 from smfh.ui.sidebar import MAIN
 
 TICK = 0.5  # seconds between two looks at a run; a page that is always being drawn misses clicks
+SLOW_TICK = 1.0  # between two drawings of what a run has come to
+WAITING_TICK = 2.0  # between two looks at one that waits: many wait at the same time
 PATIENCE = 1.5  # seconds that a page waits for a run before it draws the rest: most are over by then
 GLANCE = 0.05  # seconds between two looks at the progress meanwhile
-MOVING = ("queued", "running")
 
 
-def draw_run(shown: Shown) -> None:
-    """Controls and progress of a run on its way; drawn anew as long as it moves."""
+def draw_run(shown: Shown, state: State) -> None:
+    """Controls and progress of a run on its way; drawn anew as long as it moves.
+
+    `state` is what the page began with: whatever the job has become meanwhile, the page draws that too.
+    """
     job = shown.job
     _draw_controls(job)
-    moving = job.state in MOVING
 
-    @st.fragment(run_every=TICK if moving else None)
+    @st.fragment(run_every=tick_of(job))
     def live() -> None:
         job.see(visitor())
         draw_progress(job, shown.method)
-        if (job.state in MOVING) != moving:
+        if job.state != state:
             st.rerun()
 
     live()
+
+
+def tick_of(job: Job[Any]) -> float | None:
+    """Seconds until a job is looked at again; None where nothing will change by itself."""
+    return None if job.over else {"queued": WAITING_TICK, "paused": SLOW_TICK}.get(job.state, TICK)
 
 
 def draw_convergence_live(shown: Shown) -> None:
     """How far the objective has come down in a run on its way."""
     job = shown.job
 
-    @st.fragment(run_every=TICK if job.state in MOVING else None)
+    @st.fragment(run_every=SLOW_TICK if job.state == "running" else None)
     def live() -> None:
         if job.reports:
             show_chart(convergence(job.reports, total=shown.method.steps), "convergence", download=False)
@@ -73,14 +83,14 @@ def draw_waiting(shown: Shown) -> None:
     """Nothing for a finished run; else its progress, and the page ends here until it is over."""
     job = shown.job
     wait_a_moment(shown)
-    if job.state == "finished":
+    if (state := job.state) == "finished":
         return
 
-    @st.fragment(run_every=None if job.over else TICK)
+    @st.fragment(run_every=tick_of(job))
     def live() -> None:
         job.see(visitor())
         draw_progress(job, shown.method)
-        if job.state == "finished":
+        if job.state != state:
             st.rerun()
 
     live()
@@ -124,13 +134,14 @@ def draw_progress(job: Job[Run], method: HashMethod) -> None:
     elif job.state in ("running", "paused"):
         left = job.time_left(total)
         words = f"Step {done} of {total} · {job.seconds:.1f} s"
-        words += "" if is_ready("training") else " · compiling, once on this machine"
+        is_held_up = not is_ready("training") or (done == total and not is_ready("ranking"))
+        words += " · compiling, once on this machine" if is_held_up else ""
         words += " · paused" if job.state == "paused" else "" if left is None else f" · {left:.1f} s left"
         st.progress(min(done / total, 1.0), words)
     elif job.state == "cancelled":
         st.info("Cancelled. The settings are kept: press Train to start again.")
     elif job.state == "failed":
-        problems = "\n\n".join(job.problems)
+        problems = paragraphs(job.problems)
         st.error(f"Training stopped:\n\n{problems}\n\nChange the settings and train again.")
 
 

@@ -2,34 +2,45 @@
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
 from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
-from smfh.datasets import DatasetSource
+from smfh.datasets import DatasetSource, load_set
 from smfh.datasets.own import OwnData
-from smfh.jobs import Job, JobQueue
+from smfh.jobs import Course, Job, JobQueue, Processes, here
 from smfh.memory import Memory
-from smfh.runs import Film, KeptRuns, PrivateRuns, Run, RunKey, RunStore
+from smfh.runs import Film, KeptRuns, PrivateRuns, Run, RunKey, RunStore, check_size, current_limits
 from smfh.types import InputError, MultimodalDataset, Split
+from smfh.ui.log import tell_job, told_refusal
 
 if TYPE_CHECKING:
     from smfh.tuning import Studies
 
 DATA_SETS = 6  # in memory at once
 LOADED_AT_ONCE = 4  # so that a small set does not wait for another visitor's large one
+READ_AT_ONCE = 2  # files, data sets and maps that are being made
 RUNS = 8  # in memory at once
+WAITING = 64  # jobs in line: two for each of a class of thirty
 DERIVED = 512  # values such as answers, maps and topics
 REMEMBERED = 64  # charts of a comparison and tests of it, a page's each
 GLANCE = 0.1  # seconds between two looks at what is being loaded
 OWNERS = 16  # visitors whose own data is in memory at once
 AWAY = 3600.0  # seconds without a visitor after which their data is let go
+STARTED = datetime.now(UTC).isoformat(timespec="milliseconds")  # tells this server from the one before it
 
 Loaded = tuple[MultimodalDataset, Split]
 V = TypeVar("V")
 _shared: Memory[str, Any] = Memory(32)
+
+
+def health_path() -> str:
+    """Where this server tells how it is, below the path that it is set to."""
+    return "/".join(["", *filter(None, [str(st.get_option("server.baseUrlPath")).strip("/"), "health"])])
 
 
 def run_store() -> RunStore:
@@ -40,17 +51,26 @@ def run_store() -> RunStore:
 
 def job_queue() -> JobQueue:
     """One job at a time over all visitors; two would take turns on the same cores."""
-    queue: JobQueue = _shared.get("jobs", lambda: JobQueue(workers=1, remembered=RUNS))
+    queue: JobQueue = _shared.get("jobs", lambda: JobQueue(1, WAITING, RUNS, processes(), tell_job))
     return queue
 
 
-def data_queue() -> JobQueue:
-    """Data sets being loaded and loaded: what is loaded is the result of a job, whose key is its source.
+@cache
+def processes() -> Processes:
+    """Where jobs do what takes long, so that pages keep this one; a paused job keeps its process."""
+    return Processes()
 
-    And the kernels, which are compiled at the same time.
-    """
+
+@cache
+def reading() -> Processes:
+    """Where pages have files read, data sets loaded and maps laid out: a few at a time over all visitors."""
+    return Processes(READ_AT_ONCE)
+
+
+def data_queue() -> JobQueue:
+    """Data sets being loaded and loaded: what is loaded is the result of a job, whose key is its source."""
     queue: JobQueue = _shared.get(
-        "data", lambda: JobQueue(workers=LOADED_AT_ONCE, waiting=64, remembered=DATA_SETS + 1)
+        "data", lambda: JobQueue(LOADED_AT_ONCE, WAITING, DATA_SETS, reading(), tell_job)
     )
     return queue
 
@@ -58,9 +78,10 @@ def data_queue() -> JobQueue:
 def load_source(source: DatasetSource) -> Loaded:
     """The data set, with a progress bar where it takes a while; a click meanwhile does not start it anew."""
     bar = st.empty()  # there in any case: what comes below keeps its place when the bar is gone
-    job: Job[Loaded] = data_queue().submit(
-        source, lambda course: source.load(on_progress=lambda share, what: course.report((share, what)))
-    )
+    if data_queue().find(source) is None:
+        with told_refusal("load", ""):
+            check_size(source, current_limits())
+    job: Job[Loaded] = data_queue().submit(source, lambda course: _load(source, course))
     while not job.wait(timeout=GLANCE):
         share, what = job.reports[-1] if job.reports else (0.0, f"Loading {source.card.title} …")
         bar.progress(min(share, 1.0), what)
@@ -68,6 +89,12 @@ def load_source(source: DatasetSource) -> Loaded:
     if job.error is not None:
         raise job.error
     return job.result
+
+
+def _load(source: DatasetSource, course: Course) -> Loaded:
+    call = here if source.is_light else course.call
+    loaded: Loaded = call(load_set, source, on_progress=lambda share, what: course.report((share, what)))
+    return loaded
 
 
 def peek_source(source: DatasetSource) -> Loaded | None:
@@ -151,10 +178,10 @@ def _expire(owner: str, what: Brought) -> None:
     what.timer.start()
 
 
-def kept_runs(owner: str) -> KeptRuns:
+def kept_runs(owner: str, maker: str = "") -> KeptRuns:
     """Where runs of this owner's private data are kept; those of nobody in particular on disk."""
     if not owner:
-        return run_store()
+        return run_store().by(maker)
     found = _brought.get(owner)
     return PrivateRuns() if found is None else found.runs
 
@@ -183,3 +210,5 @@ def forget(owner: str) -> None:
     memory: Memory[tuple[RunKey, Hashable], Any] = _shared.get("derived", lambda: Memory(DERIVED))
     memory.forget_where(lambda key: key[0].owner == owner)
     _films().forget_where(lambda key: key.owner == owner)
+    processes().tidy()
+    reading().tidy()

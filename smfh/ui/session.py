@@ -2,14 +2,19 @@
 
 import re
 import secrets
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import streamlit as st
 
 from smfh.hashing import HashMethod
 from smfh.jobs import Course, Job, Work
-from smfh.runs import Run, RunKey, find_or_train, run_key
+from smfh.memory import Memory
+from smfh.runs import Run, RunKey, check_cost, current_limits, find_or_train, run_key
 from smfh.types import InputError
+from smfh.ui.log import told_refusal
+from smfh.ui.rights import maker_of
 from smfh.ui.server import AWAY, Brought, Loaded, brought, film_of, job_queue, load_source, run_store
 from smfh.ui.settings import Settings
 
@@ -21,6 +26,8 @@ GONE = (
 )
 VISITOR, COOKIE, NAME = "visitor", "smfh_visitor", re.compile("[0-9a-f]{32}")
 WANTED_RUN, WANTED_FILM, AS_I_MOVE = "wanted_run", "wanted_film", "train_as_i_move"
+UPLOADED, FEW = "made_of_an_upload", 16
+V = TypeVar("V")
 SHORT = 3.0  # seconds of a training that may start whenever a slider is let go
 
 
@@ -49,7 +56,7 @@ class Shown:
     def is_of(self, settings: Settings) -> bool:
         """Whether it is the run of these settings, or will be."""
         same = (self.settings.source, self.settings.method) == (settings.source, settings.method)
-        return same and self.job.state not in ("cancelled", "failed")
+        return same and self.job.is_wanted and self.job.state != "failed"
 
 
 def visitor() -> str:
@@ -74,6 +81,12 @@ _REMEMBER = st.components.v2.component(
 def remember_visitor() -> None:
     """Nothing to see: the browser keeps the visitor's name for a day."""
     _REMEMBER(data={"cookie": COOKIE, "name": visitor()}, key="smfh_visitor")
+
+
+def during_visit(what: Hashable, make: Callable[[], V]) -> V:
+    """What is made of an upload, remembered until its visitor has left."""
+    memory: Memory[Hashable, V] = st.session_state.setdefault(UPLOADED, Memory(FEW))
+    return memory.get(what, make)
 
 
 def load(settings: Settings) -> Loaded:
@@ -139,6 +152,8 @@ def start_wanted(settings: Settings, loaded: Loaded) -> None:
                 pin(before.job.result)
             else:
                 before.job.cancel(visitor())
+        elif before is not None:
+            before.job.leave(visitor())  # it goes on when nobody waits for another
         start(settings, loaded)
     st.session_state.pop(WANTED_RUN, None)
 
@@ -153,24 +168,39 @@ def _is_short(before: Shown, settings: Settings) -> bool:
 def submit(settings: Settings, loaded: Loaded) -> Job[Run]:
     """The run as a job; what is trained on public data is kept on disk, uploads leave nothing there."""
     key = key_of(settings, loaded)
+    if job_queue().find(key) is None and (key.owner or run_store().find(key) is None):
+        _check_cost(settings, loaded)
     return job_queue().submit(key, _work(key, settings, loaded), visitor())
 
 
 def submit_alone(settings: Settings, loaded: Loaded, paused: bool = False) -> Job[Run]:
     """The run trained anew for this visitor alone, whether or not it is kept: to watch, and to hold up."""
     key = replace(key_of(settings, loaded), owner=visitor())
+    _check_cost(settings, loaded)
     job = job_queue().submit(key, _work(key, settings, loaded), visitor(), again=True)
     if paused:
         job.pause(visitor())
     return job
 
 
+def _check_cost(settings: Settings, loaded: Loaded) -> None:
+    with told_refusal("run", visitor()):
+        check_cost(settings.method, *loaded, current_limits())
+
+
 def _work(key: RunKey, settings: Settings, loaded: Loaded) -> Work[Run]:
-    store = None if key.owner else run_store()
+    store = None if key.owner else run_store().by(maker_of(visitor()))
 
     def work(course: Course) -> Run:
         return find_or_train(
-            store, settings.source, settings.method, *loaded, course.report, key.owner, film_of(key)
+            store,
+            settings.source,
+            settings.method,
+            *loaded,
+            course.report,
+            key.owner,
+            film_of(key),
+            course.call,
         )
 
     return work

@@ -9,7 +9,7 @@ from smfh.datasets import DATASETS, DatasetSource
 from smfh.datasets.own import OwnData
 from smfh.hashing import METHODS, make_method
 from smfh.types import choices, parameters
-from smfh.ui.address import current, draw_notes, keep
+from smfh.ui.address import current, draw_notes, follow, keep
 from smfh.ui.controls import (
     CONTROL,
     key_of,
@@ -28,19 +28,23 @@ MAIN = ("bits", "graph_weight", "projection_weight", "graph_sample")
 PRESENTING = "For a room: large type, and nothing but the page itself."
 
 
-def draw_sidebar(trains: bool = False) -> Settings:
-    """Draw all controls, with Train where the page is about a run, and return what they say."""
+def draw_sidebar(trains: bool = False, methods: bool = True) -> Settings:
+    """Draw the controls and return what they say: with Train where the page is about a run; without those of
+    the method where they would do nothing, and then its values stay as they are."""
     before, notes = current(SETTINGS, CONTROL)
     if before.source.name == OWN:  # as it is now: it may be gone, and a link does not carry it
         before = replace(before, source=source_of(OWN))
     with st.sidebar:
-        settings = _choose_method(_choose_data(before))
-        names = parameters(settings.method)
+        settings = _choose_data(before)
+        if methods:
+            settings = _choose_method(settings)
+        names = parameters(settings.method) if methods else {}
         for name in MAIN:
             if name in names and name not in settings.hidden:
                 settings = steer_parameter(settings, name)
         train = st.container(gap="xsmall")
-        settings = _choose_preset(settings)
+        if methods:
+            settings = _choose_preset(settings)
         others = [name for name in names if name not in MAIN and name not in settings.hidden]
         if others:
             with st.expander("More parameters"):
@@ -113,14 +117,14 @@ def _choose_preset(settings: Settings) -> Settings:
     if not offered or "preset" in settings.hidden:
         return settings
 
-    def apply() -> None:
-        if (chosen := st.session_state[key]) is not None:
+    def apply(chosen: str | None) -> None:
+        if chosen is not None:
             for name, value in method.preset_values(chosen).items():
                 st.session_state[key_of(name, method.name)] = shown_value(value)
 
-    key = f"{CONTROL}preset_{method.name}"
-    st.session_state[key] = method.current_preset(settings.source.name)
-    st.pills("Preset", offered, key=key, on_change=apply, help="Named values; bits and seed stay.")
+    now = method.current_preset(settings.source.name)
+    lit = follow(f"{CONTROL}preset_{method.name}", now, apply)
+    st.pills("Preset", offered, help="Named values; bits and seed stay.", **lit)
     return settings
 
 

@@ -24,6 +24,7 @@ from smfh.bench.measure import Report
 from smfh.comparison import Grid, train_grid
 from smfh.datasets import DATASETS
 from smfh.hashing import make_method
+from smfh.home import SCRIPT, home
 from smfh.lessons.lessons import LESSONS
 from smfh.runs import RunStore, find_or_train
 from smfh.ui.running import TICK
@@ -31,7 +32,7 @@ from smfh.ui.running import TICK
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
 
-APP = Path(__file__).parents[2] / "streamlit_app.py"
+APP = home() / SCRIPT
 SEED = "control_smfh-plus_seed"
 WAIT = 120  # seconds at the most
 WALL = """() => {  // the first eight pictures are there
@@ -194,7 +195,7 @@ def new_server(environment: dict[str, str]) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", APP.name, "--server.headless=true"]
-    command += [f"--server.port={port}", "--server.address=127.0.0.1", "--server.fileWatcherType=none"]
+    command += [f"--server.port={port}", "--server.address=127.0.0.1"]
     server = subprocess.Popen(command, cwd=APP.parent, env=environment, stdout=subprocess.DEVNULL)  # noqa: S603
     try:
         _until_up(f"http://127.0.0.1:{port}")

@@ -7,8 +7,10 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,35 +28,71 @@ FLAGS = [
 START_SECONDS = 60
 
 
+@dataclass
+class Server:
+    """One that runs, or ran."""
+
+    address: str
+    process: "subprocess.Popen[bytes]"
+    log: Path
+
+    def end(self) -> None:
+        self.process.kill()  # also where it was stopped
+        self.process.wait(timeout=20)
+
+
+def start(folder: Path, root: Path = ROOT, port: int = 0, **environment: str) -> Server:
+    """The app on a port of this machine, a free one where none is named; its log is in the folder."""
+    with socket.socket() as free:
+        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        free.bind(("127.0.0.1", port))
+        port = free.getsockname()[1]
+    log = folder / f"log_{time.monotonic_ns()}.txt"
+    command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py", "--server.headless=true"]
+    command += [f"--server.port={port}", "--server.address=127.0.0.1"]
+    paths = {"PYTHONPATH": str(ROOT)}
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            command, cwd=root, stdout=output, stderr=output, env=os.environ | paths | environment
+        )
+    server = Server(f"http://127.0.0.1:{port}", process, log)
+    wait_until_up(server)
+    return server
+
+
 @pytest.fixture(scope="session")
 def app(cache_folder: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the app on a free port of this machine."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    log = tmp_path_factory.mktemp("server") / "log.txt"
-    command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py", "--server.headless=true"]
-    command += [f"--server.port={port}", "--server.address=127.0.0.1", "--server.fileWatcherType=none"]
-    with log.open("w") as output:
-        server = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output, env=os.environ)
-    address = f"http://127.0.0.1:{port}"
-    try:
-        wait_until_up(address, server, log)
-        yield address
-    finally:
-        server.terminate()
-        server.wait(timeout=20)
+    """The address of the app."""
+    server = start(tmp_path_factory.mktemp("server"))
+    yield server.address
+    server.process.terminate()
+    server.process.wait(timeout=20)
 
 
-def wait_until_up(address: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end and server.poll() is None:
+@pytest.fixture
+def start_server(cache_folder: None, tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    """For servers of one's own, with other folders or to be ended."""
+    started: list[Server] = []
+
+    def make(**how: Any) -> Server:
+        started.append(start(tmp_path, **how))
+        return started[-1]
+
+    yield make
+    for server in started:
+        server.end()
+
+
+def wait_until_up(server: Server) -> None:
+    end, health = time.monotonic() + START_SECONDS, f"{server.address}/_stcore/health"
+    while time.monotonic() < end and server.process.poll() is None:
         try:
-            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=2):  # noqa: S310, our own server
+            with urllib.request.urlopen(health, timeout=2):  # noqa: S310, our own server
                 return
         except OSError:
             time.sleep(0.2)
-    pytest.fail(f"The server did not start:\n{log.read_text()}")
+    server.end()
+    pytest.fail(f"The server did not start:\n{server.log.read_text()}")
 
 
 @pytest.fixture(scope="session")

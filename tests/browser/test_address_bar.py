@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 ROOT = Path(__file__).parents[2]
 SHARED = """
@@ -100,7 +101,7 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py", "--server.headless=true"]
-    command += [f"--server.port={port}", "--server.address=127.0.0.1", "--server.fileWatcherType=none"]
+    command += [f"--server.port={port}", "--server.address=127.0.0.1"]
     command += ["--browser.gatherUsageStats=false", "--client.showSidebarNavigation=false"]
     log = folder / "log.txt"
     with log.open("w") as output:
@@ -232,6 +233,60 @@ def test_a_quick_hand_is_not_set_back(page: Page, little: str):
     for _ in range(8):
         page.get_by_role("slider", name="Length").press("ArrowRight")
     at(page, "80 bits long", address="/?bits=80")
+
+
+class Lag:
+    """Keeps from the browser what the server says, until it is let go."""
+
+    def __init__(self, page: Page) -> None:
+        self.kept: list[bytes] = []
+        self.holds = False
+        page.route_web_socket(re.compile("_stcore/stream"), self._join)
+
+    def _join(self, socket: WebSocketRoute) -> None:
+        self._socket = socket
+        socket.connect_to_server().on_message(self._pass)
+
+    def _pass(self, said: bytes) -> None:
+        if self.holds:
+            self.kept.append(said)
+        else:
+            self._socket.send(said)
+
+    def runs(self) -> int:
+        """How many runs of the script have come to their end meanwhile."""
+        return sum(ForwardMsg.FromString(said).HasField("script_finished") for said in self.kept)
+
+    def let_go(self) -> None:
+        self.holds = False
+        for said in self.kept:
+            self._socket.send(said)
+
+
+@pytest.mark.parametrize(
+    ("name", "symbol", "shown", "told"),
+    [("Bits", "r", "32", "bits=32"), ("Graph weight", "α", "5", "graph_weight=5.0")],
+)
+def test_what_a_lagging_browser_still_shows_is_not_taken_for_the_persons_word(
+    page: Page, app: str, name: str, symbol: str, shown: str, told: str
+):
+    """Beside a slider, its number and the preset follow it: they were sent as they had been before."""
+    lag = Lag(page)
+    page.goto(f"{app}/Runs?data=planted&method=smfh-plus&bits=64&graph_weight=20.0")
+    slider = page.get_by_role("slider", name=name)
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
+    expect(slider).to_be_visible()
+    lag.holds = True
+    for press in (1, 2):
+        slider.press("ArrowLeft")
+        end = time.monotonic() + 30
+        while lag.runs() < press:
+            assert time.monotonic() < end
+            page.wait_for_timeout(50)
+    lag.let_go()
+    expect(slider).to_have_attribute("aria-valuetext", shown)
+    expect(page.get_by_role("textbox", name=f"{name} · {symbol}, typed")).to_have_value(shown)
+    expect(page).to_have_url(re.compile(rf"[?&]{told}(&|$)"))
 
 
 def test_a_wrong_link_says_so_and_shows_the_usual(page: Page, little: str):

@@ -186,3 +186,14 @@ def test_cards_are_equally_tall_and_rows_are_full(page: Page, app: str):
     assert len({round(box["height"]) for box in boxes}) == 1
     rows = [round(box["y"]) for box in boxes]
     assert {rows.count(y) for y in rows} == {6}
+
+
+def test_the_search_is_taken_home_as_one_file(app, page, tmp_path):
+    open_search(page, f"{app}/Search?data=emoji&method=cvh&bits=16")
+    with page.expect_download() as handed_out:
+        page.get_by_role("button", name="This search as one HTML file").click()
+    assert handed_out.value.suggested_filename == "smfh_emoji_16_bits.html"
+    handed_out.value.save_as(tmp_path / "page.html")
+    page.goto((tmp_path / "page.html").as_uri())
+    expect(page.get_by_role("switch")).to_have_count(16)
+    expect(page.locator("#wall button")).to_have_count(100)

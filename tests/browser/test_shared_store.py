@@ -1,4 +1,4 @@
-"""Two visitors and a command on one folder of runs at once: nothing is lost, nothing is locked for good."""
+"""Two servers and a command on one folder of runs at once: nothing is lost, nothing is locked for good."""
 
 import subprocess
 import sys
@@ -33,13 +33,14 @@ def run_all(page: Page, app: str, bits: str) -> None:
         button.click()
 
 
-def test_two_visitors_and_a_command_share_the_store(page: Page, app: str, browser):
+def test_two_servers_and_a_command_share_the_store(page: Page, app: str, browser, start_server):
+    second = start_server().address
     other = browser.new_context().new_page()
     order = [sys.executable, "-m", "smfh", "compare", "planted", *OPTIONS, "--methods", "smfh", "cvh"]
     order += ["--bits", "8", "16", "32", "--seeds", "2", "--json"]
     run_all(page, app, "8,16")
     with subprocess.Popen(order, cwd=ROOT, stdout=subprocess.DEVNULL) as command:
-        run_all(other, app, "16,32")
+        run_all(other, second, "16,32")
         assert command.wait(timeout=120) == 0
     for visitor in (page, other):
         expect(visitor.get_by_role("button", name="All 8 trainings are there")).to_be_visible(timeout=60_000)

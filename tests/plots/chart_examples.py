@@ -1,6 +1,8 @@
 """A small example and the empty case of every chart; names in them hold markup."""
 
+from dataclasses import fields, is_dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -97,8 +99,23 @@ EXAMPLES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
 }
 
 
-def full(name: str) -> Chart:
-    return CHARTS[name](*EXAMPLES[name][0])
+def full(name: str, text: str = MARKUP) -> Chart:
+    """The chart with this text for every name that comes from data."""
+    return CHARTS[name](*_with(text, EXAMPLES[name][0]))
+
+
+def _with(text: str, value: Any) -> Any:
+    """The same value with the text in the place of the markup."""
+    if isinstance(value, str):
+        return value.replace(MARKUP, text)
+    if isinstance(value, dict):
+        return {_with(text, key): _with(text, own) for key, own in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_with(text, own) for own in value)
+    if is_dataclass(value):
+        own = {f.name: _with(text, getattr(value, f.name)) for f in fields(value)}
+        return replace(value, **own)
+    return value
 
 
 def empty(name: str) -> Chart:

@@ -4,9 +4,11 @@ import csv
 import inspect
 import io
 import json
+import math
 
 import pytest
 from chart_examples import MARKUP, empty, full
+from hostile_texts import TEXTS
 
 from smfh import plots
 from smfh.plots import CHARTS, Chart, csv_of
@@ -52,12 +54,42 @@ def test_with_data_it_looks_like_the_others(name):
 
 @pytest.mark.parametrize("name", CHARTS)
 def test_names_of_the_data_are_no_markup(name):
-    drawn = json.loads(full(name).figure().to_json())
-    drawn["layout"].pop("meta")  # is read aloud, not drawn
-    for trace in drawn["data"]:
-        if "customdata" not in trace.get("hovertemplate", ""):
-            trace.pop("customdata", None)  # what a click tells is not drawn
-    assert MARKUP not in json.dumps(drawn)
+    read = [text for text in TEXTS if text.startswith(("<", "%{", "&"))]
+    for text in (MARKUP, *read):
+        drawn = json.loads(full(name, text).figure().to_json())
+        drawn["layout"].pop("meta")  # is read aloud, not drawn
+        for trace in drawn["data"]:
+            if "customdata" not in trace.get("hovertemplate", ""):
+                trace.pop("customdata", None)  # what a click tells is not drawn
+        assert not [word for word in strings(drawn) if text[:10] in word]
+
+
+def strings(value):
+    """Every text inside."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for own in value.values() if isinstance(value, dict) else value:
+            yield from strings(own)
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_no_cell_of_its_table_is_a_formula(name):
+    for text in TEXTS:
+        rows = full(name, text).rows()
+        header, *lines = csv.reader(io.StringIO(csv_of(rows), newline=""))
+        for cell in (cell for line in (header, *lines) for cell in line):
+            assert not cell.startswith(tuple("=+-@\t\r\n")) or is_number(cell)
+        numbers = [v for row in rows for v in row.values() if isinstance(v, float) and math.isfinite(v)]
+        assert {repr(v) for v in numbers} <= {cell for line in lines for cell in line}
+
+
+def is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("name", CHARTS)

@@ -4,37 +4,23 @@ import numpy as np
 import pytest
 from chart_examples import DOTS, KNOBS, MARKUP
 
-from smfh.plots import (
-    Axis,
-    Chart,
-    Mark,
-    TrialDot,
-    best_so_far,
-    parameter_importance,
-    sweep_curve,
-    sweep_map,
-    sweep_seconds,
-    trial_contour,
-    trial_front,
-    trial_history,
-    trial_lines,
-    trial_slices,
-    trial_times,
-)
+from smfh import plots
+from smfh.plots import Axis, Chart, Mark, TrialDot
 from smfh.plots.theme import PINK
 from smfh.plots.trials import short_number
 
 ALPHA = Axis("α", log=True)
+ONES = {dot.number: 1.0 for dot in DOTS}
 CHARTS = {
-    "history": lambda chosen: trial_history(DOTS, "mAP", chosen),
-    "slices": lambda chosen: trial_slices(DOTS, KNOBS, "mAP", chosen),
-    "contour": lambda chosen: trial_contour(DOTS, *KNOBS, "mAP", chosen),
-    "map": lambda chosen: sweep_map(DOTS, *KNOBS, "mAP", chosen),
-    "curve": lambda chosen: sweep_curve(DOTS, KNOBS[0], (), chosen),
-    "seconds": lambda chosen: sweep_seconds(DOTS, KNOBS[0], chosen),
-    "lines": lambda chosen: trial_lines(DOTS, KNOBS, "mAP", chosen),
-    "front": lambda chosen: trial_front(DOTS, "s", "mAP", {dot.number: 1.0 for dot in DOTS}, [8], chosen),
-    "times": lambda chosen: trial_times(DOTS, chosen),
+    "history": lambda chosen: plots.trial_history(DOTS, "mAP", chosen),
+    "slices": lambda chosen: plots.trial_slices(DOTS, KNOBS, "mAP", chosen),
+    "contour": lambda chosen: plots.trial_contour(DOTS, *KNOBS, "mAP", chosen),
+    "map": lambda chosen: plots.sweep_map(DOTS, *KNOBS, "mAP", chosen),
+    "curve": lambda chosen: plots.sweep_curve(DOTS, KNOBS[0], (), chosen),
+    "seconds": lambda chosen: plots.sweep_seconds(DOTS, KNOBS[0], chosen),
+    "lines": lambda chosen: plots.trial_lines(DOTS, KNOBS, "mAP", chosen),
+    "front": lambda chosen: plots.trial_front(DOTS, "s", "mAP", ONES, [8], chosen),
+    "times": lambda chosen: plots.trial_times(DOTS, chosen),
 }
 
 
@@ -66,7 +52,7 @@ def test_a_click_tells_the_number_of_a_trial(name):
 
 
 def test_the_curve_goes_through_means_within_a_band():
-    chart = sweep_curve(
+    chart = plots.sweep_curve(
         [dot(2, 10, 0.4, 0.6), dot(1, 1, 0.1, 0.3)], ALPHA, [Mark("start", 1), Mark("paper", 1)]
     )
     (line,) = chart.lines
@@ -81,43 +67,43 @@ def test_the_curve_goes_through_means_within_a_band():
 
 def test_a_value_that_a_log_axis_cannot_show_is_left_out():
     dots = [dot(0, 0, 0.5, start=True), dot(1, 1, 0.6)]
-    assert [line.x.tolist() for line in sweep_curve(dots, ALPHA).lines] == [[1]]
-    assert len(trial_slices(dots, [ALPHA], "mAP").rows()) == 1
-    assert len(trial_history(dots, "mAP").rows()) == 2
+    assert [line.x.tolist() for line in plots.sweep_curve(dots, ALPHA).lines] == [[1]]
+    assert len(plots.trial_slices(dots, [ALPHA], "mAP").rows()) == 1
+    assert len(plots.trial_history(dots, "mAP").rows()) == 2
 
 
 def test_the_times_along_a_parameter_are_means():
-    assert sweep_seconds([dot(1, 1, 0.5)], ALPHA).rows()[0]["seconds of a training"] == 1.0
+    assert plots.sweep_seconds([dot(1, 1, 0.5)], ALPHA).rows()[0]["seconds of a training"] == 1.0
 
 
 def test_the_map_has_a_cell_for_each_pair_and_none_for_a_start_beside_the_grid():
     pairs = [(1.0, 1.0), (1.0, 2.0), (2.0, 1.0), (2.0, 2.0)]
     dots = [TrialDot(k + 1, {"α": a, "μ": b}, k / 10, {}, ()) for k, (a, b) in enumerate(pairs)]
     start = TrialDot(0, {"α": 9.0, "μ": 1.0}, 0.9, {}, (), start=True)
-    chart = sweep_map([start, *dots], Axis("α"), Axis("μ"), "mAP")
+    chart = plots.sweep_map([start, *dots], Axis("α"), Axis("μ"), "mAP")
     assert chart.values.tolist() == [[0.0, 0.2], [0.1, pytest.approx(0.3)]]
     assert chart.numbers.tolist() == [[1, 3], [2, 4]]
     assert chart.title == "mAP is highest at α 2, μ 2: 0.300"
     within = TrialDot(0, {"α": 1.0, "μ": 1.0}, 0.9, {}, (), start=True)
-    assert sweep_map([within, *dots[1:]], Axis("α"), Axis("μ"), "mAP").numbers[0, 0] == 0
+    assert plots.sweep_map([within, *dots[1:]], Axis("α"), Axis("μ"), "mAP").numbers[0, 0] == 0
 
 
 def test_the_history_rises_with_the_best_of_what_was_not_given_up():
     dots = [dot(0, 1, 0.5, start=True), dot(1, 2, 0.9, pruned=True), dot(2, 3, 0.4), dot(3, 4, 0.6)]
-    chart = trial_history(dots, "mAP")
+    chart = plots.trial_history(dots, "mAP")
     assert chart.path.tolist() == [[0, 0.5], [2, 0.5], [3, 0.6]]
     assert chart.title == "Best mAP so far 0.600 by trial 3, 0.500 at the start"
 
 
 def test_the_front_is_a_line_in_order():
     dots = [dot(1, 1, 0.5), dot(2, 1, 0.7), dot(3, 1, 0.1)]
-    chart = trial_front(dots, "seconds", "mAP", {1: 1.0, 2: 3.0, 3: 2.0}, [2, 1])
+    chart = plots.trial_front(dots, "seconds", "mAP", {1: 1.0, 2: 3.0, 3: 2.0}, [2, 1])
     assert chart.path.tolist() == [[1.0, 0.5], [3.0, 0.7]]
     assert chart.title.startswith("2 trials are on the front")
 
 
 def test_lines_leave_out_what_was_given_up_and_lie_between_the_ends():
-    chart = trial_lines(DOTS, KNOBS, "mAP")
+    chart = plots.trial_lines(DOTS, KNOBS, "mAP")
     assert len(chart.rows()) == len(DOTS) - 1
     heights = [y for trace in chart.figure().data for y in trace.y if y is not None]
     assert min(heights) == 0
@@ -125,12 +111,14 @@ def test_lines_leave_out_what_was_given_up_and_lie_between_the_ends():
 
 
 def test_titles_say_the_finding():
-    assert parameter_importance({MARKUP: 0.8, "μ": 0.2}).title.endswith(
+    assert plots.parameter_importance({MARKUP: 0.8, "μ": 0.2}).title.endswith(
         "explains 80% of the differences between trials"
     )
-    assert best_so_far({"a": [0.1, 0.5, 0.3], "b": [0.4]}, "mAP").title == "a has the highest mAP: 0.500"
-    assert best_so_far({"a": [0.1, 0.5, 0.3]}, "mAP").lines[0].y.tolist() == [0.1, 0.5, 0.5]
-    assert trial_times([TrialDot(0, {}, 0.1, {}, (), lasted=2.0)]).title == "1 trial, 2.000 s each on average"
+    best = plots.best_so_far({"a": [0.1, 0.5, 0.3], "b": [0.4]}, "mAP")
+    assert best.title == "a has the highest mAP: 0.500"
+    assert plots.best_so_far({"a": [0.1, 0.5, 0.3]}, "mAP").lines[0].y.tolist() == [0.1, 0.5, 0.5]
+    times = plots.trial_times([TrialDot(0, {}, 0.1, {}, (), lasted=2.0)])
+    assert times.title == "1 trial, 2.000 s each on average"
 
 
 def test_numbers_are_short():

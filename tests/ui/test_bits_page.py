@@ -1,9 +1,11 @@
 """Bits in AppTest: every data set that is there, each page run twice; handlers as plain functions."""
 
-import time
+from functools import partial
 
+import app_pages
 import numpy as np
 import pytest
+from app_pages import until
 from streamlit.testing.v1 import AppTest
 
 from smfh.bits import BitTopic, correlate, database_bits, group_votes
@@ -22,28 +24,15 @@ from smfh.ui.charts import picked_numbers
 
 pytestmark = pytest.mark.slow
 
-SECONDS = 90
+open_page = partial(app_pages.open_page, "pages/3_Bits.py")
 BIT = "bits.bit"
 SMALL = {"synthetic": {"data.items": "500"}, "planted": {}}
 SPACE, QUERIES = "The space of codes", "Worst and best queries"
 
 
-def open_page(**query: str) -> AppTest:
-    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
-    page.switch_page("pages/3_Bits.py")
-    for key, value in query.items():
-        page.query_params[key] = value
-    return page.run()
-
-
 def until_bits(page: AppTest) -> AppTest:
     """Look again as the page does by itself, until the run is over."""
-    end = time.monotonic() + SECONDS
-    while not page.tabs and not page.exception and time.monotonic() < end:
-        page.run()
-    assert not page.exception
-    assert page.tabs
-    return page
+    return until(page, lambda: page.tabs)
 
 
 def open_tab(page: AppTest, name: str) -> AppTest:
@@ -148,14 +137,8 @@ def test_the_radius_moves_the_size_the_hit_rate_and_the_gallery_together():
 
 
 def test_the_last_question_of_the_search_page_is_on_the_map():
-    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
-    page.switch_page("pages/2_Search.py")
-    for key, value in {"data": "planted", "bits": "16", "search.source": "image"}.items():
-        page.query_params[key] = value
-    end = time.monotonic() + SECONDS
-    while not page.selectbox or "search_pick" not in [box.key for box in page.selectbox]:
-        assert time.monotonic() < end
-        page.run()
+    page = app_pages.open_page("pages/2_Search.py", data="planted", bits="16", **{"search.source": "image"})
+    until(page, lambda: "search_pick" in [box.key for box in page.selectbox])
     run: Run = page.session_state["shown"].job.result
     row = int(run.split.queries[5])
     page.selectbox(key="search_pick").set_value(row).run()

@@ -3,10 +3,12 @@
 import re
 import secrets
 import time
-from collections.abc import Callable
+from functools import partial
 from unittest.mock import patch
 
+import app_pages
 import pytest
+from app_pages import make_page, texts, until
 from streamlit.testing.v1 import AppTest
 
 from smfh import evaluation
@@ -23,39 +25,15 @@ from smfh.ui.grids import duration
 from smfh.ui.server import bring, forget, job_queue, kept_runs
 
 pytestmark = pytest.mark.slow
-SECONDS = 90
+open_page = partial(app_pages.open_page, "pages/5_Compare.py")
 SMALL = {"data": "planted", "data.items": "100"}
 TINY = {"compare.methods": "smfh,cvh", "compare.bits": "8,16", "compare.seeds": "2"}
 ONE = {"compare.methods": "cvh", "compare.bits": "8", "compare.seeds": "1"}
 
 
-def open_page(**query: str) -> AppTest:
-    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
-    page.switch_page("pages/5_Compare.py")
-    for key, value in query.items():
-        page.query_params[key] = value
-    page.run()
-    assert not page.exception
-    return page
-
-
-def texts(page: AppTest) -> str:
-    return "\n".join(element.value for element in page.text)
-
-
 def until_there(page: AppTest) -> AppTest:
     """Until every run is there."""
     return until(page, lambda: button(page, "compare_run").startswith("All"))
-
-
-def until(page: AppTest, reached: Callable[[], object]) -> AppTest:
-    """Look again, as the page does by itself."""
-    end = time.monotonic() + SECONDS
-    while not reached():
-        assert time.monotonic() < end
-        page.run()
-        assert not page.exception
-    return page
 
 
 def button(page: AppTest, key: str) -> str:
@@ -220,12 +198,9 @@ def test_the_sidebars_own_settings_can_be_added():
 def test_own_data_is_compared_in_memory_and_forgotten():
     rows = "".join(f"{k % 3},{k % 2},{k % 3},1,{k % 3}\n" for k in range(24))
     source = OwnData(f"image:1,image:2,text:1,text:2,labels\n{rows}".encode(), "mine.csv")
-    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
-    page.switch_page("pages/5_Compare.py")
+    page = make_page("pages/5_Compare.py", data="own", **TINY)
     owner = page.session_state["visitor"] = secrets.token_hex(16)
     bring(owner, source, source.load())
-    for key, value in {"data": "own", **TINY}.items():
-        page.query_params[key] = value
     page.run()
     assert button(page, "compare_run") == "Run 8 trainings"
     kept = {record.id for record in RunStore().records()}

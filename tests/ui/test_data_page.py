@@ -15,6 +15,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+from app_pages import SECONDS, make_page, texts
 from streamlit.testing.v1 import AppTest
 
 from smfh.datasets import DATASETS, Planted, wiki
@@ -27,7 +28,6 @@ from smfh.ui.server import Brought, brought, data_queue, derive, forget, job_que
 
 pytestmark = pytest.mark.slow
 
-SECONDS = 90
 SMALL = {"synthetic": {"data.items": "500"}}
 HOSTILE = "<img src=x onerror=alert(1)> ![x](https://x.invalid/y.png) **b** $x$ :red[r]"
 # what shows words as they are; everything else reads Markdown. Plotly's own markup is escaped in smfh.plots
@@ -35,17 +35,10 @@ PLAIN = ("text", "image", "multiselect", "selectbox", "plotly_chart")
 
 
 def open_page(tab: str = "", **query: str) -> AppTest:
-    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
-    page.switch_page("pages/8_Data.py")
-    for key, value in query.items():
-        page.query_params[key] = value
+    page = make_page("pages/8_Data.py", **query)
     if tab:
         page.session_state["data_tab"] = tab
     return page.run()
-
-
-def texts(page: AppTest) -> str:
-    return "\n".join(element.value for element in page.text)
 
 
 def upload(page: AppTest, name: str, content: bytes) -> AppTest:
@@ -64,7 +57,7 @@ def own_of(page: AppTest) -> Brought | None:
 
 def reload(page: AppTest) -> AppTest:
     """A new visit by the same browser, at the same address."""
-    again = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
+    again = make_page("streamlit_app.py")
     again.session_state["visitor"] = page.session_state["visitor"]
     again.query_params.update(page.query_params)
     return again
@@ -449,8 +442,8 @@ def test_own_data_is_nobody_elses():
 
 
 def test_a_look_at_an_upload_is_taken_once(monkeypatch):
-    looked, look = [], OwnData.preview
-    monkeypatch.setattr(OwnData, "preview", lambda *args: looked.append(args) or look(*args))
+    looked, remember = [], OwnData.remember  # what another process has seen
+    monkeypatch.setattr(OwnData, "remember", lambda *args: looked.append(args) or remember(*args))
     page = upload(open_page(data="planted"), "mine.csv", feature_table())
     page.run()
     assert len(looked) == 1

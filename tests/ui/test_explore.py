@@ -1,26 +1,22 @@
 """Explore in AppTest: every data set that is there, each page run twice."""
 
-import time
+from functools import partial
 from unittest.mock import patch
 
+import app_pages
 import pytest
+from app_pages import until
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import TextInput
 
 from smfh import evaluation
 from smfh.datasets import DATASETS
 from smfh.hashing import make_method
 from smfh.runs import RunStore, find_or_keep
 
-SECONDS = 90
+open_page = partial(app_pages.open_page, "streamlit_app.py")
 pytestmark = pytest.mark.slow
 OPTIONS = {"synthetic": {"data.items": "500"}}
-
-
-def open_page(**query: str) -> AppTest:
-    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
-    for key, value in query.items():
-        page.query_params[key] = value
-    return page.run()
 
 
 def texts(page: AppTest) -> str:
@@ -29,12 +25,7 @@ def texts(page: AppTest) -> str:
 
 def until_scores(page: AppTest) -> AppTest:
     """Look again as the page does by itself, until the run is over."""
-    end = time.monotonic() + SECONDS
-    while not page.metric and not page.exception and time.monotonic() < end:
-        page.run()
-    assert not page.exception
-    assert page.metric
-    return page
+    return until(page, lambda: page.metric)
 
 
 @pytest.mark.parametrize("name", DATASETS)
@@ -102,9 +93,7 @@ def test_hidden_controls_are_not_drawn():
 
 def test_a_setting_that_cannot_be_trained_says_why():
     page = open_page(data="planted", bits="16", modality_weights="0.5,0.25,0.25")
-    end = time.monotonic() + SECONDS
-    while not page.error and time.monotonic() < end:
-        page.run()
+    until(page, lambda: page.error)
     assert "3 modality weights" in page.error[0].value
     assert not page.exception
 
@@ -120,18 +109,23 @@ def test_train_as_i_move_trains_the_newest_and_keeps_the_last_as_pinned():
     assert all("pinned" in metric.delta for metric in page.metric)
 
 
+def typed(page: AppTest, label: str) -> TextInput:
+    return next(box for box in page.text_input if box.label == label)
+
+
 def test_a_number_can_be_typed_beside_its_slider_and_a_wrong_one_says_why():
     page = until_scores(open_page(data="planted", bits="16"))
-    slider, typed = "control_smfh-plus_graph_weight", "control_smfh-plus_graph_weight_typed"
-    page.text_input(key=typed).set_value("37").run()
+    slider, label = "control_smfh-plus_graph_weight", "Graph weight · α, typed"
+    typed(page, label).set_value("37").run()
     assert page.select_slider(key=slider).value == 37.0
     assert page.query_params["graph_weight"] == "37.0"
-    page.text_input(key=typed).set_value("lots").run()
+    typed(page, label).set_value("lots").run()
+    assert typed(page, label).value == "lots"
     assert page.warning[0].value.endswith("got 'lots'.")
     assert page.select_slider(key=slider).value == 37.0
     page.select_slider(key=slider).set_value(50.0).run()
     assert not page.warning
-    assert page.text_input(key=typed).value == "50"
+    assert typed(page, label).value == "50"
     page.select_slider(key=slider).set_value(100.0).run()
     assert page.query_params["graph_weight"] == "100.0"
     assert not page.exception
@@ -139,26 +133,31 @@ def test_a_number_can_be_typed_beside_its_slider_and_a_wrong_one_says_why():
 
 def test_every_method_has_the_main_controls_that_it_knows():
     page = open_page(data="planted", method="smfh-plus", bits="16", iterations="3")
-    assert page.text_input(key="control_smfh-plus_graph_sample_typed").value == "all"
+    assert typed(page, "Graph sample · m, typed").value == "all"
     assert "m all" in texts(until_scores(page))
     page = open_page(data="planted", method="cmfh", bits="16", iterations="3")
-    assert [box.key for box in page.text_input if "typed" in box.key] == [
-        "control_cmfh_bits_typed",
-        "control_cmfh_projection_weight_typed",
+    assert [box.label for box in page.text_input if "typed" in box.key] == [
+        "Bits · r, typed",
+        "Projection weight · μ, typed",
     ]
 
 
 def test_a_teachers_link_starts_paused_and_the_class_presses_resume():
     query = {"data": "planted", "bits": "16", "iterations": "4", "start": "paused"}
     page = open_page(**query)
-    end = time.monotonic() + SECONDS
-    while "Resume" not in [button.label for button in page.button] and time.monotonic() < end:
-        page.run()
+    until(page, lambda: "Resume" in [button.label for button in page.button])
     assert not page.metric
     next(button for button in page.button if button.label == "Resume").click().run()
     assert page.query_params["start"] == "paused"
     until_scores(page)
     assert page.select_slider(key="wall_iteration").value == 7
+
+
+def test_a_run_that_ends_while_the_page_is_being_drawn_shows_its_scores():
+    drawn = "smfh.ui.explore.page"
+    with patch(f"{drawn}.wait_a_moment"), patch(f"{drawn}.draw_wall_live", lambda shown: shown.job.wait()):
+        page = open_page(data="planted", bits="11")
+    assert page.metric
 
 
 def test_a_presentation_ends_by_a_button_and_the_link_says_so():

@@ -1,11 +1,13 @@
 """Learn in AppTest: every part, its links, and handlers as plain functions; each page run twice."""
 
 import re
-import time
+from functools import partial
 from itertools import chain
 
+import app_pages
 import numpy as np
 import pytest
+from app_pages import until
 from streamlit.testing.v1 import AppTest
 
 from smfh.comparison import Grid
@@ -24,18 +26,8 @@ from smfh.ui.server import run_store
 
 pytestmark = pytest.mark.slow
 
-SECONDS = 120
+open_page = partial(app_pages.open_page, "pages/9_Learn.py")
 TWO_TRUTHS = {"learn.lesson": "two-truths"}
-
-
-def open_page(**query: str) -> AppTest:
-    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
-    page.switch_page("pages/9_Learn.py")
-    for key, value in query.items():
-        page.query_params[key] = value
-    page.run()
-    assert not page.exception
-    return page
 
 
 def param(page: AppTest, key: str, usual: str = "") -> str:
@@ -52,13 +44,7 @@ def told(page: AppTest) -> str:
 
 def until_answered(page: AppTest) -> AppTest:
     """Look again as the page does by itself, until the lesson's trainings are there."""
-    end = time.monotonic() + SECONDS
-    while not any(box.label == "The answer" for box in page.expander):
-        assert time.monotonic() < end
-        time.sleep(0.5)
-        page.run()
-        assert not page.exception
-    return page
+    return until(page, lambda: any(box.label == "The answer" for box in page.expander))
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +55,19 @@ def emoji():
 @pytest.fixture(scope="module")
 def walked(emoji):
     return walk(make_example(emoji, usual_rows(emoji)), USUAL)
+
+
+def test_the_methods_controls_are_not_shown_and_their_values_stay():
+    page = open_page(data="emoji", method="smfh", bits="16", graph_weight="5.0")
+    controls = [control.key for control in (*page.sidebar.select_slider, *page.sidebar.selectbox)]
+    assert controls
+    assert all(key.startswith("control_data") for key in controls)
+    assert [param(page, name) for name in ("method", "bits", "graph_weight")] == ["smfh", "16", "5.0"]
+    page.switch_page("pages/8_Data.py").run()
+    assert not page.exception
+    assert page.selectbox(key="control_method").value == "smfh"
+    values = {name: page.select_slider(key=f"control_smfh_{name}").value for name in ("bits", "graph_weight")}
+    assert values == {"bits": 16, "graph_weight": 5.0}
 
 
 @pytest.mark.parametrize("part", [part for part in PARTS if part != "lessons"])

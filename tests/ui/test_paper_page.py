@@ -1,21 +1,22 @@
 """The Paper page in AppTest: every data set, each run twice; numbers as the command gives them."""
 
 import json
-import time
 
 import pytest
+from app_pages import make_page, until
 from streamlit.testing.v1 import AppTest
 
 from smfh.__main__ import main
 from smfh.datasets import DATASETS
+from smfh.hashing import make_method
 from smfh.memory import Memory
 from smfh.paper import BENCHMARKS, COLUMNS, ERRATA, STAND_IN, TASKS, runnable
+from smfh.runs import find_or_keep
 from smfh.ui import server
 from smfh.ui.paper import choice, part
 from smfh.ui.paper.choice import Choice, paper_part
 
 pytestmark = pytest.mark.slow
-SECONDS = 90
 
 
 @pytest.fixture
@@ -35,23 +36,15 @@ def planted_stands_in(monkeypatch):
 
 
 def open_page(tab: str = "Tables", **query: str) -> AppTest:
-    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
-    page.switch_page("pages/7_Paper.py")
-    page.query_params["data"] = "planted"
-    for key, value in query.items():
-        page.query_params[f"paper.{key}"] = value
+    told = {f"paper.{key}": value for key, value in query.items()}
+    page = make_page("pages/7_Paper.py", data="planted", **told)
     page.session_state["paper_tab"] = tab
     return page.run()
 
 
 def until_there(page: AppTest, part: str) -> AppTest:
     """Look again as the page does by itself, until all trainings of the part are there."""
-    end = time.monotonic() + SECONDS
-    while not label(page, part).startswith("All"):
-        assert time.monotonic() < end
-        page.run()
-        assert not page.exception
-    return page
+    return until(page, lambda: label(page, part).startswith("All"))
 
 
 def label(page: AppTest, part: str) -> str:
@@ -171,3 +164,26 @@ def test_a_stand_in_is_chosen_only_where_no_benchmark_is_ready(monkeypatch):
     monkeypatch.delenv("SMFH_DATA", raising=False)
     assert paper_part().read({})[0].data == STAND_IN
     assert not DATASETS[STAND_IN]().missing()
+
+
+def test_the_leaderboard_has_runs_and_published_numbers_and_filters_them(own_runs, planted_stands_in):
+    data, split = DATASETS["planted"]().load()
+    store = server.run_store()
+    find_or_keep(store, DATASETS["planted"](), make_method("cvh", bits=8), data, split)
+    page = open_page("Leaderboard", data="planted")
+    assert not page.exception
+    table = page.dataframe[0].value
+    assert set(table["measure"]) == {"mAP@100"}
+    assert set(table["equal distances"]) == {"database order"}
+    own = table[table["data"] == "Planted"]
+    assert sorted(own["direction"]) == ["image → text", "text → image"]
+    assert own["again"].str.contains("data=planted&method=cvh&bits=8&seed=0", regex=False).all()
+    assert own["definition"].str.contains("database order").all()
+    assert (table["published"].notna() == (table["data"] != "Planted")).all()
+    page.selectbox("leaderboard_measure").select("all")
+    page.selectbox("leaderboard_data").select("planted").run()
+    table = page.dataframe[0].value
+    assert set(table["data"]) == {"Planted"}
+    assert len(set(table["measure"])) == 3
+    page.run()
+    assert not page.exception

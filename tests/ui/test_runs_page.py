@@ -1,23 +1,28 @@
 """Runs in AppTest: the table, its filters, renaming, deleting, opening, and models from files."""
 
+import time
 from dataclasses import replace
+from functools import partial
 
+import app_pages
 import numpy as np
 import pytest
+from app_pages import SECONDS, texts
 from streamlit.testing.v1 import AppTest
 
 from smfh.comparison import Comparison, Grid, train_grid
 from smfh.datasets import DATASETS
 from smfh.datasets.planted import Planted
-from smfh.files import write_npz
+from smfh.files import read_npz, write_npz
 from smfh.hashing import CVH, SMFHPlus, save_hasher
 from smfh.memory import Memory
-from smfh.runs import RunStore
+from smfh.runs import RunStore, find_or_keep
 from smfh.ui import server
+from smfh.ui.rights import OTHERS, maker_of
 from smfh.ui.runs.table import matching, row_of, usual_directions
 
 pytestmark = pytest.mark.slow
-SECONDS = 90
+open_page = partial(app_pages.open_page, "pages/6_Runs.py")
 SOURCE = Planted(items=60)
 QUICK = SMFHPlus(iterations=2, rounds=1, anchors=20)
 
@@ -30,20 +35,6 @@ def store(tmp_path, monkeypatch):
     store = RunStore()
     assert train_grid(Grid(Comparison(SOURCE, (QUICK, CVH()), (4, 8), 1), *SOURCE.load()), store) == {}
     return store
-
-
-def open_page(**query: str) -> AppTest:
-    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
-    page.switch_page("pages/6_Runs.py")
-    for key, value in query.items():
-        page.query_params[key] = value
-    page.run()
-    assert not page.exception
-    return page
-
-
-def texts(page: AppTest) -> str:
-    return "\n".join(element.value for element in page.text)
 
 
 def test_without_runs_it_says_what_to_do(tmp_path, monkeypatch):
@@ -109,6 +100,50 @@ def test_a_run_is_deleted_after_a_second_word(store):
     assert page.selectbox(key="runs_chosen").value is None
 
 
+def test_where_only_makers_may_nobody_elses_run_is_renamed_or_deleted(store, monkeypatch):
+    monkeypatch.setenv("SMFH_CHANGED_BY", "maker")
+    ann = "a" * 32
+    method = CVH(bits=12)
+    find_or_keep(store.by(maker_of(ann)), SOURCE, method, *SOURCE.load())
+    damaged = next(r for r in store.records() if r.method.name == "smfh-plus")
+    (store.folder / f"{damaged.id}.npz").write_bytes(b"PK")
+    orders = {"runs_rename", "runs_delete", "runs_sweep"}
+
+    def offered(visitor, bits):
+        page = open_page(data="planted", visitor=visitor)
+        chosen(page, store, "cvh", bits)
+        return page, {button.key for button in page.button} & orders
+
+    assert offered("b" * 32, 12)[1] == offered(ann, 4)[1] == set()  # another's, and nobody's
+    page, there = offered(ann, 12)
+    assert there == {"runs_rename", "runs_delete"}
+    bob = chosen(open_page(data="planted", visitor="b" * 32), store, "cvh", 12)
+    assert OTHERS in [caption.value for caption in bob.caption]
+    with monkeypatch.context() as while_drawn:
+        while_drawn.setenv("SMFH_CHANGED_BY", "all")
+        bob.run()
+    bob.button(key="runs_delete").click().run()  # a page that was drawn under other rules
+    assert len(store.records()) == 4
+    page.button(key="runs_delete").click().run()
+    assert not page.exception
+    assert len(store.records()) == 3
+
+
+def test_who_trains_in_explore_is_the_maker(tmp_path, monkeypatch):
+    monkeypatch.setenv("SMFH_CACHE", str(tmp_path))
+    monkeypatch.setattr(server, "_shared", Memory(8))
+    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
+    page.query_params.update(data="planted", method="cvh", bits="4", **{"data.items": "60"})
+    page.session_state["visitor"] = "a" * 32
+    page.run()
+    assert page.session_state["shown"].job.wait(timeout=SECONDS)
+    until = time.monotonic() + SECONDS
+    while not (records := RunStore().records()):  # it is written a moment later
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert [record.maker for record in records] == [maker_of("a" * 32)]
+
+
 def test_damaged_files_are_told_and_can_be_deleted(store):
     run = store.records()[0]
     (store.folder / f"{run.id}.npz").write_bytes(b"PK\x03\x04 half a file")
@@ -118,6 +153,21 @@ def test_damaged_files_are_told_and_can_be_deleted(store):
     page.button(key="runs_sweep").click().run()
     assert not page.exception
     assert store.listing().damaged == ()
+
+
+def test_runs_of_an_older_version_are_not_called_damaged(store):
+    path = store.folder / f"{store.records()[0].id}.npz"
+    arrays = read_npz(path)
+    header = arrays["run"].tobytes().replace(b'"version": 3', b'"version": 2')
+    write_npz(path, arrays | {"run": np.frombuffer(header, dtype=np.uint8)})
+    page = open_page(data="planted")
+    assert [box.label for box in page.expander if "file" in box.label] == [
+        "One file is made by an older version"
+    ]
+    assert "planted, made by an older version of this program; train it again." in texts(page)
+    page.button(key="runs_older").click().run()
+    assert not page.exception
+    assert not path.exists()
 
 
 def test_a_run_opens_in_explore_with_its_settings(store):

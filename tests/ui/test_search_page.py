@@ -1,53 +1,41 @@
 """Search in AppTest: every data set that is there, every way to ask, hostile words and wrong links."""
 
+import hashlib
 import io
-import time
 from dataclasses import replace
+from functools import partial
 
+import app_pages
 import numpy as np
 import pytest
+from app_pages import SECONDS, texts, until
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from smfh.asking import answer, ask_item
 from smfh.datasets import DATASETS, DatasetSource, Emoji, Planted
 from smfh.hashing import SMFHPlus
+from smfh.memory import Memory
 from smfh.runs import Run, find_or_train
 from smfh.types import DistanceCounts
+from smfh.ui import server
 from smfh.ui.asked import UPLOAD, Asked, asked_part, fitting, nearest_in_words, pose, usual_asked
 
 pytestmark = pytest.mark.slow
 
-SECONDS = 90
+open_page = partial(app_pages.open_page, "pages/2_Search.py")
 SMALL = {"synthetic": {"data.items": "500"}, "planted": {}}
 QUICK = {"data": "emoji", "bits": "16", "iterations": "5", "rounds": "1"}
 MARKUP = "<img src=x onerror=alert(1)> **dog** $x$ :material/home: [a](javascript:alert(1))"
 
 
-def open_page(**query: str) -> AppTest:
-    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
-    page.switch_page("pages/2_Search.py")
-    for key, value in query.items():
-        page.query_params[key] = value
-    return page.run()
-
-
 def until_trained(page: AppTest) -> AppTest:
     """Look again as the page does by itself, until the run is over and there is a form to ask with."""
-    end = time.monotonic() + SECONDS
-    while "search_source" not in keys(page, "selectbox") and time.monotonic() < end:
-        assert not page.exception
-        page.run()
-    assert not page.exception
-    return page
+    return until(page, lambda: "search_source" in keys(page, "selectbox"))
 
 
 def keys(page: AppTest, kind: str) -> list[str]:
     return [element.key for element in page.get(kind)]
-
-
-def texts(page: AppTest) -> str:
-    return "\n".join(text.value for text in page.text)
 
 
 def code_of(page: AppTest) -> list[int]:
@@ -189,6 +177,8 @@ def test_an_uploaded_picture_is_asked_and_a_bad_one_refused(emoji):
     assert "Your picture" in texts(page)
     assert page.selectbox(key="search_source").value == "image"
     assert len(answers(page)) == 12
+    shared = server._shared.get("derived", lambda: Memory(1))
+    assert not [key for key in shared._values if hashlib.sha256(file.getvalue()).hexdigest() in str(key)]
     page.file_uploader(key=UPLOAD).set_value(("bad.png", b"<svg onload=alert(1)>", "image/png")).run()
     assert "is not a picture that can be read" in texts(page)
     assert not page.exception
@@ -252,11 +242,7 @@ def test_other_methods_are_trained_from_here_and_the_shown_run_stays(planted):
     page = until_trained(open_page(data="planted", bits="16"))
     assert texts(page).count("AP@100") == 2  # of the question, and of the shown method
     page.button(key="search_train_cvh").click().run()
-    end = time.monotonic() + SECONDS
-    while texts(page).count("AP@100") < 3 and time.monotonic() < end:
-        page.run()
-    assert not page.exception
-    assert texts(page).count("AP@100") == 3
+    until(page, lambda: texts(page).count("AP@100") == 3)
     assert "search_train_cvh" not in keys(page, "button")
     assert "SMFH+ · 16 bits" in page.subheader[0].value
     assert page.session_state["shown"].key.method.name == "smfh-plus"

@@ -22,6 +22,7 @@ class Slow(DatasetSource):
     """A data set that is there when it is let through."""
 
     name: ClassVar[str] = "slow"
+    is_light: ClassVar[bool] = True  # so that it is loaded here, where it can be held up
     card: ClassVar = Planted.card
     gate: str = ""
 

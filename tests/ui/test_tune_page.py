@@ -4,12 +4,16 @@ import base64
 import json
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import app_pages
 import numpy as np
 import pytest
+from app_pages import make_page, texts, until
 from streamlit.testing.v1 import AppTest
 
 from smfh.datasets import DATASETS, Planted
@@ -21,6 +25,7 @@ from smfh.tuning import Range, Studies, StudyPlan, tune
 from smfh.tuning.storage import claim
 from smfh.types import InputError
 from smfh.ui import server
+from smfh.ui.rights import maker_of
 from smfh.ui.server import bring, forget, job_queue, kept_studies
 from smfh.ui.tune.choice import usual_name
 from smfh.ui.tune.dots import dots_of, inside
@@ -30,39 +35,15 @@ from smfh.ui.tune.running import settle
 from smfh.ui.tune.wanted import WANTED, Wanted, read_spans, write_span
 
 pytestmark = pytest.mark.slow
-SECONDS = 90
+open_page = partial(app_pages.open_page, "pages/4_Tune.py")
 METHOD = SMFH(bits=8, iterations=3)
 SMALL = {"data": "planted", "data.items": "90", "method": "smfh", "bits": "8", "iterations": "3"}
 SHORT = {"tune.ranges": "graph_weight=0.1:10:3", "tune.parts": "2"}
 ALPHA, RIDGE = Range("graph_weight", 0.1, 10, "log", points=3), Range("ridge", 1e-4, 1, "log", points=2)
 
 
-def open_page(**query: str) -> AppTest:
-    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
-    page.switch_page("pages/4_Tune.py")
-    for key, value in query.items():
-        page.query_params[key] = value
-    page.run()
-    assert not page.exception
-    return page
-
-
-def texts(page: AppTest) -> str:
-    return "\n".join(element.value for element in page.text)
-
-
 def has(page: AppTest, key: str) -> bool:
     return any(found.key == key for found in page.button)
-
-
-def until(page: AppTest, reached: Callable[[], object]) -> AppTest:
-    """Look again, as the page does by itself."""
-    end = time.monotonic() + SECONDS
-    while not reached():
-        assert time.monotonic() < end
-        page.run()
-        assert not page.exception
-    return page
 
 
 def until_over(page: AppTest) -> AppTest:
@@ -319,6 +300,26 @@ def test_a_study_that_is_not_there_is_told():
     assert not page.run().exception
 
 
+def test_where_only_makers_may_nobody_elses_study_is_renamed_or_deleted(monkeypatch):
+    monkeypatch.setenv("SMFH_CHANGED_BY", "maker")
+    ann, name = secrets.token_hex(16), f"ann's {secrets.token_hex(4)}"
+    plan = kept_studies("").open(make_study("nobody's")).plan
+    kept_studies("").create(replace(plan, name=name), maker_of(ann))
+
+    def orders(visitor, study):
+        page = open_page(**SMALL, **{"tune.study": study}, visitor=visitor)
+        return page, {button.key for button in page.button} & {"tune_rename", "tune_delete"}
+
+    for visitor, study in (("bob" * 10, name), (ann, "nobody's")):
+        assert orders(visitor, study)[1] == set()
+    page, there = orders(ann, name)
+    assert there == {"tune_rename", "tune_delete"}
+    page.button(key="tune_delete").click().run()
+    assert name not in kept_studies("").names()
+    monkeypatch.setenv("SMFH_CHANGED_BY", "all")
+    assert orders("bob" * 10, "nobody's")[1] == {"tune_rename", "tune_delete"}
+
+
 def test_names_are_text_and_a_study_is_renamed_and_deleted():
     name = make_study("**bold** <b>x</b> :smile:")
     page = open_page(**SMALL, **{"tune.study": name})
@@ -367,13 +368,10 @@ def test_the_chosen_trial_is_confirmed_once_with_pictures():
 def test_own_data_is_tuned_in_memory_and_forgotten():
     rows = "".join(f"{k % 3},{k % 2},{k % 3},1,{k % 3}\n" for k in range(40))
     source = OwnData(f"image:1,image:2,text:1,text:2,labels\n{rows}".encode(), "mine.csv")
-    page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
-    page.switch_page("pages/4_Tune.py")
+    query = {key: value for key, value in SMALL.items() if not key.startswith("data.")}
+    page = make_page("pages/4_Tune.py", **query | SHORT | {"data": "own"})
     owner = page.session_state["visitor"] = secrets.token_hex(16)
     bring(owner, source, source.load())
-    for key, value in {**SMALL, **SHORT, "data": "own"}.items():
-        if not key.startswith("data."):
-            page.query_params[key] = value
     page.run()
     public, kept = Studies().names(), {record.id for record in RunStore().records()}
     page.button(key="tune_run").click().run()

@@ -14,7 +14,7 @@ from smfh.bits import (
     database_bits,
     largest_classes,
 )
-from smfh.plots import Chart, bit_balance, bit_correlation, class_bits
+from smfh.plots import Chart, bit_balance, bit_correlation, class_bits, harmless
 from smfh.runs import Run
 from smfh.ui.bits.chosen import Topics
 from smfh.ui.bits.radius import buckets_of
@@ -69,7 +69,7 @@ def draw_groups(topics: Topics) -> None:
                 ],
                 "Number": [len(group) for group in several],
                 "The first is on for": [
-                    ", ".join(topics[group[0][0]].follows) or "no class" for group in several
+                    harmless(", ".join(topics[group[0][0]].follows) or "no class") for group in several
                 ],
             },
             hide_index=True,

@@ -8,7 +8,7 @@ import streamlit as st
 
 from smfh.bits import confusion_shares, largest_classes
 from smfh.metrics import APScore
-from smfh.plots import confusion
+from smfh.plots import confusion, harmless
 from smfh.runs import Run
 from smfh.types import Answers, IntArray, MultimodalDataset
 from smfh.ui.address import hold
@@ -68,8 +68,8 @@ def draw_table(
     st.text(f"{len(order):,} held-out queries by {metric}; click one to open")
     table = {
         "AP": score.by_query[order],
-        "Query": [cut(caption_of(data, row)) for row in rows],
-        "Labels": [", ".join(labels_of(data, row)) for row in rows],
+        "Query": [harmless(cut(caption_of(data, row))) for row in rows],
+        "Labels": [harmless(", ".join(labels_of(data, row))) for row in rows],
         f"Right of the first {FIRST}": answers.relevance[order, :FIRST].sum(axis=1),
         "Item": rows,
     }

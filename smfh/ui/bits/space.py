@@ -5,7 +5,7 @@ import streamlit as st
 
 from smfh.asking import Answer
 from smfh.hamming import pack
-from smfh.landscape import KINDS, map_codes
+from smfh.landscape import KINDS, CodeMap, map_codes
 from smfh.plots import code_map
 from smfh.runs import Run
 from smfh.types import FloatArray, MultimodalDataset
@@ -15,7 +15,7 @@ from smfh.ui.canvas import make_sheet, show_pictures
 from smfh.ui.charts import picked_numbers, show_pickable
 from smfh.ui.gallery import about_item, caption_of, draw_gallery
 from smfh.ui.items import cut
-from smfh.ui.server import derive
+from smfh.ui.server import derive, reading
 
 MARKED = 12  # answers
 MOST_PICTURES = 12
@@ -38,15 +38,23 @@ def draw_space(run: Run) -> None:
     draw_buckets(run)
 
 
+def _show_pca() -> None:
+    st.session_state["map_kind"] = "PCA"
+
+
 def draw_map(run: Run, kind: str, answer: Answer) -> list[int]:
     """The map; the rows of the items that are brushed."""
-    data = run.data
-    flat = derive(
-        run,
-        ("map", kind),
-        lambda: map_codes(shown_codes(run), run.split.train, run.hasher.bits, kind),
-        "Laying out the codes: a few seconds …",
-    )
+    data, place = run.data, st.empty()
+
+    def lay_out() -> CodeMap:
+        with place.container(horizontal=True, vertical_alignment="center"):
+            st.text("Laying out the codes: a few seconds …")
+            st.button("Show PCA instead", key="map_cancel", on_click=_show_pca)
+        glance, of = st.empty(), (shown_codes(run), run.split.train, run.hasher.bits, kind)
+        return reading().call(map_codes, *of, check=lambda: glance.empty())  # where who leaves is noticed
+
+    flat = derive(run, ("map", kind), lay_out)
+    place.empty()
     chart = code_map(
         kind,
         flat.positions,

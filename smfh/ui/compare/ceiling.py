@@ -6,6 +6,7 @@ from smfh.ceiling import Ceiling
 from smfh.comparison import Grid, ceiling_work
 from smfh.jobs import Job
 from smfh.types import InputError
+from smfh.ui.plain import plain
 from smfh.ui.running import steer
 from smfh.ui.server import job_queue, kept_runs
 from smfh.ui.session import visitor
@@ -21,9 +22,9 @@ ABOUT = (
 def draw_ceiling(grid: Grid) -> None:
     """How it was measured, how far that is, or the button that starts it."""
     for problem in st.session_state.pop(REFUSED, ()):
-        st.error(problem)
+        st.error(plain(problem))
     if (ceiling := kept_runs(grid.owner).ceiling(grid.ceiling_key)) is not None:
-        st.caption(" ".join(ceiling.told))
+        st.caption(plain(" ".join(ceiling.told)))
         return
     job: Job[Ceiling] | None = job_queue().find(grid.ceiling_key) or st.session_state.get(STARTED)
     if job is None or job.over or job.key != grid.ceiling_key:
@@ -39,7 +40,7 @@ def draw_ceiling(grid: Grid) -> None:
         if job.over:
             st.rerun()
         job.see(visitor())
-        st.caption(f"Measuring: {job.reports[-1] if job.reports else 'waiting in line'} …")
+        st.caption(plain(f"Measuring: {job.reports[-1] if job.reports else 'waiting in line'} …"))
 
     live()
 

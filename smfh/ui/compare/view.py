@@ -22,6 +22,7 @@ from smfh.ui.compare.ceiling import draw_ceiling
 from smfh.ui.compare.download import Spell, draw_downloads
 from smfh.ui.compare.opening import CHART, draw_open, open_clicked, remember_click
 from smfh.ui.compare.wanted import CONTROLS, WANTED
+from smfh.ui.plain import plain
 from smfh.ui.server import kept_runs, remember
 
 V = TypeVar("V")
@@ -67,7 +68,9 @@ def choose_view(grid: Grid) -> View:
     if len(directions) > FEW:
         direction = where.selectbox("Direction", directions, key="compare_direction")
     else:
-        direction = where.segmented_control("Direction", directions, required=True, key="compare_direction")
+        direction = where.segmented_control(
+            "Direction", directions, required=True, key="compare_direction", format_func=plain
+        )
     protocol = which.segmented_control(
         "Database",
         list(PROTOCOLS),

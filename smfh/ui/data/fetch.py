@@ -5,6 +5,7 @@ import streamlit as st
 from smfh.datasets import DATASETS, DatasetSource
 from smfh.jobs import Course, Job
 from smfh.types import InputError
+from smfh.ui.plain import plain
 from smfh.ui.running import steer
 from smfh.ui.server import data_queue
 from smfh.ui.session import visitor
@@ -48,7 +49,7 @@ def start_fetch(name: str) -> None:
     try:
         st.session_state[STARTED + name] = queue.submit(_key(name), work, visitor(), again=True)
     except InputError as error:
-        st.toast(" ".join(error.problems))
+        st.toast(plain(" ".join(error.problems)))
 
 
 def _draw_progress(job: Job[None], name: str) -> None:

@@ -1,23 +1,25 @@
 """Bring your own: drop a file, see what is in it and what is wrong with it, use it; private to the visit."""
 
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any, TypeVar
 
 import streamlit as st
 
-from smfh.datasets import OnProgress
+from smfh.datasets import load_set
 from smfh.datasets.own import OwnData, Preview, example_archive
 from smfh.datasets.own_rows import SEPARATORS, Columns
 from smfh.types import InputError
 from smfh.ui import address, server
 from smfh.ui.data.cards import PAIRS, WANTED, choose, open_tab
 from smfh.ui.items import cut, draw_item
+from smfh.ui.log import tell_upload
 from smfh.ui.session import GONE, OWN, own_data, visitor
 from smfh.ui.settings import DATA, SETTINGS, Settings
 from smfh.ui.sidebar import CONTROL
 
 FORMATS = ("zip", "npz", "mat", "csv")
-MEGABYTES = 200
+MEGABYTES = st.get_option("server.maxUploadSize")
 UPLOADED, PREVIEWED, UPLOADERS = "own_uploaded", "own_previewed", "own_uploaders"
 MENU = "own_menu_"  # keys of the menus that say how a table is read
 SEPARATOR = f"{MENU}separator"
@@ -52,7 +54,7 @@ def draw_own_data(settings: Settings) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         key = f"own_upload_{st.session_state.get(UPLOADERS, 0)}"
-        upload = st.file_uploader("Drop a file", FORMATS, key=key, max_upload_size=MEGABYTES)
+        upload = st.file_uploader("Drop a file", FORMATS, key=key)
         st.caption(PRIVATE)
         if (own := own_data()) is not None:
             draw_brought(own, settings)
@@ -102,19 +104,24 @@ def preview_of(source: OwnData) -> Preview:
     """What is in the data, looked at once; kept in this visit's state alone."""
     known: tuple[OwnData, Preview] | None = st.session_state.get(PREVIEWED)
     if known is None or known[0] is not source:
-        known = st.session_state[PREVIEWED] = (source, with_progress(source.preview, "Looking at every item"))
+        began = perf_counter()
+        preview, looks = with_progress(OwnData.look, source, "Looking at every item")
+        source.remember(looks)
+        known = st.session_state[PREVIEWED] = (source, preview)
+        size = len(source.content) if isinstance(source.content, bytes) else 0
+        tell_upload("data", visitor(), size, perf_counter() - began, len(preview.problems))
     return known[1]
 
 
-def with_progress(work: Callable[[OnProgress], T], words: str) -> T:
-    """What the work returns, under a bar that shows how far it is."""
-    bar = st.progress(0.0, f"{words} …")
+def with_progress(work: Callable[..., T], source: OwnData, words: str) -> T:
+    """What the work makes of the file, in another process, under a bar that shows how far it is."""
+    bar, place = st.progress(0.0, f"{words} …"), st.empty()  # whoever leaves ends it: nothing is drawn there
 
     def tell(share: float, what: str) -> None:
         bar.progress(min(share, 1.0), f"{what} …")
 
     try:
-        return work(tell)
+        return server.reading().call(work, source, on_progress=tell, check=lambda: place.empty())
     finally:
         bar.empty()
 
@@ -186,7 +193,7 @@ def draw_use(source: OwnData, has_menus: bool, is_fixed: bool) -> None:
         st.info("The link that brought you here fixes the data. Open the app without it to use your own.")
     elif st.button("Use this data", type="primary", icon=":material/check:", key="own_use"):
         try:
-            loaded = with_progress(lambda tell: source.load(on_progress=tell), "Computing features")
+            loaded = with_progress(load_set, source, "Computing features")
         except InputError as error:
             draw_problems(error.problems, has_menus)
             return

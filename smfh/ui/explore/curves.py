@@ -7,6 +7,7 @@ from smfh.plots import Curve, precision_at_k, recall_at_k
 from smfh.runs import Run
 from smfh.ui.charts import show_chart
 from smfh.ui.gallery import draw_gallery
+from smfh.ui.plain import plain
 from smfh.ui.session import pin
 from smfh.ui.settings import differences
 
@@ -22,7 +23,12 @@ def draw_curves(run: Run, pinned: Run | None) -> None:
     )
     every = {f"{source} → {target}": (source, target) for source, target in run.directions}
     chosen = directions.pills(
-        "Direction", list(every), selection_mode="multi", default=list(every)[:2], key="curve_directions"
+        "Direction",
+        list(every),
+        selection_mode="multi",
+        default=list(every)[:2],
+        key="curve_directions",
+        format_func=plain,
     )
     K = depth.slider("K", 1, 1000, 100, key="curve_k")
     log = scale.toggle("Log K", key="curve_log")
@@ -73,5 +79,5 @@ def _draw_changed_queries(run: Run, pinned: Run) -> None:
     gain = now - before
     order = np.argsort(-np.abs(gain), kind="stable")[:CHANGED]
     rows = [int(run.split.queries[place]) for place in order]
-    st.caption(f"Queries whose AP changed most, {source} → {target}:")
+    st.caption(plain(f"Queries whose AP changed most, {source} → {target}:"))
     draw_gallery(run.data, rows, [(f"AP {gain[place]:+.3f}",) for place in order], "changed")

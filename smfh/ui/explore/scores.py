@@ -11,6 +11,7 @@ from smfh.hamming import unpack
 from smfh.metrics import APDefinition
 from smfh.paper import published_score
 from smfh.runs import Run
+from smfh.ui.plain import plain
 from smfh.ui.running import describe_run
 from smfh.ui.server import derive
 
@@ -48,7 +49,7 @@ def draw_card(run: Run, pinned: Run | None, source: str, target: str) -> None:
     gain = None if before is None else score.mean - before
     with st.container(border=True, gap="xxsmall"):
         st.metric(
-            scores.direction,
+            plain(scores.direction),
             f"{score.mean:.3f}",
             None if gain is None else "same as pinned" if abs(gain) < 5e-4 else f"{gain:+.3f} vs pinned",
             delta_color="off" if gain is None or abs(gain) < 5e-4 else "normal",

@@ -14,7 +14,7 @@ from smfh.ui.asked import Asked, answer_of, ask, current_asked, draw_ask, keep_a
 from smfh.ui.gallery import caption_of, draw_terms, in_bits, labels_of
 from smfh.ui.items import code_strip, cut, looks_of
 from smfh.ui.navigation import PAGES
-from smfh.ui.running import MOVING, TICK
+from smfh.ui.running import SLOW_TICK
 from smfh.ui.server import film_of
 from smfh.ui.session import WANTED_FILM, Shown
 
@@ -22,6 +22,7 @@ WORDS, ITERATION = "search_words", "wall_iteration"  # the box is the same as on
 SHOWN = 16
 CARD, PICTURE, SMALL, STRIP = 76, 64, 28, 256  # pixels
 CAPTION = 40  # characters
+FIRST = "Pictures come in a moment: the search is being compiled, some ten seconds, once on this machine."
 
 
 @st.fragment
@@ -54,9 +55,11 @@ def draw_wall_live(shown: Shown) -> None:
     """The wall as the training under way would answer now; order comes out of noise."""
     job = shown.job
 
-    @st.fragment(run_every=TICK if job.state in MOVING else None)
+    @st.fragment(run_every=SLOW_TICK if job.state == "running" else None)
     def live() -> None:
         frames = film_of(shown.job_key).frames()
+        if not is_ready("ranking"):
+            st.text(FIRST)
         if frames and is_ready("ranking"):
             run = Run(shown.job_key, shown.settings.source, *shown.loaded, frames[-1])
             asked = with_example(current_asked(run)[0], run)

@@ -19,6 +19,7 @@ from smfh.ui.gallery import caption_of, draw_terms, in_bits
 from smfh.ui.items import cut, pictures_of
 from smfh.ui.learn.studied import CONTROLS, Studied, studied_part, study
 from smfh.ui.learn.walls import Item, items_of, show_walls
+from smfh.ui.plain import paragraphs
 from smfh.ui.running import TICK
 from smfh.ui.server import job_queue, load_source
 from smfh.ui.session import visitor
@@ -37,7 +38,7 @@ def reel() -> Reel:
             ("film", FILMED), lambda course: shoot(EMOJI, *loaded, course.report), visitor()
         )
     except InputError as error:  # the line is full
-        st.warning("\n\n".join(error.problems))
+        st.warning(paragraphs(error.problems))
         st.stop()
     while not job.wait(timeout=GLANCE if job.reports else TICK):
         with place.container():
@@ -48,7 +49,7 @@ def reel() -> Reel:
             )
     place.empty()
     if job.state != "finished":
-        st.error("\n\n".join(job.problems) or "The training was ended.")
+        st.error(paragraphs(job.problems) or "The training was ended.")
         st.button("Again")
         st.stop()
     return job.result

@@ -9,8 +9,11 @@ from smfh.runs import Damaged, RunRecord, run_key
 from smfh.runs.store import LONGEST_TITLE
 from smfh.types import InputError
 from smfh.ui.opening import open_run
+from smfh.ui.plain import plain
+from smfh.ui.rights import BY_ALL, OTHERS, changed_by, may_change
 from smfh.ui.runs.table import CHOSEN, description, draw_table, filtered, new_table
 from smfh.ui.server import load_source, run_store
+from smfh.ui.session import visitor
 
 SHARED = (
     "Runs are kept on this machine for everybody who uses this app. Own data, and what was trained on it, "
@@ -26,6 +29,9 @@ def draw_runs() -> None:
         st.error("The kept runs cannot be listed.")
         st.text("\n".join(error.problems))
         return
+    if trouble := run_store().trouble:
+        st.warning("What was trained last is not kept.", icon=":material/save:")
+        st.text(trouble)
     if not listing.runs:
         st.info("Nothing is kept yet. Train a method in Explore, or run a comparison, and it appears here.")
     else:
@@ -39,8 +45,8 @@ def draw_runs() -> None:
             _draw_chosen({run.id: run for run in runs})
         else:
             st.info("No run fits. Take away a word or a filter.")
-    if listing.damaged:
-        _draw_damaged(listing.damaged)
+    _draw_unused([file for file in listing.damaged if file.older], "made by an older version", "older")
+    _draw_unused([file for file in listing.damaged if not file.older], "damaged", "sweep")
     st.caption(SHARED)
 
 
@@ -62,7 +68,7 @@ def _draw_chosen(runs: dict[str, RunRecord]) -> None:
 
 
 def _draw_orders(run: RunRecord) -> None:
-    method, field = run.method, f"runs_title_{run.id}"
+    method = run.method
     if run.title:
         st.text(f"“{run.title}”")
     st.text(
@@ -84,16 +90,24 @@ def _draw_orders(run: RunRecord) -> None:
             on_click="ignore",
             key="runs_download",
         )
-        with st.popover("Rename", icon=":material/edit:"), st.form("runs_naming", border=False):
-            st.session_state.setdefault(field, run.title)
-            st.text_input("Title", key=field, max_chars=LONGEST_TITLE, placeholder="None")
-            st.form_submit_button("Save the title", on_click=_rename, args=(run.id, field), key="runs_rename")
-        with st.popover("Delete", icon=":material/delete:"):
-            st.markdown("Delete this run for everybody? Training again brings it back.")
-            delete = "Yes, delete it"
-            st.button(delete, type="primary", on_click=_delete, args=([run.id],), key="runs_delete")
+        if may_change(run.maker, visitor()):
+            _draw_changes(run)
+    if not may_change(run.maker, visitor()):
+        st.caption(OTHERS)
     if wants_open:
         _open(run)
+
+
+def _draw_changes(run: RunRecord) -> None:
+    field = f"runs_title_{run.id}"
+    with st.popover("Rename", icon=":material/edit:"), st.form("runs_naming", border=False):
+        st.session_state.setdefault(field, run.title)
+        st.text_input("Title", key=field, max_chars=LONGEST_TITLE, placeholder="None")
+        st.form_submit_button("Save the title", on_click=_rename, args=(run.id, field), key="runs_rename")
+    with st.popover("Delete", icon=":material/delete:"):
+        st.markdown("Delete this run for everybody? Training again brings it back.")
+        delete = "Yes, delete it"
+        st.button(delete, type="primary", on_click=_delete, args=([run.id],), key="runs_delete")
 
 
 def _open(run: RunRecord) -> None:
@@ -113,29 +127,41 @@ def _open(run: RunRecord) -> None:
         open_run(run.source, run.method, loaded)
 
 
-def _draw_damaged(damaged: Sequence[Damaged]) -> None:
-    """Files that cannot be read: nothing uses them, and training again replaces them."""
-    many = "One file is" if len(damaged) == 1 else f"{len(damaged)} files are"
-    with st.expander(f"{many} damaged", icon=":material/warning:"):
-        st.caption("They are not used. A training with the same settings replaces its file.")
-        for file in damaged:
+def _draw_unused(files: Sequence[Damaged], what: str, key: str) -> None:
+    """Files that cannot be read, where there are any: nothing uses them, and they may be deleted."""
+    if not files:
+        return
+    many = "One file is" if len(files) == 1 else f"{len(files)} files are"
+    with st.expander(f"{many} {what}", icon=":material/history:" if key == "older" else ":material/warning:"):
+        st.caption("They are not used. Train with the same settings again, and the run is kept anew.")
+        for file in files:
             st.text(f"{file.id[:12]}… ({file.bytes / 1e6:.2f} MB): {file.problem[:300]}")
-        ids, icon = [file.id for file in damaged], ":material/delete:"
-        st.button("Delete what is damaged", icon=icon, on_click=_delete, args=(ids,), key="runs_sweep")
+        ids, icon = [file.id for file in files], ":material/delete:"
+        if changed_by() == BY_ALL:  # whoever made them, they do not tell it any more
+            st.button(f"Delete what is {what}", icon=icon, on_click=_delete, args=(ids,), key=f"runs_{key}")
 
 
 def _rename(id: str, field: str) -> None:
     try:
+        _check_right(id)
         run_store().rename(id, st.session_state[field])
         st.toast("The title is saved.", icon=":material/check:")
     except InputError as error:
-        st.toast(str(error), icon=":material/error:", duration="long")
+        st.toast(plain(str(error)), icon=":material/error:", duration="long")
+
+
+def _check_right(id: str) -> None:
+    """The file may be another's by now."""
+    run = run_store().get(id)
+    if not may_change("" if run is None else run.maker, visitor()):
+        raise InputError(OTHERS)
 
 
 def _delete(ids: Sequence[str]) -> None:
     new_table()
     try:
         for run in ids:
+            _check_right(run)
             run_store().delete(run)
     except InputError as error:
-        st.toast(str(error), icon=":material/error:", duration="long")
+        st.toast(plain(str(error)), icon=":material/error:", duration="long")

@@ -11,12 +11,12 @@ from smfh.hashing import FittedHasher, load_hasher
 from smfh.memory import Memory
 from smfh.runs import Run, run_key, scored
 from smfh.types import InputError, MultimodalDataset, Split
+from smfh.ui.log import told_upload
 from smfh.ui.opening import open_settings
 from smfh.ui.server import Loaded, job_queue, peek_source, run_store
 from smfh.ui.session import load, show, visitor
 from smfh.ui.settings import Settings
 
-MEGABYTES = 200
 UPLOADED = "runs_uploaded"
 HOW = (
     "A model that was downloaded here or written by `python -m smfh fit … --save model.npz`. Its data set "
@@ -38,7 +38,7 @@ def draw_load(settings: Settings) -> None:
     """From a file to the shown run."""
     st.subheader("Load a model", anchor=False)
     st.caption(HOW)
-    file = st.file_uploader("A model file (.npz)", "npz", key="runs_upload", max_upload_size=MEGABYTES)
+    file = st.file_uploader("A model file (.npz)", "npz", key="runs_upload")
     if file is None:
         st.session_state.pop(UPLOADED, None)
         return
@@ -66,7 +66,8 @@ def read_upload(id: str, content: bytes, name: str) -> Uploaded:
     """The model in the file, or what is wrong with it; kept in this visit's state alone."""
     digest = hashlib.sha256(content).hexdigest()
     try:
-        return Uploaded(id, digest, load_hasher(content, name[:80]))
+        with told_upload("model", visitor(), len(content)):
+            return Uploaded(id, digest, load_hasher(content, name[:80]))
     except InputError as error:
         return Uploaded(id, digest, error)
 
@@ -121,7 +122,7 @@ def show_loaded(hasher: FittedHasher, owner: str, settings: Settings, loaded: Lo
     key = run_key(*loaded, hasher.method, owner)
     run = Run(key, settings.source, *loaded, hasher)
     try:
-        job = job_queue().submit(key, lambda course: scored(run), visitor())
+        job = job_queue().submit(key, lambda course: scored(run, course.call), visitor())
     except InputError as error:
         st.error("It cannot be searched now:")
         st.text("\n".join(error.problems))

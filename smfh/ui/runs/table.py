@@ -10,6 +10,7 @@ import streamlit as st
 from smfh.datasets import DATASETS
 from smfh.hashing import METHODS
 from smfh.metrics import AP_DEFINITIONS, HEADLINE
+from smfh.plots import harmless
 from smfh.runs import RunRecord
 from smfh.ui.settings import unusual_in_words
 
@@ -121,7 +122,7 @@ def usual_directions(runs: Sequence[RunRecord]) -> list[tuple[str, str]]:
 def row_of(run: RunRecord, directions: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """What the table says of a run; only numbers where they were measured."""
     return {
-        "title": run.title,
+        "title": harmless(run.title),
         "data": " · ".join(filter(None, [run.source.card.title, _options(run)])),
         "method": run.method.title,
         "bits": run.method.bits,

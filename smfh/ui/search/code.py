@@ -5,9 +5,8 @@ import streamlit as st
 from smfh.asking import Answer, mend
 from smfh.runs import Run
 from smfh.ui.address import hold
-from smfh.ui.asked import Asked, ask, draw_ask
+from smfh.ui.asked import Asked, ask, draw_ask, found_once
 from smfh.ui.gallery import in_bits
-from smfh.ui.server import derive
 
 BITS = "search_code"
 HELP = "A bit that is lit is on. Click one to flip it: the answers below are those of the code as it is here."
@@ -47,10 +46,8 @@ def _turned(asked: Asked, on: list[int], now: list[int]) -> tuple[int, ...]:
 
 def _mend(asked: Asked, answer: Answer, run: Run) -> None:
     question, how = answer.question, (asked.target, asked.database)
-    found = derive(
-        run,
-        ("fewest flips", question.identity, how),
-        lambda: mend(run.hasher, run.data, run.split, question, *how),
+    found = found_once(
+        run, question, ("fewest flips", how), lambda: mend(run.hasher, run.data, run.split, question, *how)
     )
     if found is None:
         st.toast(CANNOT, icon=":material/block:")

@@ -13,7 +13,8 @@ from smfh.types import InputError
 from smfh.ui.asked import Asked, answer_of
 from smfh.ui.gallery import caption_of, in_bits
 from smfh.ui.items import cut, looks_of
-from smfh.ui.running import MOVING, TICK, draw_progress, steer
+from smfh.ui.plain import plain
+from smfh.ui.running import draw_progress, steer, tick_of
 from smfh.ui.server import job_queue
 from smfh.ui.session import shown, submit
 
@@ -45,7 +46,7 @@ def draw_methods(asked: Asked, answer: Answer, run: Run) -> None:
             else:
                 _draw_unfinished(job, method)
     for problem in st.session_state.pop(REFUSED, ()):
-        st.error(problem)
+        st.error(plain(problem))
     if untrained:
         _draw_untrained(untrained)
 
@@ -97,7 +98,7 @@ def _draw_unfinished(job: Job[Run], method: HashMethod) -> None:
         st.text("Training stopped: " + " ".join(job.problems))
         return
 
-    @st.fragment(run_every=TICK if job.state in MOVING else None)
+    @st.fragment(run_every=tick_of(job))
     def live() -> None:
         draw_progress(job, method)
         key = f"search_cancel_{method.name}"

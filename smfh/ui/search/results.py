@@ -14,6 +14,7 @@ from smfh.ui.asked import UPLOAD, Asked, ask, draw_ask, nearest_in_words
 from smfh.ui.charts import show_chart
 from smfh.ui.gallery import caption_of, draw_terms, in_bits, labels_of
 from smfh.ui.items import PICTURE, cut, looks_of, top_words
+from smfh.ui.plain import plain
 
 A_PAGE = 24  # answers
 COLUMNS, NARROW = 6, 136  # so many cards in a row that all rows are full; pixels of a card
@@ -128,7 +129,7 @@ def draw_result(asked: Asked, answer: Answer, run: Run, rank: int, picture: byte
         st.text(f"{in_bits(int(answer.distances[rank]))} away")
         with st.container(horizontal=True, gap="xsmall", height="stretch", vertical_alignment="bottom"):
             this = {"words": None, "row": row, "source": target, "target": asked.source}
-            words = f"Search with this: {target} → {asked.source}"
+            words = plain(f"Search with this: {target} → {asked.source}")
             look = {"type": "tertiary", "icon": ":material/search:", "help": words}
             draw_ask(f"Ask #{rank + 1}", f"search_with_{row}", asked, run, this, **look)
             look = {"type": "tertiary", "help": "Why did this match?"}

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from smfh.plots import best_so_far, csv_of
+from smfh.plots import best_so_far, csv_of, harmless
 from smfh.tuning import Studies, Study, StudyRecord, study_file, trial_rows
 from smfh.tuning.plan import LONGEST_NAME
 from smfh.types import InputError, parameters
 from smfh.ui.charts import show_chart
+from smfh.ui.rights import OTHERS, may_change
+from smfh.ui.session import visitor
 from smfh.ui.tune.running import REFUSED, study_job
 from smfh.ui.tune.wanted import change, current_wanted
 
@@ -49,11 +51,11 @@ def row_of(record: StudyRecord) -> dict[str, object]:
     """What the table says of a study."""
     plan = record.plan
     if plan is None:
-        return {"study": record.name, "what": record.problem}
+        return {"study": harmless(record.name), "what": harmless(record.problem)}
     about = parameters(plan.method)
     tuned = ", ".join(about[one.name].symbol for one in plan.ranges)
     return {
-        "study": record.name,
+        "study": harmless(record.name),
         "what": f"{plan.way} of {tuned}",
         "method": plan.method.title,
         "data": ", ".join(source.card.title for source in plan.sources),
@@ -95,37 +97,55 @@ def draw_study_orders(studies: Studies, study: Study) -> None:
         ):
             icon, key = ":material/download:", f"tune_{file}"
             st.download_button(label, make, file, mime, key, icon=icon, on_click="ignore")
-        with st.popover("Rename", icon=":material/edit:"), st.form("tune_naming", border=False):
-            st.session_state.setdefault(FIELD, study.name)
-            st.text_input("Name", key=FIELD, max_chars=LONGEST_NAME)
-            st.form_submit_button(
-                "Save the name", on_click=_rename, args=(studies, study.name), key="tune_rename"
-            )
-        with st.popover("Delete", icon=":material/delete:"):
-            st.markdown("Delete this study with all its trials, for everybody?")
-            st.button(
-                "Yes, delete it",
-                type="primary",
-                key="tune_delete",
-                on_click=_delete,
-                args=(studies, study.name),
-                disabled=at_work,
-            )
+        if _may_change(studies, study):
+            _draw_changes(studies, study, at_work)
         if studies.own is None:
             with st.popover("Work on it from a terminal", icon=":material/terminal:"):
                 st.caption("Any number of programs can join in; the page sees their trials arrive.")
                 st.code(shlex.join([*JOIN, study.name]), language=None, wrap_lines=True)
 
 
+def _may_change(studies: Studies, study: Study) -> bool:
+    """Own data's studies are with their visitor alone."""
+    return studies.own is not None or may_change(study.maker, visitor())
+
+
+def _draw_changes(studies: Studies, study: Study, at_work: bool) -> None:
+    with st.popover("Rename", icon=":material/edit:"), st.form("tune_naming", border=False):
+        st.session_state.setdefault(FIELD, study.name)
+        st.text_input("Name", key=FIELD, max_chars=LONGEST_NAME)
+        st.form_submit_button(
+            "Save the name", on_click=_rename, args=(studies, study.name), key="tune_rename"
+        )
+    with st.popover("Delete", icon=":material/delete:"):
+        st.markdown("Delete this study with all its trials, for everybody?")
+        st.button(
+            "Yes, delete it",
+            type="primary",
+            key="tune_delete",
+            on_click=_delete,
+            args=(studies, study.name),
+            disabled=at_work,
+        )
+
+
 def _rename(studies: Studies, name: str) -> None:
     try:
+        _check_right(studies, name)
         change(study=studies.rename(name, st.session_state[FIELD]).name)
     except InputError as error:
         st.session_state[REFUSED] = error.problems
 
 
+def _check_right(studies: Studies, name: str) -> None:
+    """The page may have been drawn when another had this name."""
+    if not _may_change(studies, studies.open(name)):
+        raise InputError(OTHERS)
+
+
 def _delete(studies: Studies, name: str) -> None:
     try:
+        _check_right(studies, name)
         studies.delete(name)
         change(study="", trial=None, within=())
     except InputError as error:

@@ -10,6 +10,7 @@ from smfh.tuning import FIGURES, Confirmation, Study, Trial, confirm_work, confi
 from smfh.tuning.confirmation import ALL, SEEDS
 from smfh.types import InputError
 from smfh.ui.grids import TICK
+from smfh.ui.rights import maker_of
 from smfh.ui.running import steer
 from smfh.ui.server import job_queue, kept_runs
 from smfh.ui.session import visitor
@@ -75,7 +76,7 @@ def draw_queries(study: Study, trial: Trial) -> None:
 
 def _start(study: Study, trial: Trial, key: ConfirmKey) -> None:
     try:
-        work = confirm_work(study, trial.number, kept_runs(study.key.owner))
+        work = confirm_work(study, trial.number, kept_runs(study.key.owner, maker_of(visitor())))
         job_queue().submit(key, work, visitor(), again=True)
     except InputError as error:
         st.session_state[REFUSED] = error.problems

@@ -19,6 +19,7 @@ from smfh.tuning import (
 from smfh.tuning.storage import errors_in_words, put_back_lost
 from smfh.types import InputError
 from smfh.ui.grids import TICK, duration
+from smfh.ui.rights import maker_of
 from smfh.ui.running import steer
 from smfh.ui.server import job_queue, kept_studies
 from smfh.ui.session import visitor
@@ -34,7 +35,7 @@ def start_study(plan: StudyPlan, owner: str, named: bool) -> None:
         st.session_state[REFUSED] = [BUSY]
         return
     try:
-        study = settle(kept_studies(owner), plan, named)
+        study = settle(kept_studies(owner), plan, named, maker_of(visitor()))
         change(study=study.name, trial=None, within=())
         if progress_of(study).done < len(study.trials) or plan.minutes:
             resume_study(study)
@@ -44,12 +45,12 @@ def start_study(plan: StudyPlan, owner: str, named: bool) -> None:
         st.session_state[REFUSED] = error.problems
 
 
-def settle(studies: Studies, plan: StudyPlan, named: bool) -> Study:
+def settle(studies: Studies, plan: StudyPlan, named: bool, maker: str = "") -> Study:
     """The study of this plan, or a new one; a name that nobody chose gets a number where it is taken."""
     for k in count(1):
         one = plan if k == 1 else replace(plan, name=f"{plan.name} ({k})")
         try:
-            return studies.join(one)
+            return studies.join(one, maker)
         except InputError:
             if named or one.name not in studies.names():
                 raise

@@ -1,0 +1,218 @@
+"""Many visitors at once who open, train, search and turn pages, over the real protocol, on loopback.
+
+    python tests/load/twenty.py --visitors 20 --minutes 5
+
+starts a server of its own on an empty cache, and prints as JSON how long each thing took, what went wrong,
+and what memory the server and its processes had.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections import defaultdict
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from statistics import median, quantiles
+from tempfile import TemporaryDirectory
+from time import perf_counter, sleep, time
+from typing import Any
+
+from visitor import Visitor
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+from smfh.bench.measure import family_bytes  # noqa: E402, found from here
+from smfh.ui.log import short_id  # noqa: E402
+
+LONGEST = 120  # seconds that anybody waits for anything
+SEED, WORDS = "Seed · seed", "Words"
+OTHERS = ("Bits", "Compare", "Runs", "Paper", "Data", "Tune")
+QUESTIONS = ("dog", "red heart", "flag", "music", "tree in the snow", "happy face", "train", "fish", "clock")
+THINKING = (2.0, 6.0)  # seconds between two things a person does
+FINISHED = re.compile(r"(?P<when>\S+Z) INFO \S+ run visitor=(?P<visitors>\S+) state=finished")
+
+
+class Diary:
+    """What all visitors met."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, list[float]] = defaultdict(list)
+        self.timed_out: dict[str, int] = defaultdict(int)
+        self.faults: list[str] = []
+        self.seen: list[tuple[str, float, float]] = []  # a visitor's trainings: when asked for, when seen
+        self.memory: list[float] = []  # GB
+
+    async def wait(self, what: str, done: Awaitable[Any]) -> bool:
+        """Whether it was done in time; how long it took is written down."""
+        started = perf_counter()
+        try:
+            await asyncio.wait_for(done, LONGEST)
+        except TimeoutError:
+            self.timed_out[what] += 1
+            return False
+        except (OSError, LookupError) as error:
+            self.faults.append(f"{what}: {error}")
+            return False
+        self.seconds[what].append(perf_counter() - started)
+        return True
+
+    def told(self) -> dict[str, Any]:
+        """All of it, to be printed."""
+        return {
+            "seconds": {
+                what: {
+                    "times": len(all_),
+                    "median": round(median(all_), 2),
+                    "p95": round(quantiles(all_, n=20, method="inclusive")[-1], 2) if len(all_) > 1 else None,
+                    "longest": round(max(all_), 2),
+                }
+                for what, all_ in self.seconds.items()
+            },
+            "timed out": dict(self.timed_out),
+            "faults": sorted(set(self.faults)),
+            "memory in GB": {"first": self.memory[0], "peak": max(self.memory), "last": self.memory[-1]},
+        }
+
+
+async def visit(number: int, address: str, end: float, diary: Diary) -> None:
+    """One person, until the time is up: a tab, trainings of their own, questions, other pages."""
+    chance = random.Random(number)  # noqa: S311
+
+    async def think() -> None:
+        await asyncio.sleep(chance.uniform(*THINKING))
+
+    seed = 1000 * (number + 1)
+    while perf_counter() < end:
+        visitor = Visitor(address)
+        try:
+            if not await diary.wait("open Explore", visitor.open()):
+                continue
+            await diary.wait("first scores", visitor.until(has_scores))
+            for once_more in range(2):
+                if once_more and perf_counter() > end:
+                    break
+                await think()
+                seed += 1
+                if not await diary.wait("set the seed", visitor.enter("number_input", SEED, seed)):
+                    break
+                started = time()
+                await diary.wait("press Train", visitor.press("Train"))
+                if await diary.wait("scores", visitor.until(lambda v, new=f"seed {seed}": shows_run(v, new))):
+                    diary.seen.append((visitor.name, started, time()))
+                await think()
+                await diary.wait("turn to Search", visitor.turn_to("Search"))
+                await diary.wait("Search can be asked", visitor.until(has_box))
+                await think()
+                await diary.wait("ask", visitor.enter("text_input", WORDS, chance.choice(QUESTIONS)))
+                await think()
+                other = chance.choice(OTHERS)
+                await diary.wait(f"turn to {other}", visitor.turn_to(other))
+                await think()
+                await diary.wait("back to Explore", visitor.turn_to(""))
+        finally:
+            diary.faults += visitor.faults
+            await visitor.close()
+        await think()
+
+
+def has_scores(visitor: Visitor) -> bool:
+    return bool(visitor.all("metric"))
+
+
+def has_box(visitor: Visitor) -> bool:
+    return any(box.label == WORDS for box in visitor.all("text_input"))
+
+
+def shows_run(visitor: Visitor, words: str) -> bool:
+    return has_scores(visitor) and any(words in text for text in visitor.texts())
+
+
+async def watch_memory(pid: int, diary: Diary, every: float = 2.0) -> None:
+    while True:
+        diary.memory.append(memory_of(pid))
+        await asyncio.sleep(every)
+
+
+def memory_of(pid: int) -> float:
+    """GB that a process and its children hold."""
+    return round((family_bytes(str(pid)) or 0) / 2**30, 3)
+
+
+def seconds_after_the_queue(diary: Diary, log: Path) -> list[float]:
+    """How long after a training was over, as the server's log has it, its visitor saw the scores."""
+    over: dict[str, list[float]] = defaultdict(list)
+    for line in log.read_text(errors="replace").splitlines():
+        if found := FINISHED.match(line):
+            for short in found["visitors"].split(","):
+                over[short].append(datetime.fromisoformat(found["when"]).timestamp())
+    waited = []
+    for name, asked, seen in diary.seen:
+        ends = [end for end in over[short_id(name)] if int(asked) <= end <= seen]
+        waited += [seen - max(ends)] if ends else []
+    return waited
+
+
+@contextmanager
+def server(environment: dict[str, str], log: Path) -> Iterator[tuple[str, int]]:
+    """The address and the process of a server as the README starts it, on an empty cache."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py"]
+    command += ["--server.headless=true", f"--server.port={port}", "--server.address=127.0.0.1"]
+    with log.open("w") as told:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=told, stderr=told)
+    try:
+        for _ in range(600):
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2).close()
+                break
+            except OSError:
+                sleep(0.1)
+        yield f"127.0.0.1:{port}", process.pid
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+
+
+async def load(address: str, pid: int, visitors: int, minutes: float) -> Diary:
+    """Let so many visit for so long, all from the same moment on."""
+    diary, end = Diary(), perf_counter() + 60 * minutes
+    memory = asyncio.create_task(watch_memory(pid, diary))
+    visits = asyncio.gather(*(visit(number, address, end, diary) for number in range(visitors)))
+    with contextlib.suppress(TimeoutError):  # what is under way at the end is not waited for for ever
+        await asyncio.wait_for(visits, 60 * minutes + LONGEST)
+    memory.cancel()
+    return diary
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--visitors", type=int, default=20)
+    parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--after", type=float, default=0.0, help="minutes until memory is looked at again")
+    given = parser.parse_args()
+    with TemporaryDirectory() as folder:
+        log = Path(folder) / "server.log"
+        with server(os.environ | {"SMFH_CACHE": f"{folder}/cache"}, log) as (address, pid):
+            diary = asyncio.run(load(address, pid, given.visitors, given.minutes))
+            diary.seconds["from the end of a training to its scores"] = seconds_after_the_queue(diary, log)
+            told = diary.told()
+            sleep(60 * given.after)
+            told["memory in GB"][f"{given.after:g} min after"] = memory_of(pid)
+    print(json.dumps(told, indent=1))
+
+
+if __name__ == "__main__":
+    main()
