@@ -8,12 +8,15 @@ from importlib import import_module
 from smfh.types import InputError
 
 COMMANDS = {
+    "app": "open the explorer in the browser",
     "data": "list the data sets, or look into one",
     "fit": "train a method on a data set and score it",
+    "shard": "write a data set as shards, to train beyond one memory or one machine",
     "evaluate": "score a saved model on a data set",
     "compare": "train methods with several lengths and seeds, and put their scores side by side",
     "paper": "measure Tables 1 and 2 of the paper beside their published numbers",
     "tune": "choose a method's weights on validation parts of training data",
+    "export": "take a saved model along: a search page in one file, or codes for engines people run",
     "bench": "measure speed as ratios against named rivals",
 }
 DESCRIPTION = """Supervised Matrix Factorization for Cross-Modality Hashing (SMFH, IJCAI-16): pictures
@@ -38,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             command.set_defaults(run=module.run)
     chosen = parser.parse_args(given)
     try:
+        import_module("smfh.datasets.cache").clear_all_left_over()
         chosen.run(chosen)
     except InputError as error:
         print("\n".join(f"error: {problem}" for problem in error.problems), file=sys.stderr)

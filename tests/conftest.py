@@ -7,16 +7,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.io import savemat
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from smfh.datasets.planted import Planted
 from smfh.features.pictures import thumbnail
 from smfh.types import MultimodalDataset, Split
 
 
+class BrowserTogether(LoadFileScheduling):
+    """The tests of a file stay in one process, and so do all in the browser: they share what they set up."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return "browser" if "/browser/" in file else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> BrowserTogether:
+    return BrowserTogether(config, log)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(pytestconfig: pytest.Config) -> None:
     """Keep what is drawn once out of the user's own cache, and for the next run; but no runs, no studies."""
-    folder = pytestconfig.cache.mkdir("smfh")
+    folder = pytestconfig.cache.mkdir("smfh-" + os.environ.get("PYTEST_XDIST_WORKER", "alone"))
     shutil.rmtree(folder / "runs", ignore_errors=True)
     for file in folder.glob("studies.db*"):
         file.unlink()

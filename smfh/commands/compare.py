@@ -26,6 +26,7 @@ from smfh.datasets import OwnData
 from smfh.evaluation import PROTOCOLS
 from smfh.export import csv_rows, html_of, latex_of
 from smfh.hashing import COMPARED, METHODS
+from smfh.jobs import Call, here
 from smfh.plots import csv_of
 from smfh.runs import KeptRuns, PrivateRuns, RunStore
 from smfh.types import InputError, Point, collect_problems
@@ -62,6 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--csv", action="store_true", help="print every cell, direction and database as CSV, as on the page"
     )
     output.add_argument("--latex", action="store_true", help="print the table for LaTeX")
+    options.add_cluster_argument(parser)
     add("--html", metavar="FILE.html", help="write the whole report with figures there")
 
 
@@ -75,7 +77,8 @@ def run(arguments: Namespace) -> None:
     is_own = isinstance(source, OwnData)
     grid = Grid(comparison, *source.load(rows, arguments.split_seed))
     store: KeptRuns = PrivateRuns() if is_own else RunStore()
-    problems = train_missing(grid, store)
+    with options.chosen_call(arguments) as (call, at_once):
+        problems = train_missing(grid, store, call, at_once)
     bits = USUAL_BITS if USUAL_BITS in comparison.bits else comparison.bits[-1]
     view = View(*grid.directions[0], arguments.ap, arguments.protocol, bits)
     if grid.found(store):
@@ -101,12 +104,12 @@ def printed(grid: Grid, store: KeptRuns, view: View, arguments: Namespace) -> st
     return as_text(grid, measured, view)
 
 
-def train_missing(grid: Grid, store: KeptRuns) -> Problems:
+def train_missing(grid: Grid, store: KeptRuns, call: Call = here, at_once: int = 1) -> Problems:
     """What could not be trained; tells how much was there, and shows a bar on a terminal."""
     total, missing = len(grid.keys), len(grid.missing(store))
     print(f"{total - missing} of {total} runs are there; {missing} to train", file=sys.stderr, flush=True)
     with options.progress_bar(total, "run", initial=total - missing) as bar:
-        problems = train_grid(grid, store, partial(show_progress, bar))
+        problems = train_grid(grid, store, partial(show_progress, bar), call=call, at_once=at_once)
     print(f"trained {missing - len(problems)} runs", file=sys.stderr)
     return problems
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from smfh.commands import options
 from smfh.commands.fit import report
 from smfh.evaluation import PROTOCOLS
-from smfh.hashing import load_hasher
-from smfh.types import InputError, collect_problems
+from smfh.hashing import FittedHasher, load_hasher
+from smfh.types import InputError, MultimodalDataset, Split, collect_problems
 
 EPILOG = """examples:
   python -m smfh fit wiki --save wiki64.npz
@@ -33,13 +33,24 @@ def run(arguments: Namespace) -> None:
         lambda: load_hasher(Path(arguments.model)), lambda: options.chosen_data(arguments)
     )
     data, split = source.load(rows, arguments.split_seed)
+    check_modalities(hasher, data)
+    if not arguments.unseen_only:
+        check_rows(hasher, data, split, " or --unseen-only")
+    report(hasher, data, split, arguments, ["unseen"] if arguments.unseen_only else list(PROTOCOLS))
+
+
+def check_modalities(hasher: FittedHasher, data: MultimodalDataset) -> None:
+    """Refuse data that the model cannot encode."""
     if absent := [name for name in hasher.modalities if name not in data.modalities]:
         raise InputError(
             f"The model encodes {', '.join(absent)}; {data.name} has {', '.join(data.modalities)}."
         )
-    if not arguments.unseen_only and data.take(split.train).fingerprint != hasher.trained_on:
+
+
+def check_rows(hasher: FittedHasher, data: MultimodalDataset, split: Split, way_out: str = "") -> None:
+    """Refuse rows that are not those whose codes the model holds."""
+    if data.take(split.train).fingerprint != hasher.trained_on:
         raise InputError(
             f"The model was trained on other rows than the training part of {data.name} with this split: "
-            "give the split and options that it was trained with, or --unseen-only."
+            f"give the split and options that it was trained with{',' + way_out if way_out else ''}."
         )
-    report(hasher, data, split, arguments, ["unseen"] if arguments.unseen_only else list(PROTOCOLS))

@@ -2,22 +2,27 @@
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
+from smfh.cluster import database_sha256, find_workers, fit_shards, score_shards
 from smfh.commands import options
+from smfh.datasets import DATASETS
 from smfh.evaluation import PROTOCOLS, evaluate
 from smfh.hashing import FittedHasher, HashMethod, save_hasher
-from smfh.metrics import AP_DEFINITIONS
-from smfh.types import MultimodalDataset, Split, TrainingStep, collect_problems
+from smfh.metrics import AP_DEFINITIONS, Scores
+from smfh.types import InputError, MultimodalDataset, OnStep, Split, TrainingStep, collect_problems
 
 EPILOG = """examples:
   python -m smfh fit planted                                   no files needed
   python -m smfh fit wiki --method smfh --bits 32 --alpha 2 --mu 25 -m 1000
   python -m smfh fit wiki --bits 64 --save wiki64.npz          then: python -m smfh evaluate wiki64.npz wiki
   python -m smfh fit mine.mat                                  your own, as I_tr, I_te, T_tr, T_te, L_tr, L_te
-  python -m smfh fit wiki --split rows.npz --json              row numbers `train` and `test` of your own"""
+  python -m smfh fit wiki --split rows.npz --json              row numbers `train` and `test` of your own
+  python -m smfh fit --shards shards --method smfh --workers 4 out of core, on this machine
+  python -m smfh fit --shards shards --cluster tls://host:8786 --resume        on a Dask cluster"""
 COLUMNS = {
     "map": "mAP",
     "map_all": "mAP, all ranks",
@@ -32,14 +37,24 @@ COLUMNS = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    options.add_data_arguments(parser)
+    options.add_data_arguments(parser, optional=True)
     options.add_method_arguments(parser, default="smfh-plus")
     options.add_metric_argument(parser)
+    add = parser.add_argument_group("shards, as `python -m smfh shard` writes them").add_argument
+    add("--shards", metavar="DIR", help="train on these, wherever they are, instead of a data set in memory")
+    add("--workers", type=int, metavar="N", help="processes of this machine (default: one for each core)")
+    add("--cluster", metavar="ADDRESS", help="a Dask scheduler: tls://HOST:PORT, or tcp:// on this machine")
+    add("--resume", action="store_true", help="go on from the last whole iteration of a fit that broke off")
     parser.add_argument("--save", metavar="MODEL.npz", help="write the trained model there")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
 
 
 def run(arguments: Namespace) -> None:
+    if arguments.shards is not None:
+        run_on_shards(arguments)
+        return
+    if arguments.dataset is None:
+        raise InputError(f"Name a data set ({', '.join(DATASETS)}), a file, or --shards DIR.")
     method, (source, rows), save = collect_problems(
         lambda: options.chosen_method(arguments),
         lambda: options.chosen_data(arguments),
@@ -52,15 +67,41 @@ def run(arguments: Namespace) -> None:
     report(hasher, data, split, arguments)
 
 
+def run_on_shards(arguments: Namespace) -> None:
+    method, save = collect_problems(
+        lambda: options.chosen_method(arguments),
+        lambda: options.writable_path(arguments.save, "--save", ".npz"),
+    )
+    workers = find_workers(arguments.workers, arguments.cluster)
+    try:
+        with shown(method) as show:
+            fit = fit_shards(method, arguments.shards, workers, arguments.resume, show)
+        if save is not None:
+            save_hasher(fit.hasher, save)
+        scores = score_shards(fit, workers)
+    finally:
+        workers.close()
+    items = {"train": fit.manifest.items, "queries": fit.manifest.queries.rows}
+    found = {f"{s}->{t}": [scores[s, t, p] for p in PROTOCOLS] for s, t in fit.hasher.directions}
+    tell(fit.hasher, fit.manifest.name, items, len(fit.manifest.sizes), fit.codes_sha256, found, arguments)
+
+
 def train(method: HashMethod, data: MultimodalDataset) -> FittedHasher:
     """Fit with a progress bar on a terminal."""
+    with shown(method) as show:
+        return method.fit(data, on_step=show)
+
+
+@contextmanager
+def shown(method: HashMethod) -> Iterator[OnStep]:
+    """Steps on a progress bar."""
     with options.progress_bar(method.steps, "step", desc=method.title) as bar:
 
         def show(step: TrainingStep) -> None:
             bar.set_postfix(phase=step.phase, objective=f"{step.objective:.4g}")
             bar.update()
 
-        return method.fit(data, on_step=show)
+        yield show
 
 
 def report(
@@ -71,16 +112,37 @@ def report(
     protocols: Sequence[str] = tuple(PROTOCOLS),
 ) -> None:
     """Print the scores with their definition, for people or for programs."""
+    scores = {
+        f"{source}->{target}": [evaluate(hasher, data, split, source, target, p) for p in protocols]
+        for source, target in hasher.directions
+    }
+    items = {"train": len(split.train), "queries": len(split.queries)}
+    sha256 = database_sha256(hasher.database_codes)
+    tell(hasher, data.name, items, data.labels.shape[1], sha256, scores, arguments)
+
+
+def tell(
+    hasher: FittedHasher,
+    name: str,
+    items: Mapping[str, int],
+    classes: int,
+    codes_sha256: str,
+    found: Mapping[str, Sequence[Scores]],
+    arguments: Namespace,
+) -> None:
+    """The scores of every direction `source->target`, wherever they were found."""
     method, definition = hasher.method, AP_DEFINITIONS[arguments.ap]
-    scores = score_table(hasher, data, split, arguments.ap, protocols)
+    scores = {direction: score_row(own, arguments.ap) for direction, own in found.items()}
+    protocols = [own.protocol for own in next(iter(found.values()))]
     summary: dict[str, Any] = {
-        "dataset": data.name,
+        "dataset": name,
         "method": method.name,
         "bits": hasher.bits,
         "seed": method.seed,
         "seconds": hasher.seconds,
         "parameters": asdict(method),
-        "items": {"train": len(split.train), "queries": len(split.queries)},
+        "items": items,
+        "codes_sha256": codes_sha256,
         "definition": definition.words,
         "scores": scores,
     }
@@ -88,8 +150,7 @@ def report(
         print(json.dumps(summary, indent=2))
         return
     print(
-        f"{data.name}: {len(split.train):,} training items, {len(split.queries):,} queries, "
-        f"{data.labels.shape[1]} classes\n"
+        f"{name}: {items['train']:,} training items, {items['queries']:,} queries, {classes} classes\n"
         f"{method.title}, {hasher.bits} bits, seed {method.seed}, trained in {hasher.seconds:.2f} s\n"
     )
     columns = {key: heading for key, heading in COLUMNS.items() if all(key in row for row in scores.values())}
@@ -105,24 +166,19 @@ def report(
             print(f"{direction}: {without:.0f} queries have nothing relevant in the database and count as 0.")
 
 
-def score_table(
-    hasher: FittedHasher, data: MultimodalDataset, split: Split, ap: str, protocols: Sequence[str]
-) -> dict[str, dict[str, float]]:
-    """The figures of every direction `source->target`, by either protocol, for people and programs."""
-    table: dict[str, dict[str, float]] = {}
-    for source, target in hasher.directions:
-        row = table[f"{source}->{target}"] = {}
-        for protocol in protocols:
-            scores = evaluate(hasher, data, split, source, target, protocol)
-            precision, suffix = scores.average_precision[ap], "" if protocol == "training" else "_unseen"
-            row |= {
-                f"map{suffix}": precision.mean,
-                f"map_all{suffix}": scores.average_precision["full"].mean,
-                f"p_at_100{suffix}": scores.precision_at_100,
-                f"map_tie_aware{suffix}": precision.tie_aware,
-                f"map_worst{suffix}": precision.worst,
-                f"map_best{suffix}": precision.best,
-                f"chance{suffix}": precision.chance,
-                f"queries_without_relevant{suffix}": scores.queries_without_relevant,
-            }
-    return table
+def score_row(found: Sequence[Scores], ap: str) -> dict[str, float]:
+    """The figures of a direction by either protocol, for people and programs."""
+    row: dict[str, float] = {}
+    for scores in found:
+        precision, suffix = scores.average_precision[ap], "" if scores.protocol == "training" else "_unseen"
+        row |= {
+            f"map{suffix}": precision.mean,
+            f"map_all{suffix}": scores.average_precision["full"].mean,
+            f"p_at_100{suffix}": scores.precision_at_100,
+            f"map_tie_aware{suffix}": precision.tie_aware,
+            f"map_worst{suffix}": precision.worst,
+            f"map_best{suffix}": precision.best,
+            f"chance{suffix}": precision.chance,
+            f"queries_without_relevant{suffix}": scores.queries_without_relevant,
+        }
+    return row

@@ -3,7 +3,8 @@
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from smfh.cluster.workers import DaskWorkers
 from smfh.datasets import (
     DATASETS,
     MATRIX_FORMATS,
@@ -21,6 +23,7 @@ from smfh.datasets import (
     read_split,
 )
 from smfh.hashing import METHODS, HashMethod, make_method, preset
+from smfh.jobs import Call, here
 from smfh.metrics import AP_DEFINITIONS
 from smfh.types import InputError, Split, collect_problems, parameters, read_value
 
@@ -40,6 +43,11 @@ def add_data_arguments(parser: ArgumentParser, optional: bool = False) -> None:
     parser.add_argument(
         "dataset", nargs="?" if optional else None, help=f"one of {', '.join(DATASETS)}, {own}"
     )
+    add_option_argument(parser)
+    add_split_arguments(parser)
+
+
+def add_option_argument(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--option",
         action="append",
@@ -47,7 +55,6 @@ def add_data_arguments(parser: ArgumentParser, optional: bool = False) -> None:
         metavar="NAME=VALUE",
         help="an option of the data set, such as items=1000 for planted; may be repeated",
     )
-    add_split_arguments(parser)
 
 
 def add_split_arguments(parser: ArgumentParser) -> None:
@@ -155,6 +162,27 @@ def add_metric_argument(parser: ArgumentParser) -> None:
         help="average precision: over the top 100, divided by the relevant items found there (found, as in "
         "the paper), by at most 100 (capped) or by all (all); or over the full ranking (full)",
     )
+
+
+def add_cluster_argument(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="train on the workers of a Dask scheduler: tls://HOST:PORT, or tcp:// on this machine",
+    )
+
+
+@contextmanager
+def chosen_call(arguments: Namespace) -> Iterator[tuple[Call, int]]:
+    """How trainings are called, here or on a cluster, and how many of them at once."""
+    if arguments.cluster is None:
+        yield here, 1
+        return
+    workers = DaskWorkers(arguments.cluster)
+    try:
+        yield workers.call, workers.count
+    finally:
+        workers.close()
 
 
 def check_count(option: str, number: int) -> None:

@@ -3,6 +3,8 @@
 import hashlib
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,8 +12,9 @@ from pathlib import Path
 from smfh.commands import options, study_text
 from smfh.datasets import make_source
 from smfh.evaluation import PROTOCOLS
-from smfh.files.arrays import write_whole
+from smfh.files.whole import write_whole
 from smfh.hashing import HashMethod
+from smfh.jobs import Call, here
 from smfh.plots import csv_of
 from smfh.runs import RunStore
 from smfh.tuning import (
@@ -48,7 +51,7 @@ examples:
   python -m smfh tune --study "weights on Emoji" --confirm --export trials.csv
   python -m smfh tune --list"""
 EXPORTS = (".csv", ".db")
-BESIDE_THE_PLAN = ("study", "storage", "data", "trials", "minutes", "confirm", "export", "json")
+BESIDE_THE_PLAN = ("study", "storage", "data", "cluster", "trials", "minutes", "confirm", "export", "json")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -74,6 +77,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--lengths", nargs="+", type=int, default=[], metavar="BITS", help="judge by several code lengths")
     add("--protocols", nargs="+", default=["training"], help=f"what is searched: {', '.join(PROTOCOLS)}")
     add("--storage", metavar="ADDRESS", help="sqlite:///…, postgresql://…, mysql://… (or SMFH_STUDIES)")
+    options.add_cluster_argument(parser)
     add("--data", metavar="FOLDER", help="folder with the benchmark files")
     add("--confirm", nargs="?", const="best", metavar="TRIAL", help="then ask by the queries: start and best")
     add("--export", metavar="FILE", help="the trials as .csv, or as .db for Optuna's own dashboard")
@@ -96,7 +100,9 @@ def run(arguments: Namespace) -> None:
         studies.delete(studies.open(arguments.study or "").name)
         return
     study = join(studies, arguments)
-    work(study)
+    with options.chosen_call(arguments) as (call, at_once):
+        others = [Studies(arguments.storage or "").open(study.name) for _ in range(at_once - 1)]
+        work(study, others, call)
     if arguments.confirm is not None:
         confirm_trial(study, arguments.confirm)
     if export is not None:
@@ -186,9 +192,9 @@ def export_path(text: str | None) -> Path | None:
     return options.writable_path(text, "--export", suffix)
 
 
-def work(study: Study) -> None:
-    """Do what stands in line, with a bar on a terminal."""
-    with options.progress_bar(0, "trial") as bar:
+def work(study: Study, others: Sequence[Study] = (), call: Call = here) -> None:
+    """Do what stands in line, with a bar on a terminal; `others` are the study again, for trials at once."""
+    with options.progress_bar(0, "trial") as bar, ThreadPoolExecutor(max(1, len(others))) as pool:
 
         def show(progress: StudyProgress) -> None:
             bar.total = progress.total or None
@@ -196,7 +202,10 @@ def work(study: Study) -> None:
             if progress.best is not None:
                 bar.set_postfix(best=f"{progress.best.values[0]:.4f}")
 
-        tune(study, show)
+        beside = [pool.submit(tune, other, call=call) for other in others]
+        tune(study, show, call=call)
+        for future in beside:
+            future.result()
 
 
 def confirm_trial(study: Study, which: str) -> None:

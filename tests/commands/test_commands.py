@@ -256,3 +256,23 @@ def test_a_contact_sheet_of_emoji(capsys, tmp_path):
     pixels = decode_image((tmp_path / "sheet.png").read_bytes())
     assert pixels.shape[1] == 12 * 112
     assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 200
+
+
+@pytest.mark.parametrize(
+    ("to", "files"),
+    [("faiss", ["m.faiss", "m.ivf.faiss"]), ("parquet", ["m.parquet"]), ("pgvector", ["m.sql"])],
+)
+def test_codes_of_a_saved_model_are_exported(capsys, tmp_path, to, files):
+    if to == "faiss":
+        pytest.importorskip("faiss", reason="faiss is not installed: python -m pip install faiss-cpu")
+    model, out = str(tmp_path / "m.npz"), str(tmp_path / files[0])
+    assert main(["fit", "planted", *FAST, "--save", model]) == 0
+    capsys.readouterr()
+    assert main(["export", model, "--to", to, "--out", out, "--dataset", "planted"]) == 0
+    told = [line.split(":")[0] for line in capsys.readouterr().out.splitlines()]
+    assert told == [str(tmp_path / file) for file in files]
+    assert all((tmp_path / file).stat().st_size for file in files)
+    assert main(["export", model, "--to", to, "--out", out, "--dataset", "planted", "--split-seed", "5"]) == 2
+    assert "trained on other rows" in capsys.readouterr().err
+    assert main(["export", model, "--to", "html", "--out", out, "--dataset", "planted"]) == 2
+    assert "ends in .html" in capsys.readouterr().err
