@@ -32,11 +32,11 @@ class Channel:
         self._lock = Lock()
 
     def send(self, value: Any) -> None:
-        """Whole, whichever thread calls."""
+        """Whole, or where it cannot be written not at all, whichever thread calls."""
         with self._lock:
-            gone = [self._gone.popleft() for _ in range(len(self._gone))]
             arrays: list[tuple[int, Any]] = []
             body = self._write(value, arrays)
+            gone = [self._gone.popleft() for _ in range(len(self._gone))]
             flags = [array.flags.writeable for _, array in arrays]
             pickle.dump((gone, arrays, flags), self._writer, protocol=5)
             self._writer.write(len(body).to_bytes(8, "little"))
@@ -44,25 +44,38 @@ class Channel:
             self._writer.flush()
 
     def receive(self) -> Any:
-        """The next value; EOFError where the other end is gone."""
-        gone, arrays, flags = pickle.load(self._reader)  # noqa: S301
+        """The next value; EOFError where the other end is gone, be it in the middle of a value."""
+        try:
+            gone, arrays, flags = pickle.load(self._reader)  # noqa: S301
+        except pickle.UnpicklingError as error:
+            raise EOFError from error  # numbers and plain arrays: only their end can be missing
         for name in gone:
             self._kept.pop(name, None)
         for (name, array), is_writeable in zip(arrays, flags, strict=True):
             array.flags.writeable = is_writeable  # kernels are compiled for the one or the other
             self._kept[name] = array
-        size = int.from_bytes(self._reader.read(8), "little")
-        return _Unpickler(BytesIO(self._reader.read(size)), self._kept).load()
+        size = int.from_bytes(self._read(8), "little")
+        return _Unpickler(BytesIO(self._read(size)), self._kept).load()
 
     def close(self) -> None:
         with contextlib.suppress(OSError):  # what was not sent is not wanted
             self._writer.close()
         self._reader.close()
 
+    def _read(self, size: int) -> bytes:
+        if len(found := self._reader.read(size)) < size:
+            raise EOFError
+        return found
+
     def _write(self, value: Any, arrays: list[tuple[int, Any]]) -> bytes:
         """The value with names for large arrays; those that the other end has not seen join `arrays`."""
         body = BytesIO()
-        _Pickler(body, lambda array: self._name(array, arrays)).dump(value)
+        try:
+            _Pickler(body, lambda array: self._name(array, arrays)).dump(value)
+        except BaseException:
+            for _, array in arrays:  # which the other end will not see
+                del self._sent[id(array)]
+            raise
         return body.getvalue()
 
     def _name(self, array: Any, arrays: list[tuple[int, Any]]) -> int:

@@ -1,47 +1,29 @@
 """One piece of work in the background, to be read and steered from any thread."""
 
 import logging
-import traceback
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
-from time import monotonic, perf_counter
-from typing import Any, Generic, Literal, TypeVar
+from functools import partial
+from typing import Any, Generic
 
-from smfh.jobs.line import Line
-from smfh.jobs.processes import Call, here
+from smfh.jobs.clock import Clock
+from smfh.jobs.course import OVER, Cancelled, Course, State, T, Work
+from smfh.jobs.faults import drop_frames, trace
+from smfh.jobs.line import MOST_ASIDE, Line
+from smfh.jobs.processes import Call, Caller, here
+from smfh.jobs.watchers import Watchers
 from smfh.types import InputError
 
-State = Literal["queued", "running", "paused", "finished", "cancelled", "failed"]
-OVER: tuple[State, ...] = ("finished", "cancelled", "failed")
-T = TypeVar("T")
-
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Course:
-    """What work is handed, and must use: it tells how far it is, and hears when to halt or to end."""
-
-    report: Callable[[Any], None]  # a step is done; it halts here while the job is paused
-    check: Callable[..., None]  # between reports: a cancelled job ends here
-    give_way: Callable[[], None]  # whoever waits goes first
-    call: Call  # of a function, in a process of its own where the queue has them; it ends when the job does
-
-
-Work = Callable[[Course], T]
-
-
-class Cancelled(BaseException):
-    """Raised in the work to end it; no Exception, so that no work catches it by mistake."""
 
 
 class Job(Generic[T]):
     """What became of the work of one key; the queue makes it."""
 
     def __init__(
-        self, key: Hashable, work: Work[T], line: Line, on_end: Callable[["Job[Any]"], None]
+        self, key: Hashable, work: Work[T], line: Line, on_end: Callable[["Job[Any]"], None], asker: str
     ) -> None:
         self.key = key
+        self.asker = asker  # who asked for it first
         self._work: Work[T] | None = work
         self._line, self._changed = line, line.changed
         self._on_end = on_end  # told when it finished, failed, or is wanted no more
@@ -49,13 +31,11 @@ class Job(Generic[T]):
         self._begun = False
         self._unwanted = False
         self._allowed: int | None = None  # steps until the next pause; None: no pause
-        self._watchers: dict[str, float] = {}  # by name, when last seen
+        self._watchers = Watchers(line.away)
         self._reports: list[Any] = []
         self._result: T | None = None
         self._error: BaseException | None = None
-        self._spent = 0.0  # seconds of work before the last halt
-        self._since: float | None = None  # when the work went on; None: it does not run
-        self._last_step = 0.0  # seconds of work at the last step
+        self._clock = Clock()
 
     @property
     def state(self) -> State:
@@ -78,17 +58,35 @@ class Job(Generic[T]):
 
     @property
     def position(self) -> int:
-        """Its place in the line, from 1; 0 where it does not wait."""
+        """Its place in the order in which those who wait come to work, from 1; 0 where it does not wait."""
         with self._changed:
-            waiting = self._line.waiting
-            return waiting.index(self) + 1 if self in waiting else 0
+            order = self._line.order()
+            return order.index(self) + 1 if self in order else 0
+
+    @property
+    def others_ahead(self) -> int:
+        """How many that are at work, or come before it, somebody waits for who does not wait for this one."""
+        with self._changed:
+            if not (position := self.position):
+                return 0
+            ahead = [*self._line.working, *self._line.order()[: position - 1]]
+            return sum(bool(who.watchers - self.watchers) for who in ahead)
 
     @property
     def watchers(self) -> frozenset[str]:
         """Who waits for it; nobody once it is over, and nobody who has not been seen for a while."""
         with self._changed:
-            gone = monotonic() - self._line.away
-            return frozenset(name for name, seen in self._watchers.items() if seen >= gone or not name)
+            return self._watchers.present
+
+    @property
+    def last_seen(self) -> float:
+        """When anybody who waits for it was there, on the clock of `time.monotonic`."""
+        return self._watchers.last_seen
+
+    def is_watched_by(self, visitor: str) -> bool:
+        """Whether this visitor waits for it, seen lately or not."""
+        with self._changed:
+            return visitor in self._watchers
 
     @property
     def result(self) -> T:
@@ -113,7 +111,7 @@ class Job(Generic[T]):
     def seconds(self) -> float:
         """Time at work so far, without the time in line and in pauses."""
         with self._changed:
-            return self._spent + (0.0 if self._since is None else perf_counter() - self._since)
+            return self._clock.seconds
 
     def time_left(self, total_steps: int) -> float | None:
         """Seconds of work still to do, at the mean pace so far; None before the first step."""
@@ -121,8 +119,7 @@ class Job(Generic[T]):
             done = len(self._reports)
             if self.over or done == 0:
                 return 0.0 if self.over else None
-            left = self._last_step / done * (total_steps - done)
-            return max(0.0, left - (self.seconds - self._last_step))
+            return self._clock.time_left(done, total_steps)
 
     def wait(self, *states: State, timeout: float | None = None) -> bool:
         """Block until the job is in one of these states, or over; False where the time ran out first."""
@@ -135,7 +132,7 @@ class Job(Generic[T]):
             if self.over:
                 return
             is_new = visitor not in self._watchers
-            self._watchers[visitor] = monotonic()
+            self._watchers.see(visitor)
             if is_new and len(self.watchers) > 1:
                 self.resume()
 
@@ -143,12 +140,12 @@ class Job(Generic[T]):
         """This visitor, if they watch it, is still there."""
         with self._changed:
             if visitor in self._watchers:
-                self._watchers[visitor] = monotonic()
+                self._watchers.see(visitor)
 
     def leave(self, visitor: str) -> None:
         """This visitor waits for it no more; the job goes on."""
         with self._changed:
-            self._watchers.pop(visitor, None)
+            self._watchers.remove(visitor)
 
     def pause(self, visitor: str = "") -> bool:
         """Halt after the step under way; False where it is over or others watch, and it goes on."""
@@ -190,7 +187,8 @@ class Job(Generic[T]):
 
     def begin(self) -> None:
         """Take a place at work, for the first time or after a pause; the line calls this."""
-        self._state, self._since = "running", perf_counter()
+        self._state = "running"
+        self._clock.go_on()
         if not self._begun:
             self._begun = True
             self._tell("begun")
@@ -216,10 +214,10 @@ class Job(Generic[T]):
     def _halt(self, state: State) -> None:
         """Stop the clock; give the place at work, or in the line, to the next."""
         had_a_place = self._state == "running"
-        self._spent, self._since = self.seconds, None
+        self._clock.halt()
         self._state = state
         if had_a_place:
-            self._line.finish()
+            self._line.finish(self)
         else:
             self._line.leave(self)
         self._changed.notify_all()
@@ -238,8 +236,8 @@ class Job(Generic[T]):
         """In the thread at work: all of it, and what became of it."""
         state, result, error = self._outcome()
         if error is not None and not isinstance(error, InputError):
-            log.error("A job failed.\n%s", "".join(traceback.format_exception(error)))
-        _drop_frames(error)
+            log.error("A job failed: %s", trace(error))
+        drop_frames(error)
         with self._changed:
             if self.over:  # cancelled in a pause
                 return
@@ -253,7 +251,9 @@ class Job(Generic[T]):
     def _outcome(self) -> tuple[State, T | None, BaseException | None]:
         """In the thread at work; a function of its own, so that its frame is gone when all is told."""
         try:
-            course = Course(self._report, self._check, self._give_way, self._call)
+            caller = None if self._line.caller_of is None else self._line.caller_of(self.key)
+            at_once = 1 if caller is None else caller.at_once
+            course = Course(self._report, self._check, self._give_way, self._call_by(caller), at_once)
             return "finished", self._work(course), None  # type: ignore[misc] # only _close drops it
         except Cancelled:
             return "cancelled", None, None
@@ -264,13 +264,13 @@ class Job(Generic[T]):
         """In the thread at work, after every step."""
         with self._changed:
             self._reports.append(step)
-            self._last_step = self.seconds
+            self._clock.step()
             if self._allowed is not None:
                 self._allowed -= 1
             if self._allowed == 0 and not self._unwanted:
                 self._park()
-            if not self.watchers:  # nobody waits for it any more: whoever waits for another goes first
-                self._give_way()
+            if not self.watchers:
+                self._stand_aside()
             self._check()
 
     def _check(self, *_: Any) -> None:
@@ -278,20 +278,30 @@ class Job(Generic[T]):
         if self._unwanted:
             raise Cancelled
 
-    def _call(self, function: Callable[..., Any], *arguments: Any, **callbacks: Any) -> Any:
-        """In the thread at work."""
-        if self._line.processes is None:
-            return here(function, *arguments, **callbacks)
-        return self._line.processes.call(function, *arguments, check=self._check, **callbacks)
+    def _call_by(self, caller: Caller | None) -> Call:
+        return here if caller is None else partial(caller.call, check=self._check)
 
-    def _give_way(self) -> None:
-        """In the thread at work: to the end of the line, if there is one."""
+    def _give_way(self, first: bool = False) -> None:
+        """In the thread at work: to the end of the line, or its head, if somebody waits for another there."""
         with self._changed:
-            if self._line.waiting and not self._unwanted:
+            if self._line.is_awaited and not self._unwanted:
                 self._halt("queued")
-                self._line.join(self)
+                self._line.join(self, first)
                 self._changed.wait_for(lambda: self._state != "queued")
             self._check()
+
+    def _stand_aside(self) -> None:
+        """In the thread at work, when nobody waits for it any more: what somebody waits for goes first.
+
+        It keeps its thread and its process meanwhile: so it is the next of those that nobody waits for, and
+        where too many stand aside, it goes on.
+        """
+        if self._line.aside < MOST_ASIDE:
+            self._line.aside += 1
+            try:
+                self._give_way(first=True)
+            finally:
+                self._line.aside -= 1
 
     def _park(self) -> None:
         """Halt until someone lets this job go on, or the limit is reached, and a place is free."""
@@ -302,12 +312,3 @@ class Job(Generic[T]):
         if self in self._line.paused:
             self._line.paused.remove(self)
         self._changed.wait_for(lambda: self._state != "queued")
-
-
-def _drop_frames(error: BaseException | None) -> None:
-    """Forget where an error and those behind it came from: their frames hold the training data."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        error.__traceback__ = None
-        error = error.__cause__ or error.__context__

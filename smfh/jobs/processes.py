@@ -9,29 +9,49 @@ so that a callback that halts halts the work.
 """
 
 import atexit
+import logging
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from pickle import UnpicklingError
 from queue import Empty, SimpleQueue
 from threading import BoundedSemaphore, Lock, Thread
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from smfh.jobs.channel import Channel
+from smfh.jobs.faults import note_elsewhere, trace
 from smfh.types import InputError
 
 ROOT = Path(__file__).parents[2]
-COMMAND = "import sys; sys.path.insert(0, sys.argv[1]); from smfh.jobs.worker import main; main()"
+COMMAND = (
+    "import os, sys; parent = os.getppid(); sys.path.insert(0, sys.argv[1]); "
+    "from smfh.jobs.worker import main; main(parent)"
+)
 GLANCE = 0.2  # seconds between two looks at whether the work is still wanted
 GRACE = 2.0  # seconds that unwanted work has to end by itself
-ENDS = ("returned", "raised")
+ENDS = ("returned", "raised", "stopped")
 T = TypeVar("T")
 Call = Callable[..., Any]  # of a function, its arguments, and callbacks by name
 LOST = (
     "The process that did this work has ended, most likely because the machine has too little memory. "
     "Take a smaller data set, fewer anchors or fewer bits, and try again."
 )
+UNREAD = (
+    "What the process that did this work has answered cannot be read. That is a fault of this program, not "
+    "of the data; whoever keeps the server finds it in the log."
+)
+CLOSED = "This program is about to end, and begins no new work."
+
+log = logging.getLogger(__name__)
+
+
+class Caller(Protocol):
+    """Who has functions called elsewhere, and how many at the same time for one job."""
+
+    @property
+    def at_once(self) -> int: ...
+
+    def call(self, function: Callable[..., T], *arguments: Any, **callbacks: Any) -> T: ...
 
 
 def here(function: Callable[..., T], *arguments: Any, **callbacks: Any) -> T:
@@ -42,9 +62,12 @@ def here(function: Callable[..., T], *arguments: Any, **callbacks: Any) -> T:
 class Processes:
     """As many as are at work at the same time, `most` of them; an idle one waits for the next call."""
 
+    at_once = 1  # a training takes all cores of this machine
+
     def __init__(self, most: int = 64) -> None:
         self._places = BoundedSemaphore(most)
-        self._idle: list[_Process] = []
+        self._living: set[_Process] = set()
+        self._idle: list[_Process] = []  # of them
         self._open = True
         self._lock = Lock()
         atexit.register(self.close)
@@ -70,19 +93,20 @@ class Processes:
         """Start one that waits, for a first call that need not."""
         with self._lock:
             if not self._idle:
-                self._idle.append(_Process())
+                self._idle.append(self._start())
 
     def tidy(self) -> None:
-        """Let idle processes forget what is held here no more."""
+        """Let idle processes forget what is held here no more, and tell what they hold no more."""
         with self._lock:
             for process in self._idle:
                 process.tidy()
 
     def close(self) -> None:
-        """End those that wait, and take none back."""
+        """End all of them, whatever they do, and start none any more."""
         with self._lock:
-            self._open, idle, self._idle = False, self._idle, []
-        for process in idle:
+            self._open, self._idle = False, []
+            living, self._living = self._living, set()
+        for process in living:
             process.end()
 
     def _take(self) -> "_Process":
@@ -90,7 +114,16 @@ class Processes:
             while self._idle:
                 if (process := self._idle.pop()).is_alive:
                     return process
-        return _Process()
+                self._living.discard(process)
+            return self._start()
+
+    def _start(self) -> "_Process":
+        """With the lock held, so that none is started behind the back of `close`."""
+        if not self._open:
+            raise InputError(CLOSED)
+        process = _Process()
+        self._living.add(process)
+        return process
 
     def _take_back(self, process: "_Process") -> None:
         with self._lock:
@@ -98,6 +131,8 @@ class Processes:
             if is_kept:
                 self._idle.append(process)
                 process.tidy()
+            else:
+                self._living.discard(process)
         if not is_kept:
             process.end()
 
@@ -134,7 +169,10 @@ class _Process:
             self._stop()
             raise
         if told[0] == "raised":
-            raise told[1]
+            error, place = told[1]
+            if place:
+                note_elsewhere(error, place)
+            raise error
         return told[1]
 
     def tidy(self) -> None:
@@ -154,21 +192,33 @@ class _Process:
                 continue
 
     def _listen(self) -> None:
-        """In a thread: everything that the process tells, until it has ended."""
+        """In a thread: everything that the process tells, until it has ended or cannot be understood."""
         try:
             while True:
-                self._told.put(self._channel.receive())
-        except (EOFError, OSError, ValueError, UnpicklingError):
-            self.is_alive = False
-            self._told.put(("raised", InputError(LOST)))
-            self._process.wait()
-            self._channel.close()
+                self._listen_once()
+        except (EOFError, OSError, MemoryError):
+            lost = LOST
+        except Exception as error:
+            log.error("What a process told cannot be read: %s", trace(error))
+            lost = UNREAD
+        self.end()
+        self._told.put(("raised", (InputError(lost), "")))
+        self._channel.close()
+
+    def _listen_once(self) -> None:
+        """A function of its own, so that nothing here holds what was told until more is told."""
+        told = self._channel.receive()
+        if told[0] != "tidied":  # which the channel alone has to hear
+            self._told.put(told)
 
     def _send(self, what: str, value: Any) -> None:
         try:
             self._channel.send((what, value))
-        except (OSError, ValueError):
+        except OSError:
             """It has ended, which is heard."""
+        except ValueError:
+            if self.is_alive:  # not a closed pipe: the value cannot be written
+                raise
 
     def _stop(self) -> None:
         """End the work: kindly, so that the process can be used again, or with the process."""

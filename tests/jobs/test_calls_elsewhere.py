@@ -1,14 +1,21 @@
 """Calls in another process: what comes back, what is heard meanwhile, how it ends."""
 
+import gc
+import logging
 import os
 import signal
+import subprocess
+import sys
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse.linalg import ArpackNoConvergence
 
 from smfh.datasets import Planted
 from smfh.hashing import make_method
@@ -175,7 +182,7 @@ def pause(step: int, there: int) -> None:
 
 
 def test_a_job_calls_elsewhere_and_a_cancelled_one_ends_there_too(processes):
-    queue = JobQueue(processes=processes)
+    queue = JobQueue(caller_of=lambda key: processes)
     job = queue.submit("here?", lambda course: course.call(os.getpid))
     assert job.wait(timeout=60)
     assert job.result != os.getpid()
@@ -185,3 +192,148 @@ def test_a_job_calls_elsewhere_and_a_cancelled_one_ends_there_too(processes):
     assert endless.wait(timeout=60)
     assert endless.state == "cancelled"
     queue.close()
+
+
+class Unreadable:
+    """Goes, and cannot be read where it arrives."""
+
+    def __reduce__(self) -> Any:
+        return int, ("no number", "no base")  # a TypeError
+
+
+def make_unreadable() -> Unreadable:
+    return Unreadable()
+
+
+def make_unwritable() -> Any:
+    return lambda: None
+
+
+def not_converge(secret: str) -> None:
+    raise ArpackNoConvergence(secret, [], [])
+
+
+def test_an_error_that_cannot_be_read_here_comes_in_words_and_the_process_goes_on(processes):
+    pid = processes.call(os.getpid)
+    with pytest.raises(RuntimeError, match="ArpackNoConvergence: ARPACK error -1: none found"):
+        processes.call(not_converge, "none found")
+    assert processes.call(os.getpid) == pid
+
+
+def test_an_answer_that_cannot_be_read_ends_the_call_in_words_and_the_process(processes, caplog):
+    with pytest.raises(InputError, match="cannot be read") as lost, caplog.at_level(logging.ERROR):
+        processes.call(make_unreadable)
+    assert "memory" not in str(lost.value)
+    assert "TypeError at smfh/jobs/channel.py:" in caplog.text
+    assert processes.call(abs, -1) == 1
+
+
+def test_an_answer_that_cannot_be_written_is_an_error_and_the_process_goes_on(processes):
+    pid = processes.call(os.getpid)
+    with pytest.raises(Exception, match="pickle"):
+        processes.call(make_unwritable)
+    assert processes.call(os.getpid) == pid
+
+
+def test_a_call_that_cannot_be_read_there_is_an_error_and_the_process_goes_on(processes):
+    pid = processes.call(os.getpid)
+    with pytest.raises(TypeError):
+        processes.call(id, Unreadable())
+    assert processes.call(os.getpid) == pid
+
+
+def test_a_call_that_cannot_be_written_leaves_nothing_behind(processes):
+    large = np.zeros(1 << 15)
+    with pytest.raises(Exception, match="pickle"):
+        processes.call(same, large, lambda: None)
+    assert processes.call(same, large, large) == (True, True)
+
+
+def wait_until(is_so: Callable[[], bool]) -> bool:
+    """Whether it is so within a minute."""
+    end = time.monotonic() + 60
+    while not is_so() and time.monotonic() < end:
+        time.sleep(0.02)
+    return is_so()
+
+
+def test_an_array_that_was_returned_is_let_go_here_when_nobody_uses_it(processes):
+    returned = processes.call(np.zeros, 1 << 20)
+    alive = weakref.ref(returned)
+    del returned
+    processes.tidy()
+    gc.collect()
+    assert wait_until(lambda: alive() is None)
+
+
+def test_after_tidying_neither_side_keeps_what_nobody_uses(processes):
+    sent = np.ones(1 << 20)
+    assert processes.call(np.add, sent, 1).sum() == 2 << 20
+    (process,) = processes._idle
+    del sent
+    processes.tidy()
+    assert wait_until(lambda: not process._channel._kept)
+    assert wait_until(lambda: processes.call(kept_there) == 0)
+
+
+def kept_there() -> int:
+    """How many large arrays this process keeps for the other one."""
+    from smfh.jobs.channel import Channel
+
+    (channel,) = (found for found in gc.get_objects() if isinstance(found, Channel))
+    return len(channel._kept)
+
+
+def test_the_log_tells_where_a_job_failed_in_another_process_and_not_what_it_said(processes, caplog):
+    queue = JobQueue(caller_of=lambda key: processes)
+    with caplog.at_level(logging.ERROR):
+        job = queue.submit("a", lambda course: course.call(not_converge, "a caption"))
+        assert job.wait(timeout=60)
+    queue.close()
+    (record,) = caplog.records
+    here, there = record.getMessage().split("; In another process: ")
+    assert here.startswith("A job failed: RuntimeError at smfh/jobs/processes.py:")
+    assert there.startswith("ArpackNoConvergence at tests/jobs/test_calls_elsewhere.py:")
+    assert ":not_converge" in there
+    assert "caption" not in caplog.text
+    assert job.problems == ("RuntimeError: ArpackNoConvergence: ARPACK error -1: a caption",)
+
+
+def test_closing_ends_those_at_work_too_and_begins_none():
+    made, heard = Processes(), []
+
+    def call() -> None:
+        with pytest.raises(InputError):
+            made.call(tell_and_sleep, on_step=heard.append)
+
+    calling = Thread(target=call)
+    calling.start()
+    assert wait_until(lambda: bool(heard))
+    made.close()
+    assert not os.path.exists(f"/proc/{heard[0]}")  # noqa: PTH110
+    calling.join(60)
+    assert not calling.is_alive()
+    with pytest.raises(InputError, match="about to end"):
+        made.call(abs, -1)
+
+
+def tell_and_sleep(on_step: Callable[[int], None]) -> None:
+    on_step(os.getpid())
+    time.sleep(600)
+
+
+PARENT = """
+from smfh.jobs import Processes
+from test_calls_elsewhere import tell_and_sleep
+Processes().call(tell_and_sleep, on_step=lambda there: print(there, flush=True))
+"""
+
+
+def test_a_process_does_not_outlive_the_server_that_is_killed():
+    path = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[2])])
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    parent = subprocess.Popen([sys.executable, "-c", PARENT], env={**os.environ, "PYTHONPATH": path}, **pipes)
+    assert int(parent.stdout.readline())  # the call is under way
+    parent.kill()
+    _, told = parent.communicate(timeout=60)  # the process has the same standard error, which ends with both
+    assert told == b""

@@ -328,7 +328,7 @@ def test_what_nobody_watches_any_more_gives_way(train):
 
         job = queue.submit("unwatched", unwatched, "ann")
         assert begun.wait(SOON)
-        other = queue.submit("other", lambda course: len(job.reports), "bob")
+        other = queue.submit("other", lambda course: len(job.reports))  # for nobody in particular: watched
         gate.set()
         assert other.wait(timeout=SOON)
         assert other.result == 1  # after the first report, before the second
