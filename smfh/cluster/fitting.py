@@ -2,17 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from smfh.cluster import tasks
 from smfh.cluster.manifest import Manifest, foreign_parts, part_problems, read_manifest
+from smfh.cluster.program import program
 from smfh.cluster.progress import FITS, write_progress
 from smfh.cluster.sharded import CODES, Journal, ShardedItems
 from smfh.cluster.storage import Folder
-from smfh.cluster.tasks import Place, program
+from smfh.cluster.tasks import Place
 from smfh.cluster.workers import Workers
 from smfh.hashing import FittedHasher, HashMethod
 from smfh.hashing.factorisation import PassMethod
@@ -35,9 +36,18 @@ class ShardedFit:
 
 
 def fit_shards(
-    method: HashMethod, address: str, workers: Workers, resume: bool = False, on_step: OnStep | None = None
+    method: HashMethod,
+    address: str,
+    workers: Workers,
+    resume: bool = False,
+    on_step: OnStep | None = None,
+    on_resume: Callable[[int], None] = lambda passes: None,
 ) -> ShardedFit:
-    """Train on all items of shards, which are checked first; `resume` goes on where a fit broke off."""
+    """Train on all items of shards, which are checked first.
+
+    `resume` goes on where the same fit broke off; `on_resume` then hears how many passes it has, before
+    anything starts.
+    """
     if not isinstance(method, PassMethod):
         able = ", ".join(name for name, kind in METHODS.items() if issubclass(kind, PassMethod))
         raise InputError(f"{method.title} needs all items in memory; on shards there are {able}.")
@@ -46,8 +56,10 @@ def fit_shards(
     if problems := method.training_problems(manifest.sketch()):
         raise InputError(problems)
     place = open_place(method, shards, manifest, resume)
-    check_shards(place, manifest, workers)
     journal, trace = Journal(place), list[TrainingStep]()
+    if resume:
+        on_resume(journal.kept)
+    check_shards(place, manifest, workers)
     items = ShardedItems(place, manifest, workers, journal)
     learning = method.learn_from(items, np.random.default_rng(method.seed), trace)
 
@@ -60,6 +72,8 @@ def fit_shards(
         learning, trace, lambda: {t: float(m.max()) for t, m in items.maxima.items()}, tell
     )
     hasher = FittedHasher(method, learnt.functions, learnt.codes, trace, manifest.id, learnt.bases)
+    journal.forget_codes()
+    write_progress(place.work, trace, method.steps, workers, is_over=True)
     codes = (part_codes(place, part.name) for _ in learnt.codes for part in manifest.parts)
     return ShardedFit(hasher, manifest, place, hash_codes(codes), journal.passes, journal.found)
 

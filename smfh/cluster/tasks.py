@@ -1,23 +1,28 @@
 """The tasks: what is done with some parts of the shards wherever a worker is, from files alone."""
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-import smfh
-from smfh.cluster.manifest import Manifest, part_problems, read_manifest, read_rows
+from smfh.cluster.manifest import (
+    Manifest,
+    part_problems,
+    read_labels,
+    read_manifest,
+    read_modality,
+    read_rows,
+)
+from smfh.cluster.program import check_program
 from smfh.cluster.storage import Folder
 from smfh.features.maps import FeatureMap
 from smfh.hamming import judge, pack, rank, tally
 from smfh.hashing.items import Block, Step, Sweep, apply, rows_of
 from smfh.hashing.products import ROWS, one_blas_thread
 from smfh.hashing.sums import Sums, add_inplace
-from smfh.types import BoolArray, FloatArray, InputError, IntArray, Matrix, Words
+from smfh.types import BoolArray, FloatArray, IntArray, Matrix, Words
 
 MAPS = "maps.npz"
 
@@ -49,23 +54,10 @@ class Kept:
         return np.asarray(rows) if self.heights is None else np.asarray(rows) / self.heights
 
 
-@cache
-def program() -> str:
-    """Which program this is: its version, NumPy's, and a checksum of what computes."""
-    digest, root = hashlib.sha256(), Path(smfh.__file__).parent
-    for room in ("cluster", "features", "hamming", "hashing", "types"):
-        for file in sorted((root / room).glob("*.py")):
-            digest.update(file.read_bytes())
-    return f"smfh {digest.hexdigest()[:12]} with NumPy {np.__version__}"
-
-
 @lru_cache(maxsize=4)
 def open_shards(place: Place) -> Manifest:
     """The manifest, if the worker runs the client's program."""
-    if place.program != program():
-        raise InputError(
-            f"A worker runs {program()}, the client {place.program}: install the same version on both."
-        )
+    check_program(place.program)
     return read_manifest(place.shards)
 
 
@@ -149,21 +141,25 @@ def label_blocks(place: Place, number: int) -> Iterator[Block]:
     """The blocks of a part without their features, which a sweep does not look at."""
     manifest = open_shards(place)
     part, first = manifest.parts[number], manifest.starts[number]
-    labels = read_labels(place, number)
+    labels = labels_of(place, number)
     for start in range(0, part.rows, ROWS):
         yield Block(first + start, {}, labels[start : start + ROWS])
 
 
-def read_labels(place: Place, number: int) -> BoolArray:
-    manifest = open_shards(place)
-    return read_rows(place.shards, manifest, manifest.parts[number])[1]
+def labels_of(place: Place, number: int) -> BoolArray:
+    return read_labels(place.shards, open_shards(place).parts[number])
 
 
-def take_rows(place: Place, number: int, places: IntArray) -> tuple[dict[str, Matrix], BoolArray]:
-    """Some rows of a part as they came."""
+def take_labels(place: Place, number: int, places: IntArray) -> BoolArray:
+    """Of some rows of a part."""
+    return labels_of(place, number)[places]
+
+
+def take_rows(place: Place, number: int, places: IntArray, modality: str) -> Matrix:
+    """Some rows of a part as they came, of one modality."""
     manifest = open_shards(place)
-    X, labels = read_rows(place.shards, manifest, manifest.parts[number])
-    return {t: x[places] for t, x in X.items()}, labels[places]
+    rows: Matrix = read_modality(place.shards, manifest, manifest.parts[number], modality)[places]
+    return rows
 
 
 def take_codes(place: Place, number: int, places: IntArray, kept: Kept) -> FloatArray:
@@ -206,7 +202,7 @@ def rank_part(
     if labels is None:
         nothing = np.zeros((len(queries), 0), np.int64)
         return Nearest(rows, distances, np.zeros(order.shape, np.bool_)), nothing, nothing
-    own = pack(read_labels(place, number))
+    own = pack(labels_of(place, number))
     counted = tally(queries, codes, labels, own, bits)
     return Nearest(rows, distances, judge(order, labels, own)), counted.items_at, counted.relevant_at
 
@@ -222,5 +218,5 @@ def sum_precisions(
 ) -> FloatArray:
     """Σ_k P@k · rel(k) over the places k that items of the part have in the ranking of all."""
     codes = np.asarray(place.work.folder(name).array(f"{open_shards(place).parts[number].name}.npy"))
-    own = pack(read_labels(place, number))
+    own = pack(labels_of(place, number))
     return tally(queries, codes, labels, own, bits, before).precision_sums

@@ -4,18 +4,17 @@ A task is a plain function of small values that reads and writes files and keeps
 however often, it comes to the same. So a worker that is killed costs its own tasks, which others do again.
 """
 
-import hashlib
 import ipaddress
-import multiprocessing
 import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor, wait
 from importlib.util import find_spec
-from threading import Lock, Thread
+from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from smfh.hashing import FittedHasher
+from smfh.cluster.program import program
+from smfh.jobs.processes import LOST, Processes
 from smfh.types import InputError
 
 Result = TypeVar("Result")
@@ -39,21 +38,38 @@ class Workers(Protocol):
     def close(self) -> None: ...
 
 
-def find_workers(workers: int | None = None, cluster: str | None = None) -> Workers:
+def find_workers(
+    workers: int | None = None, cluster: str | None = None, most_bytes: int | None = None
+) -> Workers:
     """So many processes of this machine (None: one for each core; 0: this process), or those of a cluster.
 
-    Where neither is said, SMFH_CLUSTER may name one.
+    Where neither is said, SMFH_CLUSTER may name one. Processes of this machine may be held to so many bytes.
     """
-    if cluster is None and workers is None:
+    if cluster is not None and (workers is not None or most_bytes is not None):
+        raise InputError("A cluster has workers of its own: how many, and how large, is said to them.")
+    if cluster is None and workers is None and most_bytes is None:
         cluster = os.environ.get("SMFH_CLUSTER")
     if cluster:
         return DaskWorkers(cluster)
+    check_bytes(workers, most_bytes)
     if workers == 0:
         return ThisProcess()
     count = os.cpu_count() or 1 if workers is None else workers
     if count < 0:
         raise InputError(f"There must be one worker or more, or 0 for this process itself; got {count}.")
-    return Processes(count)
+    return LocalWorkers(count, most_bytes)
+
+
+def check_bytes(workers: int | None, most_bytes: int | None) -> None:
+    """Refuse a limit that cannot be kept."""
+    if most_bytes is None:
+        return
+    if most_bytes < 1:
+        raise InputError(f"A worker must be let take some memory; got {most_bytes / 1e9:g} GB.")
+    if workers == 0:
+        raise InputError("This process itself has no limit of memory: take one worker or more.")
+    if find_spec("resource") is None:
+        raise InputError("This system knows no limit of a process's memory; Linux does.")
 
 
 class ThisProcess:
@@ -68,112 +84,69 @@ class ThisProcess:
         """Nothing is open."""
 
 
-class Processes:
-    """Processes of this machine, each on a pipe of its own: one that dies takes no other with it."""
+class LocalWorkers:
+    """Processes of this machine: one that dies takes no other with it, and its task is done again."""
 
     dashboard = ""
 
     def __init__(self, count: int, most_bytes: int | None = None) -> None:
-        self.count = count
-        self._lanes = [Lane(most_bytes) for _ in range(count)]
+        self.count, self.most_bytes = count, most_bytes
+        self._lanes = [Processes(1) for _ in range(count)]  # a process each, which stays for the next task
+        self._idle: SimpleQueue[Processes] = SimpleQueue()
+        for lane in self._lanes:
+            self._idle.put(lane)
+        self._threads = ThreadPoolExecutor(count, "smfh-worker")
 
     def map(self, task: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> list[Result]:
-        results: list[Any] = [None] * len(arguments)
-        waiting, problems, lock = list(range(len(arguments)))[::-1], list[BaseException](), Lock()
+        futures = [self._threads.submit(self._do, task, given) for given in arguments]
+        try:
+            return [future.result() for future in futures]
+        except Exception:
+            for future in futures:
+                future.cancel()
+            wait(futures)  # so that nothing is written any more when the caller hears of it
+            raise
+        except BaseException:
+            self.close()  # Ctrl-C ends the processes too: none may be taken for killed, and started again
+            raise
 
-        def work(lane: Lane) -> None:
-            while not problems:
-                with lock:
-                    if not waiting:
-                        return
-                    number = waiting.pop()
+    def _do(self, task: Callable[..., Result], given: tuple[Any, ...]) -> Result:
+        """What the task makes of it; it is done again by a new process where one dies at it."""
+        lane = self._idle.get()  # there are as many as threads
+        try:
+            for _ in range(ATTEMPTS):
                 try:
-                    results[number] = lane.do(task, arguments[number])
-                except BaseException as error:
-                    problems.append(error)
-
-        threads = [Thread(target=work, args=(lane,), daemon=True) for lane in self._lanes]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if problems:
-            raise problems[0]
-        return results
-
-    @property
-    def pids(self) -> list[int]:
-        """Of those that live."""
-        return [pid for lane in self._lanes if (pid := lane.pid) is not None]
+                    return lane.call(do_within, self.most_bytes, task, given)
+                except InputError as error:
+                    if error.problems != (LOST,):
+                        raise
+            raise InputError(f"A worker was killed {ATTEMPTS} times at one task; is there memory enough?")
+        finally:
+            self._idle.put(lane)
 
     def close(self) -> None:
+        """End the processes, whatever they do; none is started any more."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
         for lane in self._lanes:
             lane.close()
+        self._threads.shutdown()
 
 
-class Lane:
-    """One process and the pipe to it; a new one is started where it has died."""
+def do_within(most_bytes: int | None, task: Callable[..., Result], given: tuple[Any, ...]) -> Result:
+    """Do a task in a process that takes no more than so many bytes of data: then the task fails instead of
+    slowing the machine."""
+    if most_bytes is None:
+        return task(*given)
+    import resource  # which not every system has
 
-    def __init__(self, most_bytes: int | None) -> None:
-        self.most_bytes, self.began_again = most_bytes, -1
-        self._process: Any = None
-        self._pipe: Any = None
-
-    @property
-    def pid(self) -> int | None:
-        process = self._process
-        return process.pid if process is not None and process.is_alive() else None
-
-    def do(self, task: Callable[..., Result], given: tuple[Any, ...]) -> Result:
-        """What the task makes of it; it is done again by a new process where one dies at it."""
-        for _ in range(ATTEMPTS):
-            try:
-                if self._process is None:
-                    self._start()
-                self._pipe.send((task, given))
-                is_done, value = self._pipe.recv()
-            except (EOFError, OSError):
-                self.close()
-                continue
-            if not is_done:
-                raise value
-            result: Result = value
-            return result
-        raise InputError(f"A worker was killed {ATTEMPTS} times at the same task; is there memory enough?")
-
-    def _start(self) -> None:
-        spawn = multiprocessing.get_context("spawn")
-        self._pipe, there = spawn.Pipe()
-        self._process = spawn.Process(target=serve, args=(there, self.most_bytes), daemon=True)
-        self._process.start()
-        there.close()  # so that the end of the process is the end of the pipe
-        self.began_again += 1
-
-    def close(self) -> None:
-        if self._process is not None:
-            self._pipe.close()
-            self._process.kill()
-            self._process.join()
-            self._process = None
-
-
-def serve(pipe: Any, most_bytes: int | None) -> None:
-    """Do one task after another until the other end is gone; in a process of its own.
-
-    It takes no more than so many bytes of data: then it fails instead of slowing the machine.
-    """
-    if most_bytes is not None:
-        import resource  # which not every system has
-
-        resource.setrlimit(resource.RLIMIT_DATA, (most_bytes, most_bytes))
-    with suppress(EOFError, OSError, KeyboardInterrupt):
-        while True:
-            task, given = pipe.recv()
-            try:
-                answer = True, task(*given)
-            except Exception as error:
-                answer = False, error
-            pipe.send(answer)
+    resource.setrlimit(resource.RLIMIT_DATA, (most_bytes, most_bytes))
+    try:
+        return task(*given)
+    except MemoryError as error:
+        raise InputError(
+            f"A task needs more than the {most_bytes / 1e9:g} GB that a worker may take; let it take more, "
+            "or write shards with fewer rows in a part."
+        ) from error
 
 
 class DaskWorkers:
@@ -181,30 +154,33 @@ class DaskWorkers:
 
     def __init__(self, address: str) -> None:
         check_address(address)
+        self.client = connect(address)
         try:
-            from distributed import Client, Security
-        except ImportError as error:
-            raise InputError(
-                "A cluster needs Dask, which is not installed: "
-                'python -m pip install "smfh-explorer[cluster]". Without it, --workers N uses this machine.'
-            ) from error
-        security = Security(require_encryption=True) if address.startswith("tls://") else None
-        if security is not None and security.get_connection_args("client")["ssl_context"] is None:
-            names = "CA_FILE, CLIENT__CERT and CLIENT__KEY"
-            raise InputError(
-                f"{address} needs certificates: set {names}, each behind DASK_DISTRIBUTED__COMM__TLS__."
-            )
-        try:
-            self.client = Client(address, security=security, timeout=WAIT, set_as_default=False)
             self.client.wait_for_workers(1, timeout=WAIT)
-            found: dict[str, Any] = self.client.run(find_spec, "smfh")
-            found["the scheduler"] = self.client.run_on_scheduler(find_spec, "smfh")
-        except (OSError, TimeoutError) as error:
-            raise InputError(f"No scheduler with a worker answers at {address}: {error}.") from error
-        if without := [who for who, where in found.items() if where is None]:
+            self._check_programs()
+        except BaseException as error:
             self.client.close()
+            if isinstance(error, OSError):  # time that ran out as well
+                raise InputError(f"No scheduler with a worker answers at {address}: {error}.") from error
+            raise
+
+    def _check_programs(self) -> None:
+        """Refuse workers without this program, or with another version of it."""
+        found: dict[str, Any] = self.client.run(find_spec, "smfh")
+        found["the scheduler"] = self.client.run_on_scheduler(find_spec, "smfh")
+        if without := [who for who, where in found.items() if where is None]:
             raise InputError(
                 f"smfh-explorer is not installed on {', '.join(without)}; all need the same version."
+            )
+        programs = self.client.run(program, on_error="return").items()  # an old one cannot even tell
+        others = [
+            f"{who} runs {other if isinstance(other, str) else f'another version ({other})'}"
+            for who, other in programs
+            if other != program()
+        ]
+        if others:
+            raise InputError(
+                f"This is {program()}, but {', '.join(others)}: install the same version everywhere."
             )
 
     @property
@@ -219,7 +195,7 @@ class DaskWorkers:
         from distributed import KilledWorker
 
         def submit(given: tuple[Any, ...]) -> Any:
-            return self.client.submit(task, *given, pure=False, retries=ATTEMPTS)
+            return self.client.submit(task, *given, pure=False)
 
         futures = [submit(given) for given in arguments]
         results: list[Result] = []
@@ -237,29 +213,31 @@ class DaskWorkers:
             self.client.cancel(futures[len(results) :])
         return results
 
-    def call(self, function: Callable[..., Result], *arguments: Any, **callbacks: Any) -> Result:
-        """What the function returns, or raises, on a worker; callbacks stay here and are not called.
-
-        The same call by several clients is one task: its key is what decides its outcome.
-        """
-        key = f"{function.__name__}-{hashlib.sha256(_identity(arguments).encode()).hexdigest()}"
-        future: Any = self.client.submit(function, *arguments, key=key, retries=ATTEMPTS)
-        result: Result = future.result()
-        return result
-
     def close(self) -> None:
         self.client.close()
 
 
-def _identity(arguments: Sequence[Any]) -> str:
-    """Configurations by their fields, data by their fingerprints, a hasher by its method and its data."""
-    told = []
-    for given in arguments:
-        if isinstance(given, FittedHasher):
-            told.append(f"{given.method!r} on {given.trained_on}")
-        else:
-            told.append(getattr(given, "fingerprint", None) or repr(given))
-    return "\n".join(told)
+def connect(address: str) -> Any:
+    """Dask's client of the scheduler there; what is sent may be large."""
+    try:
+        import dask
+        from distributed import Client, Security
+    except ImportError as error:
+        raise InputError(
+            "A cluster needs Dask, which is not installed: "
+            'python -m pip install "smfh-explorer[cluster]". Without it, --workers N uses this machine.'
+        ) from error
+    security = Security(require_encryption=True) if address.startswith("tls://") else None
+    if security is not None and security.get_connection_args("client")["ssl_context"] is None:
+        names = "CA_FILE, CLIENT__CERT and CLIENT__KEY"
+        raise InputError(
+            f"{address} needs certificates: set {names}, each behind DASK_DISTRIBUTED__COMM__TLS__."
+        )
+    dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
+    try:
+        return Client(address, security=security, timeout=WAIT, set_as_default=False)
+    except OSError as error:
+        raise InputError(f"No scheduler answers at {address}: {error}.") from error
 
 
 def check_address(address: str) -> None:

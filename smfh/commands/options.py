@@ -4,7 +4,7 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from smfh.cluster.workers import DaskWorkers
+from smfh.cluster.calls import ClusterCalls
 from smfh.datasets import (
     DATASETS,
     MATRIX_FORMATS,
@@ -178,11 +178,8 @@ def chosen_call(arguments: Namespace) -> Iterator[tuple[Call, int]]:
     if arguments.cluster is None:
         yield here, 1
         return
-    workers = DaskWorkers(arguments.cluster)
-    try:
-        yield workers.call, workers.count
-    finally:
-        workers.close()
+    with closing(ClusterCalls(arguments.cluster)) as cluster:
+        yield cluster.call, cluster.at_once
 
 
 def check_count(option: str, number: int) -> None:

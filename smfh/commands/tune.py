@@ -4,7 +4,6 @@ import hashlib
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -194,7 +193,7 @@ def export_path(text: str | None) -> Path | None:
 
 def work(study: Study, others: Sequence[Study] = (), call: Call = here) -> None:
     """Do what stands in line, with a bar on a terminal; `others` are the study again, for trials at once."""
-    with options.progress_bar(0, "trial") as bar, ThreadPoolExecutor(max(1, len(others))) as pool:
+    with options.progress_bar(0, "trial") as bar:
 
         def show(progress: StudyProgress) -> None:
             bar.total = progress.total or None
@@ -202,10 +201,7 @@ def work(study: Study, others: Sequence[Study] = (), call: Call = here) -> None:
             if progress.best is not None:
                 bar.set_postfix(best=f"{progress.best.values[0]:.4f}")
 
-        beside = [pool.submit(tune, other, call=call) for other in others]
-        tune(study, show, call=call)
-        for future in beside:
-            future.result()
+        tune(study, show, call=call, others=others)
 
 
 def confirm_trial(study: Study, which: str) -> None:

@@ -6,6 +6,14 @@ train_grid(grid, store)                          # trains what the store has not
 points(grid, store, View("text", "image"))       # from the store alone
 """
 
-from smfh.comparison.grid import Comparison, Grid, estimate_seconds, name_training, setting_of, value_in_words
+from smfh.comparison.grid import (
+    Comparison,
+    Grid,
+    GridKey,
+    estimate_seconds,
+    name_training,
+    setting_of,
+    value_in_words,
+)
 from smfh.comparison.measures import MEASURES, View, curves, points, points_every_way, query_precisions
 from smfh.comparison.training import GridProgress, Problems, ceiling_work, grid_work, train_grid

@@ -9,8 +9,10 @@ from smfh.datasets import DatasetSource
 from smfh.evaluation import evaluate
 from smfh.hamming import unpack
 from smfh.hashing import SMFH, FittedHasher
+from smfh.jobs import Call, here
 from smfh.landscape import CodeMap, principal_directions, sunflower_offsets
 from smfh.lessons.evidence import PICTURE, TEXT, Evidence, Seen, Walls, count_right
+from smfh.metrics import Scores
 from smfh.runs import Film, Run, find_or_train
 from smfh.types import EPS, IntArray, MultimodalDataset, OnStep, Split
 
@@ -34,22 +36,31 @@ class Reel:
 
 
 def shoot(
-    source: DatasetSource, data: MultimodalDataset, split: Split, on_step: OnStep | None = None
+    source: DatasetSource,
+    data: MultimodalDataset,
+    split: Split,
+    on_step: OnStep | None = None,
+    call: Call = here,
 ) -> Reel:
     """Train once more, and keep what would have been answered after each iteration."""
     film = Film()
-    run = find_or_train(None, source, FILMED, data, split, on_step, film=film)
+    run = find_or_train(None, source, FILMED, data, split, on_step, film=film, call=call)
     frames = film.frames()
-    seen = []
-    for frame in frames:
-        scores = {way: evaluate(frame, data, split, *way) for way in (TEXT, PICTURE)}
-        seen.append(Seen(frame.method, frame, scores, frame.seconds))
+    scores = call(score_frames, frames, data.without_looks(), split)
+    seen = [Seen(one.method, one, own, one.seconds) for one, own in zip(frames, scores, strict=True)]
     evidence = Evidence(data, split, tuple(seen))
     iterations = tuple(frame.trace[-1].iteration for frame in frames)
     walls = evidence.at_every_run(lambda frame, row: evidence.both_ways(frame, row)[:1])
     gains = {caption: count_right(stops[-1]) - count_right(stops[0]) for caption, stops in walls.items()}
     walls = dict(sorted(walls.items(), key=lambda query: -gains[query[0]]))
     return Reel(run, evidence, iterations, map_frames(frames, split.train), walls)
+
+
+def score_frames(
+    frames: Sequence[FittedHasher], data: MultimodalDataset, split: Split
+) -> list[dict[tuple[str, str], Scores]]:
+    """Both ways, as if the training had been stopped there."""
+    return [{way: evaluate(frame, data, split, *way) for way in (TEXT, PICTURE)} for frame in frames]
 
 
 def map_frames(frames: Sequence[FittedHasher], rows: IntArray) -> tuple[CodeMap, ...]:

@@ -24,6 +24,11 @@ class ValidationSet:
     data: MultimodalDataset
     split: Split
 
+    @property
+    def fingerprint(self) -> str:
+        """The identity of what asks what."""
+        return f"{self.data.fingerprint}-{self.split.fingerprint}-{self.name}-{self.fold}"
+
 
 def validation_sets(
     sources: Sequence[DatasetSource], folds: int, seed: int = 0, check: Callable[[], None] = lambda: None

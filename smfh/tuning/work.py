@@ -2,18 +2,22 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from threading import Event
+from typing import Any
 
 import numpy as np
 import optuna
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import TrialState
 
-from smfh.jobs import Call, Course, here
+from smfh.jobs import Call, Cancelled, Course, here
 from smfh.tuning.goals import PartScores
 from smfh.tuning.plan import StudyPlan
 from smfh.tuning.ranges import Range
 from smfh.tuning.storage import beating, claim, errors_in_words, given_back, put_back_lost
+from smfh.tuning.studies import Studies
 from smfh.tuning.study import FINISHED, PARTS, PROBLEM, Study, Trial, best_of, read_parts, write_parts
 from smfh.tuning.validation import ValidationSet, score_part, validation_sets
 from smfh.types import InputError, OnStep
@@ -58,7 +62,12 @@ def progress_of(study: Study) -> StudyProgress:
 
 def study_work(study: Study) -> Callable[[Course], StudyProgress]:
     """The study as work of a queue; it reports after every part of a trial, and gives way between trials."""
-    return lambda course: tune(study, course.report, course.check, course.give_way, course.call)
+
+    def work(course: Course) -> StudyProgress:
+        others = [Studies(study.key.address).open(study.name) for _ in range(course.at_once - 1)]
+        return tune(study, course.report, course.check, course.give_way, course.call, others)
+
+    return work
 
 
 def tune(
@@ -67,30 +76,69 @@ def tune(
     check: Callable[..., None] = lambda *_: None,
     give_way: Callable[[], None] = lambda: None,
     call: Call = here,
+    others: Sequence[Study] = (),
 ) -> StudyProgress:
     """Do trials until none is left here nor at work elsewhere; what `check` raises ends it, and the trial
-    under way goes back into the line."""
+    under way goes back into the line.
+
+    `others` are the study opened again, for trials side by side; they halt between two when this one does.
+    """
+    going, stopped = Event(), Event()
 
     def on_part() -> None:
-        on_progress(progress_of(study))
-        give_way()
+        going.clear()
+        try:
+            on_progress(progress_of(study))
+            give_way()
+        finally:
+            going.set()
+
+    def check_beside(*told: Any) -> None:
+        check(*told)
+        if stopped.is_set():
+            raise Cancelled
+
+    def wait_to_go() -> None:
+        check_beside()
+        while not going.wait(GLANCE):
+            check_beside()
 
     study.check_current()
     with errors_in_words(study.key.address):
         sets = list(validation_sets(study.plan.sources, study.plan.folds, check=check))
         study.check_data([part.data.fingerprint for part in sets])
-        while True:
-            on_part()
-            put_back_lost(study.optuna, study.storage)
-            if (trial := claim(study.optuna, study.storage)) is not None:
-                do_trial(study, trial, sets, check, on_part, call)
-            elif (now := progress_of(study)).total == 0 and now.seconds_left:
-                study.add_trials(1)
-            elif now.running:
-                check()
-                time.sleep(GLANCE)
-            else:
-                return now
+        with ThreadPoolExecutor(max(1, len(others))) as pool:
+            beside = [pool.submit(do_trials, other, sets, check_beside, wait_to_go, call) for other in others]
+            try:
+                do_trials(study, sets, check, on_part, call)
+                for future in beside:
+                    future.result()
+            except BaseException:
+                stopped.set()
+                raise
+        return progress_of(study)
+
+
+def do_trials(
+    study: Study,
+    sets: Sequence[ValidationSet],
+    check: Callable[..., None],
+    on_part: Callable[[], None],
+    call: Call,
+) -> None:
+    """One trial after another, until none is left here nor at work elsewhere."""
+    while True:
+        on_part()
+        put_back_lost(study.optuna, study.storage)
+        if (trial := claim(study.optuna, study.storage)) is not None:
+            do_trial(study, trial, sets, check, on_part, call)
+        elif (now := progress_of(study)).total == 0 and now.seconds_left:
+            study.add_trials(1)
+        elif now.running:
+            check()
+            time.sleep(GLANCE)
+        else:
+            return
 
 
 def do_trial(

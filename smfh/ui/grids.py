@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from smfh.comparison import Grid, GridProgress, Problems, estimate_seconds, grid_work, name_training
+from smfh.comparison import Grid, GridKey, GridProgress, Problems, estimate_seconds, grid_work, name_training
 from smfh.jobs import Job
-from smfh.runs import check_cost, current_limits
+from smfh.runs import check_costs, current_limits
 from smfh.types import InputError
 from smfh.ui.log import told_refusal
 from smfh.ui.plain import plain
 from smfh.ui.rights import maker_of
-from smfh.ui.running import steer
+from smfh.ui.running import follow, phase_of, place_in_line, steer
 from smfh.ui.server import job_queue, kept_runs
 from smfh.ui.session import visitor
 
@@ -29,11 +29,11 @@ def draw_grid(grid: Grid, name: str, verb: str, draw_results: Callable[[], None]
     for problem in st.session_state.pop(REFUSED, ()):
         st.error(plain(problem))
     job = grid_job(grid)
-    if job is None or job.over:
+    if job is None or (phase := phase_of(job)) == "over":
         _draw_start(grid, job, name, verb)
         redrawn = None
     else:
-        _draw_progress(job, name)
+        _draw_progress(job, phase, name)
         redrawn = REDRAWN
     st.fragment(draw_results, run_every=redrawn)()
 
@@ -47,9 +47,9 @@ def grid_job(grid: Grid) -> Job[Problems] | None:
 
 
 def own_job() -> Job[Problems] | None:
-    """The grid that this visitor has started last."""
-    job: Job[Problems] | None = st.session_state.get(STARTED)
-    return job
+    """The grid of this visitor that is under way, in whatever tab, or that was started here last."""
+    job: Job[Problems] | None = job_queue().unfinished_of(visitor(), GridKey)
+    return job or st.session_state.get(STARTED)
 
 
 def start_grid(grid: Grid) -> None:
@@ -61,8 +61,7 @@ def start_grid(grid: Grid) -> None:
     try:
         store, limits = kept_runs(grid.owner, maker_of(visitor())), current_limits()
         with told_refusal("grid", visitor()):
-            for method in grid.missing(store):
-                check_cost(method, grid.data, grid.split, limits)
+            check_costs(grid.missing(store), grid.data, grid.split, limits)
         work = grid_work(grid, store)
         st.session_state[STARTED] = job_queue().submit(grid.key, work, visitor(), again=True)
     except InputError as error:
@@ -99,26 +98,17 @@ def _draw_start(grid: Grid, job: Job[Problems] | None, name: str, verb: str) -> 
         _draw_end(job)
 
 
-def _draw_progress(job: Job[Problems], name: str) -> None:
+def _draw_progress(job: Job[Problems], phase: str, name: str) -> None:
     """Orders, and below them the progress, drawn again by itself: a button put up anew can miss a click."""
     with st.container(horizontal=True, key=f"{name}_orders"):
-        if job.state == "paused":
+        if phase == "paused":
             st.button("Resume", icon=":material/play_arrow:", on_click=job.resume, key=f"{name}_resume")
         else:
             pause = ":material/pause:"
             st.button("Pause", icon=pause, on_click=steer, args=(job.pause,), key=f"{name}_pause")
         cancel = ":material/close:"
         st.button("Cancel", icon=cancel, on_click=steer, args=(job.cancel,), key=f"{name}_cancel")
-    was_paused = job.state == "paused"
-
-    @st.fragment(run_every=TICK)
-    def live() -> None:
-        job.see(visitor())
-        if job.over or (job.state == "paused") != was_paused:
-            st.rerun()
-        st.progress(*progress_of(job))
-
-    live()
+    follow(job, phase, lambda: st.progress(*progress_of(job)), phase_of, TICK)
 
 
 def _draw_end(job: Job[Problems]) -> None:
@@ -133,7 +123,7 @@ def _draw_end(job: Job[Problems]) -> None:
 
 def progress_of(job: Job[Problems]) -> tuple[float, str]:
     """The share that is done, and in words: how many trainings, which is at work, how long the rest takes."""
-    waits = f"waiting, number {job.position} in line" if job.position else ""
+    waits = place_in_line(job)
     if not job.reports:
         return 0.0, waits or "looking at what is there"
     progress: GridProgress = job.reports[-1]

@@ -7,8 +7,19 @@ from smfh.types import InputError
 from smfh.ui.navigation import draw_navigation, set_up_page
 from smfh.ui.plain import paragraphs
 from smfh.ui.running import describe_run, draw_waiting
-from smfh.ui.server import Loaded, processes
-from smfh.ui.session import GONE, OWN, Shown, load, remember_visitor, shown, start_wanted, stay
+from smfh.ui.server import Loaded, job_queue, processes
+from smfh.ui.session import (
+    GONE,
+    OWN,
+    Shown,
+    be_seen,
+    load,
+    remember_visitor,
+    shown,
+    start_wanted,
+    stay,
+    visitor,
+)
 from smfh.ui.settings import Settings
 from smfh.ui.sidebar import draw_end_of_presentation, draw_sidebar
 from smfh.ui.touch import keep_in_touch
@@ -26,6 +37,8 @@ def begin_plainly(title: str, subtitle: str, trains: bool = False, methods: bool
         draw_navigation()
         remember_visitor()
         keep_in_touch()
+        if job_queue().unfinished_of(visitor(), object) is not None:
+            be_seen()
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.title(title, anchor=False, width="content")
             st.caption(subtitle, width="content")

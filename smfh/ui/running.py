@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from smfh.hashing import HashMethod
-from smfh.jobs import Job, State
+from smfh.jobs import OVER, Job, State
 from smfh.plots import convergence
 from smfh.runs import Run, is_ready
 from smfh.types import parameters
@@ -28,20 +28,40 @@ def draw_run(shown: Shown, state: State) -> None:
 
     `state` is what the page began with: whatever the job has become meanwhile, the page draws that too.
     """
-    job = shown.job
-    _draw_controls(job)
+    _draw_controls(shown.job, state)
+    follow(shown.job, state, lambda: draw_progress(shown.job, shown.method))
 
-    @st.fragment(run_every=tick_of(job))
+
+def follow(
+    job: Job[Any],
+    seen: object,
+    draw: Callable[[], object],
+    look: Callable[[Job[Any]], object] = lambda job: job.state,
+    every: float | None = None,
+) -> None:
+    """Draw this again and again, and the whole page as soon as a look at the job is not what it was `seen`
+    as when the page began; its visitor is there meanwhile."""
+
+    @st.fragment(run_every=every or _tick_of(job))
     def live() -> None:
         job.see(visitor())
-        draw_progress(job, shown.method)
-        if job.state != state:
+        draw()
+        if look(job) != seen:
             st.rerun()
 
     live()
 
 
-def tick_of(job: Job[Any]) -> float | None:
+def is_over(job: Job[Any]) -> bool:
+    return job.over
+
+
+def phase_of(job: Job[Any]) -> str:
+    """For pages that do not care whether it waits or works."""
+    return "over" if job.over else "paused" if job.state == "paused" else "moving"
+
+
+def _tick_of(job: Job[Any]) -> float | None:
     """Seconds until a job is looked at again; None where nothing will change by itself."""
     return None if job.over else {"queued": WAITING_TICK, "paused": SLOW_TICK}.get(job.state, TICK)
 
@@ -85,24 +105,16 @@ def draw_waiting(shown: Shown) -> None:
     wait_a_moment(shown)
     if (state := job.state) == "finished":
         return
-
-    @st.fragment(run_every=tick_of(job))
-    def live() -> None:
-        job.see(visitor())
-        draw_progress(job, shown.method)
-        if job.state != state:
-            st.rerun()
-
-    live()
+    follow(job, state, lambda: draw_progress(job, shown.method))
     st.stop()
 
 
-def _draw_controls(job: Job[Run]) -> None:
+def _draw_controls(job: Job[Run], state: State) -> None:
     """Outside of what redraws itself, and in one place: a button that is put up anew can miss a click."""
     with st.container(horizontal=True, key="run_controls"):
-        if job.over:
+        if state in OVER:
             return
-        if job.state == "paused":
+        if state == "paused":
             st.button("Resume", icon=":material/play_arrow:", on_click=job.resume)
         else:
             st.button("Pause", icon=":material/pause:", on_click=steer, args=(job.pause,))
@@ -126,11 +138,19 @@ def steer(order: Callable[[str], bool]) -> None:
         st.toast("Others watch this run too, so it goes on.", icon=":material/group:")
 
 
+def place_in_line(job: Job[Any]) -> str:
+    """Where it waits, or nothing; nobody is told of a queue that is all their own."""
+    if not (position := job.position):
+        return ""
+    return f"waiting, number {position} in line" if job.others_ahead else "waiting for what you began before"
+
+
 def draw_progress(job: Job[Run], method: HashMethod) -> None:
     """Where the run is, in words and as a bar."""
     done, total = len(job.reports), method.steps
     if job.state == "queued":
-        st.progress(0.0, f"Waiting, number {job.position} in line. It starts by itself.")
+        waits = place_in_line(job) or "beginning"
+        st.progress(0.0, f"{waits[0].upper()}{waits[1:]}. It starts by itself.")
     elif job.state in ("running", "paused"):
         left = job.time_left(total)
         words = f"Step {done} of {total} · {job.seconds:.1f} s"

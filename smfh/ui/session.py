@@ -27,7 +27,9 @@ GONE = (
 VISITOR, COOKIE, NAME = "visitor", "smfh_visitor", re.compile("[0-9a-f]{32}")
 WANTED_RUN, WANTED_FILM, AS_I_MOVE = "wanted_run", "wanted_film", "train_as_i_move"
 UPLOADED, FEW = "made_of_an_upload", 16
+RIVALS = "rival_jobs"  # that Search has started, by key: a failed one is found nowhere else
 V = TypeVar("V")
+SEEN = 10.0  # seconds between two signs of a visitor who has something under way
 SHORT = 3.0  # seconds of a training that may start whenever a slider is let go
 
 
@@ -92,7 +94,7 @@ def during_visit(what: Hashable, make: Callable[[], V]) -> V:
 def load(settings: Settings) -> Loaded:
     """The data of the settings; uploads stay with their visitor."""
     if settings.source.name != OWN:
-        return load_source(settings.source)
+        return load_source(settings.source, visitor())
     if (own := own_data()) is None:
         raise InputError(GONE)
     return own.loaded
@@ -102,7 +104,8 @@ def own_data() -> Brought | None:
     """What this visitor has brought; where it is gone, also from what this visit shows."""
     own, looked_at, pinned = brought(visitor()), shown(), pinned_run()
     if own is None and looked_at is not None and looked_at.settings.source.name == OWN:
-        del st.session_state[SHOWN]
+        for what in (SHOWN, RIVALS, UPLOADED):
+            st.session_state.pop(what, None)
     if own is None and pinned is not None and pinned.source.name == OWN:
         del st.session_state[PINNED]
     return own
@@ -112,6 +115,12 @@ def own_data() -> Brought | None:
 def stay() -> None:
     """Nothing to see: as long as the page is open, its visitor is here."""
     brought(visitor())
+
+
+@st.fragment(run_every=SEEN)
+def be_seen() -> None:
+    """Nothing to see: whatever page is open, its visitor waits for what they have started."""
+    job_queue().see(visitor())
 
 
 def owner_of(settings: Settings) -> str:
@@ -153,7 +162,7 @@ def start_wanted(settings: Settings, loaded: Loaded) -> None:
             else:
                 before.job.cancel(visitor())
         elif before is not None:
-            before.job.leave(visitor())  # it goes on when nobody waits for another
+            before.job.cancel(visitor())  # it goes on where others watch it
         start(settings, loaded)
     st.session_state.pop(WANTED_RUN, None)
 

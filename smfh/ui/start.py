@@ -24,7 +24,7 @@ from smfh.datasets.cache import clear_all_left_over
 from smfh.runs import begin_compiling
 from smfh.types import InputError
 from smfh.ui.log import begin_log, tell, tell_fault
-from smfh.ui.server import STARTED, health_path, job_queue, processes
+from smfh.ui.server import STARTED, health_path, job_queue, processes, tidy
 
 
 @asynccontextmanager
@@ -48,6 +48,7 @@ async def tidy_up(every: float = 60.0) -> None:
         await asyncio.sleep(every)
         if job_queue().load == (0, 0):
             gc.collect()
+            tidy()
             release_memory()
 
 

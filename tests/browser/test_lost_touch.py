@@ -17,6 +17,7 @@ LINK = "/Bits?data=planted&data.items=120&method=cvh&bits=16&seed=3"
 def shows_the_run(page: Page) -> None:
     expect(page.get_by_role("heading", name="CVH · 16 bits · seed 3")).to_be_visible(timeout=120_000)
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
+    page.wait_for_function("window.smfhTouch !== undefined")  # its part of the page has come
 
 
 def test_a_hanging_server_is_told_and_the_page_goes_on_when_it_answers(page: Page, start_server):

@@ -47,6 +47,7 @@ def drop(page: Page, app: str, name: str, content: bytes) -> None:
     page.get_by_role("tab", name="Bring your own").click()
     place = page.get_by_test_id("stFileUploaderDropzone")
     expect(place).to_be_visible()
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
     carried = page.evaluate_handle(
         """([name, bytes]) => {
             const carried = new DataTransfer();

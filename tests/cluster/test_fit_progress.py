@@ -1,15 +1,18 @@
 """How far a fit on shards is: written down after every step, read by whoever looks, shown on Runs."""
 
 import json
+from dataclasses import replace
+from time import time
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from smfh.cluster import Folder, fit_shards, stream_source, write_shards
-from smfh.cluster.progress import PROGRESS, read_fits
-from smfh.cluster.workers import Processes, ThisProcess
+from smfh.cluster.progress import LONG, PROGRESS, read_fits
+from smfh.cluster.workers import LocalWorkers, ThisProcess
 from smfh.datasets.planted import Planted
 from smfh.hashing import make_method
+from smfh.ui.runs.shards import in_words
 
 pytestmark = pytest.mark.slow
 METHOD = make_method("smfh", bits=8, iterations=4, graph_sample=50)
@@ -41,12 +44,31 @@ def test_after_every_step_its_number_terms_and_workers_can_be_read(seen):
 
 
 def test_it_says_how_many_work_on_it(shards):
-    workers = Processes(2)
+    workers = LocalWorkers(2)
     try:
         fit_shards(make_method("smfh", bits=8, iterations=2, graph_sample=50), shards, workers)
     finally:
         workers.close()
     assert read_fits(shards)[1][0].workers == 2
+
+
+def test_a_fit_is_done_when_all_is_learnt_be_it_early(shards, seen):
+    assert not any(fit.is_over for fit in seen)
+    early = make_method("smfh", bits=8, iterations=50, graph_sample=50, tolerance=0.5)
+    fit_shards(early, shards, ThisProcess())
+    fit = read_fits(shards)[1][0]
+    assert len(fit.trace) < fit.steps == 50
+    assert fit.is_over
+    assert not fit.is_moving
+    assert fit.share == 1.0
+    assert in_words(fit, 180).endswith("done")
+
+
+def test_long_steps_are_waited_for(seen):
+    last, step = seen[-1], seen[-1].trace[-1]
+    ago, later = time() - 2 * LONG, replace(step, seconds=step.seconds + LONG)
+    assert in_words(replace(last, trace=(*last.trace, later), when=ago), 180).endswith("· at work")
+    assert in_words(replace(last, when=ago), 180).endswith("not at work")
 
 
 def test_what_is_damaged_is_passed_over(shards, seen, tmp_path):

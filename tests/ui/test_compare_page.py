@@ -129,7 +129,7 @@ def test_it_goes_on_while_another_page_is_looked_at():
     page.switch_page("pages/5_Compare.py").run()
     assert not page.exception
     assert page.slider(key="compare_seeds").value == 10
-    assert button(page, "compare_resume") == "Resume"
+    until(page, lambda: button(page, "compare_resume"))
     page.button(key="compare_cancel").click().run()
     until(page, lambda: button(page, "compare_run"))
     assert any("What is finished is kept" in info.value for info in page.info)

@@ -24,7 +24,7 @@ from smfh.types import MultimodalDataset, Split
 from smfh.ui import server
 from smfh.ui.data.browse import A_PAGE, Filter, matching_rows
 from smfh.ui.items import cells, draw_bars, feature_tile, looks_of, pictures_of, top_words
-from smfh.ui.server import Brought, brought, data_queue, derive, forget, job_queue
+from smfh.ui.server import Brought, brought, derive, forget, forget_sources, job_queue
 
 pytestmark = pytest.mark.slow
 
@@ -102,7 +102,7 @@ def test_no_set_is_loaded_for_its_card_alone(monkeypatch):
     def refuse(*_args, **_more):
         raise AssertionError("loaded for its card")
 
-    data_queue().forget(lambda key: True)
+    forget_sources(lambda key: True)
     for source in DATASETS.values():
         if source is not Planted:
             monkeypatch.setattr(source, "load", refuse)
@@ -210,9 +210,9 @@ def test_two_lines_of_bars_show_the_root_of_small_values():
 @pytest.fixture
 def nothing_loaded() -> Iterator[None]:
     """No data in memory, neither before nor after: files of the same name may hold other data."""
-    data_queue().forget(lambda key: True)
+    forget_sources(lambda key: True)
     yield
-    data_queue().forget(lambda key: True)
+    forget_sources(lambda key: True)
 
 
 @pytest.mark.usefixtures("small_wiki", "nothing_loaded")

@@ -1,20 +1,30 @@
 """The Paper page in AppTest: every data set, each run twice; numbers as the command gives them."""
 
 import json
+import threading
+import time
+from dataclasses import dataclass
+from typing import ClassVar
 
+import pandas as pd
 import pytest
 from app_pages import make_page, until
 from streamlit.testing.v1 import AppTest
 
 from smfh.__main__ import main
-from smfh.datasets import DATASETS
+from smfh.ceiling import Ceiling
+from smfh.datasets import DATASETS, DatasetSource, Planted
 from smfh.hashing import make_method
 from smfh.memory import Memory
+from smfh.metrics import AP_DEFINITIONS
 from smfh.paper import BENCHMARKS, COLUMNS, ERRATA, STAND_IN, TASKS, runnable
-from smfh.runs import find_or_keep
+from smfh.paper.leaderboard import usual_load
+from smfh.runs import ceiling_key, find_or_keep
+from smfh.types import InputError
 from smfh.ui import server
-from smfh.ui.paper import choice, part
+from smfh.ui.paper import choice, leaderboard, part
 from smfh.ui.paper.choice import Choice, paper_part
+from smfh.ui.paper.usual import usual_loads
 
 pytestmark = pytest.mark.slow
 
@@ -23,8 +33,8 @@ pytestmark = pytest.mark.slow
 def own_runs(tmp_path, monkeypatch):
     """A folder of runs that nobody else has written to."""
     monkeypatch.setattr("smfh.runs.store.cache_folder", lambda: tmp_path)
-    fresh, data = Memory(8), server.data_queue()
-    fresh.get("data", lambda: data)
+    fresh, data = Memory(32), server.data_queue()
+    fresh.get("data_queue", lambda: data)
     monkeypatch.setattr(server, "_shared", fresh)
 
 
@@ -187,3 +197,86 @@ def test_the_leaderboard_has_runs_and_published_numbers_and_filters_them(own_run
     assert len(set(table["measure"])) == 3
     page.run()
     assert not page.exception
+
+
+def board(page: AppTest) -> pd.DataFrame:
+    """The rows of Planted, as soon as its usual split is known."""
+    until(page, lambda: "Still being looked up" not in words(page) and page.dataframe)
+    table = page.dataframe[0].value
+    return table[table["data"] == "Planted"]
+
+
+def test_a_run_of_another_split_says_so_and_has_no_link(own_runs, planted_stands_in):
+    source = DATASETS["planted"]()
+    for split, seed in (("default", 0), ("random", 3)):
+        find_or_keep(server.run_store(), source, make_method("cvh", bits=8), *source.load(split, seed))
+    own = board(open_page("Leaderboard", data="planted"))
+    assert sorted(own["setting"]) == ["as it comes"] * 2 + ["other split"] * 2
+    assert (own["again"].notna() == (own["setting"] == "as it comes")).all()
+
+
+def test_what_the_features_allow_appears_when_it_is_measured(own_runs, planted_stands_in):
+    source, store = DATASETS["planted"](), server.run_store()
+    data, split = source.load()
+    find_or_keep(store, source, make_method("cvh", bits=8), data, split)
+    page = open_page("Leaderboard", data="planted")
+    assert board(page)["features allow"].isna().all()
+    assert "press “Measure what the features allow” in Compare" in words(page)
+    allowed = dict.fromkeys(AP_DEFINITIONS, 0.9)
+    searches = {(*ends, "training"): allowed for ends in (("text", "image"), ("image", "text"))}
+    store.save_ceiling(ceiling_key(data, split), Ceiling(searches, ("told",)))
+    assert (board(page.run())["features allow"] == 0.9).all()
+
+
+def test_links_of_the_leaderboard_go_below_the_path_of_the_server(monkeypatch):
+    assert leaderboard.first_page() == "/"
+    for base in ("hashing/lab", "/hashing/lab/"):
+        monkeypatch.setattr("streamlit.get_option", {"server.baseUrlPath": base}.get)
+        assert leaderboard.first_page() == "/hashing/lab/"
+
+
+@dataclass(frozen=True)
+class Heavy(DatasetSource):
+    """A data set that takes its time, counted; one that cannot be loaded, where it is damaged."""
+
+    name: ClassVar[str] = "heavy"
+    is_light: ClassVar[bool] = True  # so that it is loaded here, where it can be held up
+    card: ClassVar = Planted.card
+    number: int = 0
+    is_damaged: bool = False
+
+    def load(self, split="default", seed=0, on_progress=None):
+        LOADS.append(self)
+        assert GATE.wait(60)
+        if self.is_damaged:
+            raise InputError("A file is damaged.")
+        return Planted(items=20).load()
+
+
+LOADS: list[Heavy] = []
+GATE = threading.Event()
+
+
+def test_the_usual_split_of_a_heavy_set_is_looked_up_once_and_no_page_waits_for_it():
+    GATE.clear()
+    LOADS.clear()
+    whole, damaged = Heavy(time.monotonic_ns()), Heavy(time.monotonic_ns(), True)
+    for _ in range(3):
+        assert usual_loads([whole, damaged, whole], patience=0.01) == ({}, [whole, damaged])
+    GATE.set()
+    assert usual_loads([whole, damaged], patience=60.0) == ({whole: usual_load(Planted(items=20))}, [])
+    assert usual_loads([damaged, whole], patience=0.0)[1] == []
+    assert LOADS == [whole, damaged]
+
+
+def test_of_a_set_whose_files_are_not_here_nothing_is_looked_up(monkeypatch):
+    monkeypatch.delenv("SMFH_DATA", raising=False)
+    assert usual_loads([DATASETS["wiki"]()]) == ({}, [])
+
+
+def test_what_is_in_memory_is_not_loaded_again(monkeypatch):
+    loaded = Planted(items=20).load()
+    monkeypatch.setattr("smfh.ui.paper.usual.peek_source", lambda source: loaded)
+    monkeypatch.setattr("smfh.ui.paper.usual._looking", None)
+    source = DATASETS["nus-wide"]()
+    assert usual_loads([source]) == ({source: usual_load(Planted(items=20))}, [])

@@ -31,7 +31,7 @@ QUICK = SMFHPlus(iterations=2, rounds=1, anchors=20)
 def store(tmp_path, monkeypatch):
     """A folder of its own, with four runs; the page finds it as it finds the usual one."""
     monkeypatch.setenv("SMFH_CACHE", str(tmp_path))
-    monkeypatch.setattr(server, "_shared", Memory(8))
+    monkeypatch.setattr(server, "_shared", Memory(32))
     store = RunStore()
     assert train_grid(Grid(Comparison(SOURCE, (QUICK, CVH()), (4, 8), 1), *SOURCE.load()), store) == {}
     return store
@@ -39,7 +39,7 @@ def store(tmp_path, monkeypatch):
 
 def test_without_runs_it_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setenv("SMFH_CACHE", str(tmp_path))
-    monkeypatch.setattr(server, "_shared", Memory(8))
+    monkeypatch.setattr(server, "_shared", Memory(32))
     page = open_page(data="planted")
     assert "Nothing is kept yet" in page.info[0].value
     assert not page.run().exception
@@ -131,7 +131,7 @@ def test_where_only_makers_may_nobody_elses_run_is_renamed_or_deleted(store, mon
 
 def test_who_trains_in_explore_is_the_maker(tmp_path, monkeypatch):
     monkeypatch.setenv("SMFH_CACHE", str(tmp_path))
-    monkeypatch.setattr(server, "_shared", Memory(8))
+    monkeypatch.setattr(server, "_shared", Memory(32))
     page = AppTest.from_file("../../streamlit_app.py", default_timeout=SECONDS)
     page.query_params.update(data="planted", method="cvh", bits="4", **{"data.items": "60"})
     page.session_state["visitor"] = "a" * 32
@@ -187,7 +187,7 @@ def test_a_run_of_an_older_split_is_told_and_stays_here(store, monkeypatch):
     page = chosen(open_page(data="planted"), store, "cvh", 8)
     data, split = SOURCE.load()
     monkeypatch.setattr(Planted, "load", lambda *_, **__: (data.take(split.train), split))
-    monkeypatch.setattr(server, "_shared", Memory(8))
+    monkeypatch.setattr(server, "_shared", Memory(32))
     page.button(key="runs_open_button").click().run()
     assert not page.exception
     assert page.title[0].value == "Runs"

@@ -15,7 +15,6 @@ from streamlit.testing.v1 import AppTest
 from smfh.asking import answer, ask_item
 from smfh.datasets import DATASETS, DatasetSource, Emoji, Planted
 from smfh.hashing import SMFHPlus
-from smfh.memory import Memory
 from smfh.runs import Run, find_or_train
 from smfh.types import DistanceCounts
 from smfh.ui import server
@@ -177,7 +176,7 @@ def test_an_uploaded_picture_is_asked_and_a_bad_one_refused(emoji):
     assert "Your picture" in texts(page)
     assert page.selectbox(key="search_source").value == "image"
     assert len(answers(page)) == 12
-    shared = server._shared.get("derived", lambda: Memory(1))
+    shared = server._derived()
     assert not [key for key in shared._values if hashlib.sha256(file.getvalue()).hexdigest() in str(key)]
     page.file_uploader(key=UPLOAD).set_value(("bad.png", b"<svg onload=alert(1)>", "image/png")).run()
     assert "is not a picture that can be read" in texts(page)

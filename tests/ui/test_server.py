@@ -42,7 +42,7 @@ def gates():
     yield
     for gate in GATES.values():
         gate.set()
-    server.data_queue().forget(lambda key: isinstance(key, Slow))
+    server.forget_sources(lambda key: isinstance(key, Slow))
 
 
 def in_thread(results, source):

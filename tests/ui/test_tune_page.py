@@ -401,9 +401,9 @@ def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     path = tmp_path / "studies.db"
     path.write_bytes(b"no database at all" * 99)
     monkeypatch.setenv("SMFH_STUDIES", f"sqlite:///{path}")
-    server._shared.forget("studies")
+    server._shared.forget("_studies")
     yield path
-    server._shared.forget("studies")
+    server._shared.forget("_studies")
 
 
 def test_a_damaged_storage_is_told_and_not_touched(damaged):

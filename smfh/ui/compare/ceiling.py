@@ -5,9 +5,11 @@ import streamlit as st
 from smfh.ceiling import Ceiling
 from smfh.comparison import Grid, ceiling_work
 from smfh.jobs import Job
+from smfh.runs import check_ceiling, current_limits
 from smfh.types import InputError
+from smfh.ui.log import told_refusal
 from smfh.ui.plain import plain
-from smfh.ui.running import steer
+from smfh.ui.running import follow, is_over, place_in_line, steer
 from smfh.ui.server import job_queue, kept_runs
 from smfh.ui.session import visitor
 
@@ -34,20 +36,18 @@ def draw_ceiling(grid: Grid) -> None:
         st.button(label, icon=icon, help=ABOUT, on_click=start_ceiling, args=(grid,), key="ceiling_run")
         return
     st.button("Cancel the measurement", on_click=steer, args=(job.cancel,), key="ceiling_cancel")
+    follow(job, False, lambda: st.caption(plain(_how_far(job))), is_over, TICK)
 
-    @st.fragment(run_every=TICK)
-    def live() -> None:
-        if job.over:
-            st.rerun()
-        job.see(visitor())
-        st.caption(plain(f"Measuring: {job.reports[-1] if job.reports else 'waiting in line'} …"))
 
-    live()
+def _how_far(job: Job[Ceiling]) -> str:
+    return f"Measuring: {job.reports[-1] if job.reports else place_in_line(job) or 'beginning'} …"
 
 
 def start_ceiling(grid: Grid) -> None:
     """For callbacks; who asks for what is under way joins it."""
     try:
+        with told_refusal("ceiling", visitor()):
+            check_ceiling(grid.data, grid.split, current_limits())
         work = ceiling_work(grid, kept_runs(grid.owner))
         st.session_state[STARTED] = job_queue().submit(grid.ceiling_key, work, visitor(), again=True)
     except InputError as error:

@@ -1,13 +1,15 @@
 """The comparison to take home: report, table, LaTeX, and the command that repeats it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
 from smfh.comparison import Comparison, Grid, View
-from smfh.export import csv_rows, html_of, latex_of, score_rows, told_directions
+from smfh.export import csv_rows, html_from, latex_of, score_rows, told_directions
 from smfh.plots import Published, csv_of
-from smfh.ui.server import kept_runs
+from smfh.runs import KeptRuns, RunStore
+from smfh.ui.server import kept_runs, reading
 
 Spell = Callable[[Comparison, View], str]  # the command that repeats a comparison
 
@@ -16,7 +18,7 @@ def draw_downloads(grid: Grid, view: View, published: Sequence[Published], spell
     """Files are made when they are asked for."""
     store, command = kept_runs(grid.owner), "" if grid.owner else spell(grid.comparison, view)
     files: dict[str, tuple[str, str, Callable[[], str]]] = {
-        "html": ("Report (HTML)", "text/html", lambda: html_of(grid, store, view, command, published)),
+        "html": ("Report (HTML)", "text/html", lambda: make_report(grid, store, view, command, published)),
         "csv": (
             "Measures (CSV)",
             "text/csv",
@@ -39,3 +41,15 @@ def draw_downloads(grid: Grid, view: View, published: Sequence[Published], spell
         st.code(command, language="bash", wrap_lines=True)
     else:
         st.caption("What is compared on own data stays in memory: take it home before you leave.")
+
+
+def make_report(
+    grid: Grid, store: KeptRuns, view: View, command: str, published: Sequence[Published] = ()
+) -> str:
+    """The report; made in another process, so that nobody's page waits for it.
+
+    Runs on disk are found there by their folder, those in memory go along; pictures stay here.
+    """
+    kept = store.folder if isinstance(store, RunStore) else store
+    bare = replace(grid, data=grid.data.without_looks())
+    return reading().call(html_from, kept, bare, view, command, tuple(published))

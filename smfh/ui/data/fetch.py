@@ -6,8 +6,8 @@ from smfh.datasets import DATASETS, DatasetSource
 from smfh.jobs import Course, Job
 from smfh.types import InputError
 from smfh.ui.plain import plain
-from smfh.ui.running import steer
-from smfh.ui.server import data_queue
+from smfh.ui.running import follow, is_over, steer
+from smfh.ui.server import data_queue, forget_sources
 from smfh.ui.session import visitor
 
 TICK = 1.0  # seconds between two looks at the progress
@@ -44,7 +44,7 @@ def start_fetch(name: str) -> None:
 
     def work(course: Course) -> None:
         source.fetch(lambda share, what: course.report((share, what)))
-        queue.forget(lambda key: isinstance(key, DatasetSource) and key.name == name)
+        forget_sources(lambda key: isinstance(key, DatasetSource) and key.name == name)
 
     try:
         st.session_state[STARTED + name] = queue.submit(_key(name), work, visitor(), again=True)
@@ -54,16 +54,12 @@ def start_fetch(name: str) -> None:
 
 def _draw_progress(job: Job[None], name: str) -> None:
     st.button("Cancel", icon=":material/close:", on_click=steer, args=(job.cancel,), key=f"stop_{name}")
+    follow(job, False, lambda: st.progress(*_how_far(job)), is_over, TICK)
 
-    @st.fragment(run_every=TICK)
-    def live() -> None:
-        job.see(visitor())
-        if job.over:
-            st.rerun()
-        share, what = job.reports[-1] if job.reports else (0.0, "Asking for it …")
-        st.progress(min(share, 1.0), what)
 
-    live()
+def _how_far(job: Job[None]) -> tuple[float, str]:
+    share, what = job.reports[-1] if job.reports else (0.0, "Asking for it …")
+    return min(share, 1.0), what
 
 
 def _key(name: str) -> tuple[str, str]:

@@ -9,11 +9,13 @@ import streamlit as st
 from smfh.datasets import load_set
 from smfh.datasets.own import OwnData, Preview, example_archive
 from smfh.datasets.own_rows import SEPARATORS, Columns
+from smfh.files.arrays import MAX_ARRAY_BYTES
+from smfh.runs import check_own, current_limits
 from smfh.types import InputError
 from smfh.ui import address, server
 from smfh.ui.data.cards import PAIRS, WANTED, choose, open_tab
 from smfh.ui.items import cut, draw_item
-from smfh.ui.log import tell_upload
+from smfh.ui.log import tell_upload, told_refusal
 from smfh.ui.session import GONE, OWN, own_data, visitor
 from smfh.ui.settings import DATA, SETTINGS, Settings
 from smfh.ui.sidebar import CONTROL
@@ -94,10 +96,17 @@ def draw_how() -> None:
 def read_upload(upload: Any) -> OwnData:
     """The upload as data, the same at every run, so that no picture is decoded twice."""
     if st.session_state.get(UPLOADED, ("",))[0] != upload.file_id:
-        st.session_state[UPLOADED] = (upload.file_id, OwnData(upload.getvalue(), upload.name))
+        st.session_state[UPLOADED] = (upload.file_id, _brought_as(upload))
         address.forget(MENU)
     source: OwnData = st.session_state[UPLOADED][1]
     return source
+
+
+def _brought_as(upload: Any) -> OwnData:
+    """The file with what it may unpack to here."""
+    return OwnData(
+        upload.getvalue(), upload.name, most_bytes=min(MAX_ARRAY_BYTES, current_limits().data_bytes)
+    )
 
 
 def preview_of(source: OwnData) -> Preview:
@@ -194,6 +203,8 @@ def draw_use(source: OwnData, has_menus: bool, is_fixed: bool) -> None:
     elif st.button("Use this data", type="primary", icon=":material/check:", key="own_use"):
         try:
             loaded = with_progress(load_set, source, "Computing features")
+            with told_refusal("data", visitor()):
+                check_own(loaded[0], current_limits())
         except InputError as error:
             draw_problems(error.problems, has_menus)
             return

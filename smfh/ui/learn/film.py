@@ -20,7 +20,7 @@ from smfh.ui.items import cut, pictures_of
 from smfh.ui.learn.studied import CONTROLS, Studied, studied_part, study
 from smfh.ui.learn.walls import Item, items_of, show_walls
 from smfh.ui.plain import paragraphs
-from smfh.ui.running import TICK
+from smfh.ui.running import TICK, place_in_line
 from smfh.ui.server import job_queue, load_source
 from smfh.ui.session import visitor
 
@@ -28,14 +28,17 @@ FRAME, QUERY = f"{CONTROLS}frame", f"{CONTROLS}film_query"
 RANKED = 12  # answers
 GLANCE = 0.1  # seconds
 _drawn: Memory[str, Any] = Memory(2)
+_shot: Memory[str, Reel] = Memory(1)
 
 
 def reel() -> Reel:
     """The film, shot once for all visitors; the page waits for it and shows how far it is."""
-    place, loaded = st.empty(), load_source(EMOJI)
+    if (shot := _shot.peek("reel")) is not None:
+        return shot
+    place, loaded = st.empty(), load_source(EMOJI, visitor())
     try:
         job: Job[Reel] = job_queue().submit(
-            ("film", FILMED), lambda course: shoot(EMOJI, *loaded, course.report), visitor()
+            ("film", FILMED), lambda course: shoot(EMOJI, *loaded, course.report, course.call), visitor()
         )
     except InputError as error:  # the line is full
         st.warning(paragraphs(error.problems))
@@ -43,7 +46,7 @@ def reel() -> Reel:
     while not job.wait(timeout=GLANCE if job.reports else TICK):
         with place.container():
             job.see(visitor())
-            done, waits = len(job.reports), f"waiting, number {job.position} in line" if job.position else ""
+            done, waits = len(job.reports), place_in_line(job)
             st.progress(
                 done / FILMED.iterations, waits or f"filming: iteration {done} of {FILMED.iterations}"
             )
@@ -52,7 +55,7 @@ def reel() -> Reel:
         st.error(paragraphs(job.problems) or "The training was ended.")
         st.button("Again")
         st.stop()
-    return job.result
+    return _shot.get("reel", lambda: job.result)
 
 
 def draw_film(studied: Studied, data: MultimodalDataset) -> None:

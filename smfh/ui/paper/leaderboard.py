@@ -6,9 +6,13 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
+from smfh.datasets import DATASETS, DatasetSource
 from smfh.metrics import AP_DEFINITIONS, HEADLINE
-from smfh.paper.leaderboard import Entry, leaderboard
+from smfh.paper import TABLE_1
+from smfh.paper.leaderboard import Entry, kept_ceilings, leaderboard
 from smfh.plots import csv_of
+from smfh.runs import RunRecord
+from smfh.ui.paper.usual import usual_loads
 from smfh.ui.server import remember, run_store
 from smfh.ui.settings import Settings, to_link, unusual_in_words
 
@@ -25,10 +29,12 @@ TITLES: Mapping[str, Mapping[str, str]] = {
 }
 NUMBERS = ("measured", "±", "published", "features allow", "chance")
 AGAIN = "again"
+TICK = 2.0  # seconds between two looks at what is being looked up
 ABOUT = (
-    "Every kept run, and every number of the paper's Table 1. Published stands beside the paper's setting; "
-    "what the features allow is what tuned classifiers get from them, where Compare has measured it. Click a "
-    "heading to sort; choose a row to read what exactly it says."
+    "Every kept run, and every number of the paper's Table 1. Published stands beside the paper's setting on "
+    "the usual split. What the features allow is what tuned classifiers get from them; where that is empty, "
+    "choose the data on the left and press “Measure what the features allow” in Compare. Click a heading to "
+    "sort; choose a row to read what exactly it says."
 )
 
 
@@ -36,18 +42,22 @@ ABOUT = (
 def draw_leaderboard() -> None:
     """Filters, the table, and the chosen row in full; drawn anew alone."""
     st.caption(ABOUT)
-    store, records = run_store(), run_store().records()
+    records = run_store().records()
     with st.spinner("Reading what was measured before …"):
+        usual, looked_up = usual_loads(sources_of(records))
+        ceilings = kept_ceilings(run_store(), records, usual)
+        ids = tuple(sorted(record.id for record in records))
         entries = remember(
-            ("leaderboard", tuple(sorted(record.id for record in records))),
-            lambda: sorted(leaderboard(store, records), key=_place),
+            ("leaderboard", ids, frozenset(usual.items()), frozenset(ceilings)),
+            lambda: sorted(leaderboard(records, usual, ceilings), key=_place),
         )
+    if looked_up:
+        _draw_looked_up(looked_up)
     if not (shown := _filtered(entries)):
         st.info("No score fits. Take away a filter.")
         return
-    address = urlsplit(st.context.url or "")
-    first_page = f"{address.scheme}://{address.netloc}/" if address.netloc else "/"
-    rows = [row_of(entry, first_page) for entry in shown]
+    first = first_page()
+    rows = [row_of(entry, first) for entry in shown]
     event = st.dataframe(
         rows,
         hide_index=True,
@@ -63,7 +73,10 @@ def draw_leaderboard() -> None:
     for place in event.selection.rows:
         entry = shown[place]
         st.text(f"{entry.source.card.title}, {entry.method.title}, {entry.direction}: {entry.words}")
-        st.link_button("Train it again in Explore", rows[place][AGAIN], icon=":material/play_arrow:")
+        if entry.unlike:
+            st.caption(f"Not trained again from here: {entry.unlike}, and Explore opens the usual one.")
+        else:
+            st.link_button("Train it again in Explore", rows[place][AGAIN], icon=":material/play_arrow:")
     st.download_button(
         "The table (CSV)",
         lambda: csv_of(rows),
@@ -73,6 +86,32 @@ def draw_leaderboard() -> None:
         icon=":material/download:",
         on_click="ignore",
     )
+
+
+def sources_of(records: Sequence[RunRecord]) -> list[DatasetSource]:
+    """Those of the runs; and the paper's own where it takes no time to know them, for their ceilings."""
+    ours = [record.source for record in records]
+    return [*ours, *(DATASETS[name]() for name in TABLE_1 if DATASETS[name].is_light)]
+
+
+def _draw_looked_up(sources: Sequence[DatasetSource]) -> None:
+    """Of which data sets the usual split is not known yet; the page is drawn again when all are."""
+    titles = ", ".join(dict.fromkeys(source.card.title for source in sources))
+    st.caption(f"Still being looked up: which split {titles} comes with …")
+
+    @st.fragment(run_every=TICK)
+    def live() -> None:
+        if not usual_loads(sources, patience=0.0)[1]:
+            st.rerun()
+
+    live()
+
+
+def first_page() -> str:
+    """The address of Explore, below the path that the server is set to."""
+    address, base = urlsplit(st.context.url or ""), str(st.get_option("server.baseUrlPath")).strip("/")
+    path = f"/{base}/" if base else "/"
+    return f"{address.scheme}://{address.netloc}{path}" if address.netloc else path
 
 
 def _place(entry: Entry) -> tuple[bool, str, str, float]:
@@ -113,13 +152,15 @@ def kinds_of(entry: Entry) -> dict[str, str]:
     }
 
 
-def row_of(entry: Entry, first_page: str) -> dict[str, Any]:
+def row_of(entry: Entry, explore: str) -> dict[str, Any]:
     """What the table says of an entry; numbers only where there are some."""
     told = {what: TITLES[what][name] for what, name in kinds_of(entry).items() if what in TITLES}
+    setting = ", ".join(filter(None, [unusual_in_words(entry.method), entry.unlike]))
+    link = None if entry.unlike else to_link(Settings(entry.source, entry.method), explore)
     return {
         "data": entry.source.card.title,
         "method": entry.method.title,
-        "setting": unusual_in_words(entry.method) or "as it comes",
+        "setting": setting or "as it comes",
         "bits": entry.method.bits,
         "direction": entry.direction,
         "measured": entry.mean,
@@ -128,7 +169,7 @@ def row_of(entry: Entry, first_page: str) -> dict[str, Any]:
         "published": entry.published,
         "features allow": entry.allowed,
         "chance": entry.chance,
-        AGAIN: to_link(Settings(entry.source, entry.method), first_page),
+        AGAIN: link,
         **told,
         "definition": entry.words,
     }

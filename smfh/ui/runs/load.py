@@ -9,11 +9,11 @@ import streamlit as st
 from smfh.datasets import DATASETS, DatasetSource
 from smfh.hashing import FittedHasher, load_hasher
 from smfh.memory import Memory
-from smfh.runs import Run, run_key, scored
+from smfh.runs import Run, current_limits, run_key, scored
 from smfh.types import InputError, MultimodalDataset, Split
 from smfh.ui.log import told_upload
 from smfh.ui.opening import open_settings
-from smfh.ui.server import Loaded, job_queue, peek_source, run_store
+from smfh.ui.server import MODEL, Loaded, forget_later, job_queue, peek_source, reading, run_store
 from smfh.ui.session import load, show, visitor
 from smfh.ui.settings import Settings
 
@@ -59,7 +59,7 @@ def draw_load(settings: Settings) -> None:
     st.text(f"{method.title} · {method.bits} bits · seed {method.seed} · trained on {source.card.title}")
     if st.button("Show it in Explore", type="primary", icon=":material/open_in_new:", key="runs_show"):
         settings = replace(settings, source=source, method=method)
-        show_loaded(hasher, f"{visitor()} {uploaded.digest}", settings, loaded)
+        show_loaded(hasher, f"{visitor()}{MODEL}{uploaded.digest}", settings, loaded)
 
 
 def read_upload(id: str, content: bytes, name: str) -> Uploaded:
@@ -67,7 +67,8 @@ def read_upload(id: str, content: bytes, name: str) -> Uploaded:
     digest = hashlib.sha256(content).hexdigest()
     try:
         with told_upload("model", visitor(), len(content)):
-            return Uploaded(id, digest, load_hasher(content, name[:80]))
+            most = current_limits().data_bytes
+            return Uploaded(id, digest, reading().call(load_hasher, content, name[:80], most))
     except InputError as error:
         return Uploaded(id, digest, error)
 
@@ -127,5 +128,6 @@ def show_loaded(hasher: FittedHasher, owner: str, settings: Settings, loaded: Lo
         st.error("It cannot be searched now:")
         st.text("\n".join(error.problems))
         return
+    forget_later(owner)
     show(settings, loaded, job)
     open_settings(settings)

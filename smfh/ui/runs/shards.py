@@ -40,7 +40,7 @@ def _draw(address: str) -> None:
     if not fits:
         st.caption(HOW)
     for number, fit in enumerate(fits):
-        st.progress(min(len(fit.trace) / max(fit.steps, 1), 1.0), plain(in_words(fit, manifest.items)))
+        st.progress(fit.share, plain(in_words(fit, manifest.items)))
         if fit.is_moving and fit.dashboard.startswith(("http://", "https://")):
             st.link_button("Dask's dashboard", fit.dashboard, icon=":material/open_in_new:")
         if number == 0 and fit.trace:
@@ -53,5 +53,4 @@ def in_words(fit: FitProgress, items: int) -> str:
     told = [f"{fit.method}, {fit.bits} bits", f"step {len(fit.trace)} of {fit.steps}", workers]
     if seconds := fit.step_seconds:
         told.append(f"{items / seconds:,.0f} items a second")
-    is_done = len(fit.trace) == fit.steps
-    return " · ".join([*told, "done" if is_done else "at work" if fit.is_moving else "not at work"])
+    return " · ".join([*told, "done" if fit.is_over else "at work" if fit.is_moving else "not at work"])

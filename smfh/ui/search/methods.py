@@ -14,14 +14,13 @@ from smfh.ui.asked import Asked, answer_of
 from smfh.ui.gallery import caption_of, in_bits
 from smfh.ui.items import cut, looks_of
 from smfh.ui.plain import plain
-from smfh.ui.running import draw_progress, steer, tick_of
+from smfh.ui.running import draw_progress, follow, is_over, steer
 from smfh.ui.server import job_queue
-from smfh.ui.session import shown, submit
+from smfh.ui.session import RIVALS, shown, submit
 
 SHOWN = 8  # answers a method
 CARD, PICTURE = 92, 56  # pixels
 CAPTION = 22  # characters shown
-STARTED = "rival_jobs"  # that this visitor started here, by key: a failed one is found nowhere else
 REFUSED = "rivals_refused"
 
 
@@ -55,7 +54,7 @@ def rivals(run: Run) -> list[tuple[HashMethod, Job[Run] | None]]:
     """Each other method with as many bits and the same seed, and its job if there is one."""
     bits, seed = run.method.bits, run.method.seed
     others = [make_method(name, bits=bits, seed=seed) for name in COMPARED if name != run.method.name]
-    started: dict[RunKey, Job[Run]] = st.session_state.get(STARTED, {})
+    started: dict[RunKey, Job[Run]] = st.session_state.get(RIVALS, {})
     looked_at = shown()  # a run of the visitor's alone has a key of its own
     usual = run.key if looked_at is None else looked_at.key
     keys = [replace(usual, method=method) for method in others]
@@ -97,23 +96,17 @@ def _draw_unfinished(job: Job[Run], method: HashMethod) -> None:
     if job.state == "failed":
         st.text("Training stopped: " + " ".join(job.problems))
         return
-
-    @st.fragment(run_every=tick_of(job))
-    def live() -> None:
-        draw_progress(job, method)
-        key = f"search_cancel_{method.name}"
-        st.button("Cancel", key, on_click=steer, args=(job.cancel,), icon=":material/close:")
-        if job.over:
-            st.rerun()
-
-    live()
+    key = f"search_cancel_{method.name}"
+    st.button("Cancel", key, on_click=steer, args=(job.cancel,), icon=":material/close:")
+    follow(job, False, lambda: draw_progress(job, method), is_over)
 
 
 def _train(methods: list[HashMethod]) -> None:
     """Put them in line, on the data of the run that the visitor looks at, which stays."""
     if (looked_at := shown()) is None:
         return
-    started: dict[RunKey, Job[Run]] = st.session_state.setdefault(STARTED, {})
+    before: dict[RunKey, Job[Run]] = st.session_state.get(RIVALS, {})
+    started = st.session_state[RIVALS] = {key: job for key, job in before.items() if job.state != "finished"}
     try:
         for method in methods:
             job = submit(replace(looked_at.settings, method=method), looked_at.loaded)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from time import monotonic
 
 import numpy as np
 import streamlit as st
@@ -18,6 +19,7 @@ from smfh.ui.session import load, submit
 from smfh.ui.settings import Settings
 
 SHOWN, PICTURE, CARD = 8, 56, 66  # answers, and pixels
+GLANCE = 0.2  # seconds
 PATIENCE = 60.0  # seconds until two models that were trained before are there
 CAPTION = 60  # characters
 SHOWN_BY = "capped"  # the AP of the first hundred answers, which hits far down do not raise
@@ -60,9 +62,11 @@ def _fetch(study: Study, methods: Sequence[HashMethod]) -> list[Run] | None:
     source = study.plan.sources[0]
     loaded = load(Settings(source, methods[0]))
     jobs = [submit(Settings(source, method), loaded) for method in methods]
+    place, end = st.empty(), monotonic() + PATIENCE
     with st.spinner("Fetching both models …"):
-        for job in jobs:
-            job.wait(timeout=PATIENCE)
+        while monotonic() < end and (under_way := [job for job in jobs if not job.over]):
+            place.empty()  # where who leaves is noticed
+            under_way[0].wait(timeout=GLANCE)
     return [job.result for job in jobs] if all(job.state == "finished" for job in jobs) else None
 
 

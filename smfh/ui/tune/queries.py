@@ -6,18 +6,22 @@ import numpy as np
 import streamlit as st
 
 from smfh.jobs import Job
+from smfh.runs import check_costs, current_limits
 from smfh.tuning import FIGURES, Confirmation, Study, Trial, confirm_work, confirmations
 from smfh.tuning.confirmation import ALL, SEEDS
 from smfh.types import InputError
 from smfh.ui.grids import TICK
+from smfh.ui.log import told_refusal
 from smfh.ui.rights import maker_of
-from smfh.ui.running import steer
+from smfh.ui.running import follow, is_over, place_in_line, steer
 from smfh.ui.server import job_queue, kept_runs
-from smfh.ui.session import visitor
+from smfh.ui.session import load, visitor
+from smfh.ui.settings import Settings
 from smfh.ui.tune.chosen import draw_figure
 from smfh.ui.tune.pictures import draw_pictures
 from smfh.ui.tune.running import REFUSED
 
+STARTED = "confirmation_started"
 ONCE = (
     f"Trains the start and this trial with {SEEDS} seeds each on all training rows and asks by the queries. "
     "It is meant for the one setting you have settled on: to choose among several by what you see here "
@@ -46,7 +50,7 @@ def draw_queries(study: Study, trial: Trial) -> None:
         draw_pictures(study, trial)
         return
     key = ConfirmKey(study.name, study.key.address, trial.number, study.key.owner)
-    job: Job[Confirmation] | None = job_queue().find(key)
+    job: Job[Confirmation] | None = job_queue().find(key) or _own_job(key)
     if job is None or job.over:
         st.button(
             "See it on the queries, once",
@@ -57,27 +61,34 @@ def draw_queries(study: Study, trial: Trial) -> None:
             help=ONCE,
         )
         st.caption(f"Trial {trial.number} beside the start: {SEEDS} seeds, a paired test, and pictures.")
+        if job is not None and job.state == "failed":
+            st.error("That did not work. What is finished is kept.")
+            st.text("\n".join(job.problems))
         return
     st.button("Stop", icon=":material/stop:", key="tune_confirm_stop", on_click=steer, args=(job.cancel,))
+    follow(job, False, lambda: st.progress(*_how_far(job)), is_over, TICK)
 
-    @st.fragment(run_every=TICK)
-    def live() -> None:
-        job.see(visitor())
-        if job.over:
-            st.rerun()
-        done, total = job.reports[-1] if job.reports else (0, 1)
-        waits = f" · waiting, number {job.position} in line" if job.position else ""
-        st.progress(
-            done / total, f"{done} of {total} trainings{waits}" if job.reports else f"Beginning{waits}"
-        )
 
-    live()
+def _how_far(job: Job[Confirmation]) -> tuple[float, str]:
+    done, total = job.reports[-1] if job.reports else (0, 1)
+    words = f"{done} of {total} trainings" if job.reports else "Beginning"
+    return done / total, " · ".join(filter(None, [words, place_in_line(job)]))
+
+
+def _own_job(key: ConfirmKey) -> Job[Confirmation] | None:
+    """What became of this visitor's last one, if it is of this trial."""
+    job: Job[Confirmation] | None = st.session_state.get(STARTED)
+    return job if job is not None and job.key == key else None
 
 
 def _start(study: Study, trial: Trial, key: ConfirmKey) -> None:
     try:
+        with told_refusal("confirmation", visitor()):
+            for source in study.plan.sources:
+                loaded = load(Settings(source, study.plan.method))
+                check_costs([study.plan.method, study.method_of(trial)], *loaded, current_limits())
         work = confirm_work(study, trial.number, kept_runs(study.key.owner, maker_of(visitor())))
-        job_queue().submit(key, work, visitor(), again=True)
+        st.session_state[STARTED] = job_queue().submit(key, work, visitor(), again=True)
     except InputError as error:
         st.session_state[REFUSED] = error.problems
 

@@ -6,6 +6,7 @@ from itertools import count
 import streamlit as st
 
 from smfh.jobs import Job
+from smfh.runs import check_plan, current_limits
 from smfh.tuning import (
     Studies,
     Study,
@@ -19,10 +20,12 @@ from smfh.tuning import (
 from smfh.tuning.storage import errors_in_words, put_back_lost
 from smfh.types import InputError
 from smfh.ui.grids import TICK, duration
+from smfh.ui.log import told_refusal
 from smfh.ui.rights import maker_of
-from smfh.ui.running import steer
+from smfh.ui.running import follow, phase_of, place_in_line, steer
 from smfh.ui.server import job_queue, kept_studies
-from smfh.ui.session import visitor
+from smfh.ui.session import load, visitor
+from smfh.ui.settings import Settings
 from smfh.ui.tune.wanted import change
 
 REFUSED, STARTED = "study_refused", "study_started"
@@ -64,15 +67,24 @@ def resume_study(study: Study) -> None:
         return
     try:
         study.check_current()
+        _check_costs(study.plan)
         st.session_state[STARTED] = job_queue().submit(study.key, study_work(study), visitor(), again=True)
     except InputError as error:
         st.session_state[REFUSED] = error.problems
 
 
+def _check_costs(plan: StudyPlan) -> None:
+    """Refuse a study of which one training would take more than is taken on."""
+    with told_refusal("study", visitor()):
+        for source in plan.sources:
+            data, split = load(Settings(source, plan.method))
+            check_plan(plan.method, plan.ranges, data, split, current_limits(), plan.bits)
+
+
 def own_job() -> Job[StudyProgress] | None:
-    """The study that this visitor has started last."""
-    job: Job[StudyProgress] | None = st.session_state.get(STARTED)
-    return job
+    """The study of this visitor that is under way, in whatever tab, or that was started here last."""
+    job: Job[StudyProgress] | None = job_queue().unfinished_of(visitor(), StudyKey)
+    return job or st.session_state.get(STARTED)
 
 
 def running_study() -> str | None:
@@ -99,8 +111,8 @@ def draw_refusal() -> None:
 def draw_running(study: Study) -> bool:
     """How far the study is, with its orders; whether anybody is at work on it, here or elsewhere."""
     job = study_job(study)
-    if job is not None and not job.over:
-        _draw_orders(study, job)
+    if job is not None and (phase := phase_of(job)) != "over":
+        _draw_orders(study, job, phase)
         return True
     if job is not None and job.state == "failed":
         st.error("The study stopped. What is finished is kept.")
@@ -128,10 +140,10 @@ def draw_running(study: Study) -> bool:
     return progress.running > 0
 
 
-def _draw_orders(study: Study, job: Job[StudyProgress]) -> None:
+def _draw_orders(study: Study, job: Job[StudyProgress], phase: str) -> None:
     """Orders, and below them the progress, drawn again by itself: a button put up anew can miss a click."""
     with st.container(horizontal=True, key="tune_orders"):
-        if job.state == "paused":
+        if phase == "paused":
             st.button("Go on", icon=":material/play_arrow:", on_click=job.resume, key="tune_go_on")
         else:
             pause = ":material/pause:"
@@ -139,21 +151,12 @@ def _draw_orders(study: Study, job: Job[StudyProgress]) -> None:
         why = "What is finished is kept, and Resume goes on from there."
         stop = ":material/stop:"
         st.button("Stop", icon=stop, on_click=steer, args=(job.cancel,), key="tune_stop", help=why)
-    was_paused = job.state == "paused"
-
-    @st.fragment(run_every=TICK)
-    def live() -> None:
-        job.see(visitor())
-        if job.over or (job.state == "paused") != was_paused:
-            st.rerun()
-        st.progress(*shown_progress(study, job))
-
-    live()
+    follow(job, phase, lambda: st.progress(*shown_progress(study, job)), phase_of, TICK)
 
 
 def shown_progress(study: Study, job: Job[StudyProgress]) -> tuple[float, str]:
     """The share that is done, and in words."""
-    waits = f"waiting, number {job.position} in line" if job.position else ""
+    waits = place_in_line(job)
     if not job.reports:
         return 0.0, waits or "drawing validation parts of the training rows"
     progress: StudyProgress = job.reports[-1]
