@@ -28,7 +28,7 @@ def is_first(code, right, wrong):
     return nearest[0] < nearest[1]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 4), st.integers(0, 12), st.sampled_from([0.5, 0.2]))
 def test_no_code_does_it_with_fewer(seed, rights, wrongs, share):
     rng = np.random.default_rng(seed)

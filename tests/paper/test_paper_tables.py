@@ -193,7 +193,7 @@ def test_the_order_of_the_table_and_each_rival_near_its_row(wiki_store):
     methods = ["smfh-plus", "smfh", "cmfh", "smh", "cvh", "pdh"]
     cells = {
         (cell.direction, cell.method, cell.measure, cell.bits): cell
-        for cell in measure("wiki", methods, 2, wiki_store)[0]
+        for cell in measure("wiki", methods, 1, wiki_store)[0]
         if cell.measure != "seconds"
     }
     at_64 = [cells["text->image", method, "map", 64].mean for method in methods]
