@@ -98,6 +98,11 @@ class JobQueue:
             for job in [job for key, job in self._unfinished.items() if unwanted(key)]:
                 job.end()
 
+    def forget_results(self) -> None:
+        """Forget all that is finished; what is unfinished goes on."""
+        with self._changed:
+            self._finished.clear()
+
     def close(self) -> None:
         """End everything and wait until the last thread has ended; nothing is taken any more."""
         with self._changed:

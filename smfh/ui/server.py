@@ -19,6 +19,7 @@ from smfh.datasets.own import OwnData
 from smfh.jobs import Caller, Course, Job, JobQueue, Processes
 from smfh.memory import Memory
 from smfh.runs import Film, KeptRuns, PrivateRuns, Run, RunKey, RunStore, bytes_of, check_size, current_limits
+from smfh.runs.limits import GB
 from smfh.types import InputError, MultimodalDataset, Split
 from smfh.ui.log import tell_job, told_refusal
 
@@ -36,7 +37,6 @@ DERIVED = 512  # values such as answers, maps and topics
 REMEMBERED = 64  # charts of a comparison and tests of it, a page's each
 GLANCE = 0.1  # seconds between two looks at what is being loaded
 MODEL = " "  # in the name of an owner, between the visitor and the model file that they brought
-GB = 1e9
 OWNERS = 16  # visitors whose own data is in memory at once
 AWAY = 3600.0  # seconds without a visitor after which their data is let go
 STARTED = datetime.now(UTC).isoformat(timespec="milliseconds")  # tells this server from the one before it
@@ -171,9 +171,15 @@ def _load(source: DatasetSource, course: Course) -> Loaded:
 
 
 def check_room(source: DatasetSource) -> None:
-    """Refuse a data set that all in use together leave no memory for, whoever uses them."""
-    most, used = current_limits().gigabytes * GB, sum(_live.values())
-    if source.bytes and used + source.bytes > most:
+    """Refuse a data set that all in use together leave no memory for, whoever uses them.
+
+    What is in memory for those to come goes before that.
+    """
+    most = current_limits().gigabytes * GB
+    if not source.bytes or sum(_live.values()) + source.bytes <= most:
+        return
+    data_queue().forget_results()
+    if (used := sum(_live.values())) + source.bytes > most:
         raise InputError(
             f"{source.card.title} with these options takes {source.bytes / GB:.1f} GB, and of the "
             f"{most / GB:.1f} GB for data all who are here use {used / GB:.1f}. Take fewer items, or try "

@@ -43,6 +43,17 @@ class Gate:
         return self.result
 
 
+def test_results_can_be_forgotten_while_work_goes_on():
+    with closing(JobQueue()) as queue:
+        done, gate = queue.submit("done", lambda course: 1), threading.Event()
+        assert done.wait(timeout=60)
+        waits = queue.submit("waits", lambda course: gate.wait(60))
+        queue.forget_results()
+        assert queue.find("done") is None
+        assert queue.find("waits") is waits
+        gate.set()
+
+
 def test_a_training_in_the_background_is_the_training(queue, train):
     job = queue.submit("training", fitting(QUICK, train))
     assert job.wait(timeout=SOON)

@@ -3,12 +3,16 @@
 import threading
 from dataclasses import dataclass, replace
 from typing import ClassVar
+from weakref import WeakKeyDictionary
 
 import pytest
 
-from smfh.datasets import DatasetSource, Planted
+from smfh.datasets import DatasetSource, Planted, Synthetic
+from smfh.datasets.own import OwnData, example_archive
 from smfh.hashing import make_method
+from smfh.memory import Memory
 from smfh.runs import find_or_train
+from smfh.runs.limits import GB
 from smfh.types import InputError
 from smfh.ui import server
 
@@ -78,6 +82,52 @@ def test_what_cannot_be_loaded_is_told_and_tried_again():
         with pytest.raises(InputError, match="damaged"):
             server.load_source(Slow("bad"))
     assert LOADS == ["bad", "bad"]
+
+
+def test_a_load_that_nobody_waits_for_any_more_ends(monkeypatch):
+    monkeypatch.setattr(server, "_shared", Memory(32))
+    queue, source = server.data_queue(), Synthetic(items=50_000)
+    job = queue.submit(source, lambda course: server._load(source, course), "ann")
+    job.leave("ann")
+    assert job.wait(timeout=SOON)
+    assert "Nobody waits" in job.problems[0]
+
+
+def test_all_data_in_use_together_leaves_room_or_is_refused_with_the_figures(monkeypatch):
+    monkeypatch.setattr(server, "_shared", Memory(32))
+    monkeypatch.setattr(server, "_live", WeakKeyDictionary())
+    source, other = Synthetic(items=1000), Synthetic(items=1000, data_seed=1)
+    monkeypatch.setenv("SMFH_MOST_GB", str(5 * source.bytes / GB))
+    monkeypatch.setattr("smfh.ui.server.check_size", lambda source, limits: None)
+    held = [server.load_source(replace(source, data_seed=seed), "ann") for seed in range(5)]
+    with pytest.raises(InputError, match=r"all who are here use 0\.0\. Take fewer items"):
+        server.load_source(replace(source, data_seed=5), "bob")
+    held.clear()
+    assert len(server.load_source(replace(other, data_seed=5), "bob")[0]) == 1000
+
+
+def test_runs_of_a_model_file_go_with_their_visitor():
+    source, method = Planted(items=40), make_method("cvh", bits=4)
+    run = find_or_train(None, source, method, *source.load())
+    loaded = replace(run, key=replace(run.key, owner=f"ann{server.MODEL}0123"))
+    job = server.job_queue().submit(loaded.key, lambda course: loaded, "ann")
+    assert job.wait(timeout=SOON)
+    server.derive(loaded, "answer", lambda: 42)
+    server.forget("ann")
+    assert server.job_queue().find(loaded.key) is None
+    assert server.derive(loaded, "answer", lambda: 43) == 43
+    server.forget("ann")
+
+
+def test_nothing_is_remembered_of_own_data_that_was_forgotten():
+    source = OwnData(example_archive(), "mine.zip")
+    loaded = source.load()
+    run = find_or_train(None, source, make_method("cvh", bits=4), *loaded, owner="ann")
+    server.bring("ann", source, loaded)
+    assert server.derive(run, "answer", lambda: 1) == server.derive(run, "answer", lambda: 2) == 1
+    server.forget("ann")
+    assert server.derive(run, "answer", lambda: 3) == 3
+    assert server.derive(run, "answer", lambda: 4) == 4
 
 
 def test_what_follows_from_a_run_is_made_once_and_goes_with_its_owner():
