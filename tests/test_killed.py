@@ -1,7 +1,7 @@
-"""Kill −9 at moments drawn by a seed, in training, grid, study and writing: nothing finished is lost.
+"""Kill −9 at moments drawn by a seed, in trainings, grids, studies and writing: nothing finished is lost.
 
 Each program starts where the one before was killed, and must find all that was finished and leave nothing of
-what was not. Four kills by default; `SMFH_KILLS=20 python -m pytest tests/test_killed.py -s` makes as many as
+what was not. Five kills by default; `SMFH_KILLS=20 python -m pytest tests/test_killed.py -s` makes as many as
 one likes and prints what it counted.
 """
 
@@ -26,13 +26,13 @@ from smfh.tuning import Range, Studies, StudyPlan
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
-KILLS = int(os.environ.get("SMFH_KILLS", "4"))
+KILLS = int(os.environ.get("SMFH_KILLS", "5"))
 SOON = 120  # seconds after which a program that hangs fails the test
 MOMENT = 1.0  # seconds of work at the most before a kill
 DATA = ["planted", "--option", "items=400"]
 GRID = ["compare", *DATA, "--methods", "smfh", "cvh", "smh", "--bits", "8", "16", "32", "--seeds", "20"]
 STUDY = ["tune", "--study", "killed"]
-TRAINING = ["fit", "planted", "--option", "items=3000", "--method", "smfh", "--iterations", "500"]
+TRAINING = ["fit", "planted", "--option", "items=3000", "--method", "smfh", "--iterations", "2000"]
 TRAINING += ["--save", "{folder}/model.npz"]
 # the largest file, written again and again: a moment of it is mostly one of writing
 WRITING = """
@@ -50,7 +50,29 @@ while True:
     store.rename(run.key.id, "written")
     print("saved", flush=True)
 """
-KINDS = ("training", "grid", "study", "writing")
+# what a page does: a run is told as soon as it is there, and then another is trained
+SHOWING = """
+from itertools import count
+from smfh.datasets import Planted
+from smfh.hashing import CVH
+from smfh.runs import RunStore, find_or_train
+source = Planted(items=400)
+loaded = source.load()
+for seed in count(1000):
+    run = find_or_train(RunStore(), source, CVH(bits=16, seed=seed), *loaded)
+    print("shown", run.key.id, flush=True)
+"""
+KILLED_AT_ONCE = """
+import os, signal
+from smfh.datasets import Planted
+from smfh.hashing import CVH
+from smfh.runs import RunStore, find_or_train
+source = Planted(items=400)
+find_or_train(RunStore(), source, CVH(bits=16), *source.load())
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+PROGRAMS = {"writing": WRITING, "showing": SHOWING}
+KINDS = ("training", "grid", "study", *PROGRAMS)
 HALF = "half-written files left by a kill"
 COUNTED = (*(f"{kind}: killed at work" for kind in KINDS), HALF)
 
@@ -64,8 +86,10 @@ def kill(kind: str, folder: Path, luck: random.Random) -> bool:
 
     By then nothing is left over of those before it.
     """
-    words = {"training": TRAINING, "grid": GRID, "study": STUDY}.get(kind)
-    given = ["-c", WRITING] if words is None else ["-m", "smfh", *(w.format(folder=folder) for w in words)]
+    words = {"training": TRAINING, "grid": GRID, "study": STUDY}.get(kind, [])
+    given = (
+        ["-m", "smfh", *(word.format(folder=folder) for word in words)] if words else ["-c", PROGRAMS[kind]]
+    )
     before, until = signs_of_work(folder), time.monotonic() + SOON
     with (folder / "said.txt").open("ab") as said:
         program = subprocess.Popen(
@@ -99,6 +123,12 @@ def runs_of(folder: Path) -> dict[str, str]:
     return {run.id: run.trained_on for run in listing.runs}
 
 
+def shown_runs(folder: Path) -> set[str]:
+    """The ids of all runs that somebody was told of; the last line may be a half."""
+    whole = (folder / "said.txt").read_text().split("\n")[:-1]
+    return {line.removeprefix("shown ") for line in whole if line.startswith("shown ")}
+
+
 def finished_trials(folder: Path) -> dict[int, object]:
     studies = Studies(f"sqlite:///{folder / 'studies.db'}")
     if "killed" not in studies.names():
@@ -124,6 +154,7 @@ def test_killed_at_any_moment_nothing_finished_is_lost_and_nothing_is_left_over(
         counted[HALF] += len(left_over(tmp_path))
         now, done = runs_of(tmp_path), finished_trials(tmp_path)
         assert runs.items() <= now.items(), "a finished run was lost, or changed"
+        assert shown_runs(tmp_path) <= now.keys(), "a run that was shown was lost"
         assert trials.items() <= done.items(), "a finished trial was lost, or changed"
         runs, trials = now, done
         if (model := tmp_path / "model.npz").exists():
@@ -135,3 +166,11 @@ def test_killed_at_any_moment_nothing_finished_is_lost_and_nothing_is_left_over(
     kept = {"runs kept": len(runs), "trials kept": len(trials), "left over": len(left_over(tmp_path))}
     print("\n" + json.dumps(counted | kept, indent=1))
     assert len(runs) > 1
+
+
+def test_killed_as_soon_as_a_run_is_there_it_is_kept(tmp_path):
+    command = [sys.executable, "-c", KILLED_AT_ONCE]
+    ended = subprocess.run(command, cwd=ROOT, env=environment(tmp_path), check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert len(runs_of(tmp_path)) == 1
+    assert left_over(tmp_path) == []

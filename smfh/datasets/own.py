@@ -19,6 +19,7 @@ from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress, multi_h
 from smfh.datasets.splits import resolve_split
 from smfh.features.image import split_signs
 from smfh.files import Content, shortened
+from smfh.files.arrays import MAX_ARRAY_BYTES
 from smfh.types import InputError, MultimodalDataset, Split, unknown
 
 MATRIX_FORMATS = (".npz", ".mat", ".csv")
@@ -72,6 +73,7 @@ class OwnData(DatasetSource):
     file_name: str = ""  # tells the format and is used in messages, never as a path
     columns: Columns | None = None  # of the table beside pictures; guessed where nothing is said
     separator: str = ""  # between the labels of a row; guessed where nothing is said
+    most_bytes: int = MAX_ARRAY_BYTES  # that its matrices may unpack to, all together
 
     def missing(self) -> list[str]:
         return [] if self.content is not None else [f"Own data needs a file. {self.card.origin}"]
@@ -146,7 +148,7 @@ class OwnData(DatasetSource):
         suffix = Path(self._label).suffix.lower()
         is_folder = isinstance(self.content, Path) and self.content.is_dir()
         if not is_folder and suffix in MATRIX_FORMATS:
-            return parse_matrices(self.content, self._label)
+            return parse_matrices(self.content, self._label, self.most_bytes)
         if not is_folder and suffix != ".zip":
             raise unknown("kind of file", self._label, (".zip", *MATRIX_FORMATS))
         with open_files(self.content, self._label) as files:

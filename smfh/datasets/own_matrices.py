@@ -10,18 +10,26 @@ from scipy import sparse
 from smfh.datasets.layouts import Layout, in_words, read_layout
 from smfh.datasets.own_rows import CAPTION, LABELS, Parsed, find_column, split_cells, split_labels
 from smfh.files import Content, MatContents, Table, Variable, read_mat, read_npz, read_table
+from smfh.files.arrays import MAX_ARRAY_BYTES
+from smfh.files.mat import MAX_MAT_BYTES
 from smfh.types import InputError, Matrix
 
 MAX_DIMENSIONS = 1_000_000
 MAX_LABELS = 1 << 27
 
 
-def parse_matrices(content: Content, name: str) -> Parsed:
-    """Feature matrices with labels from .npz, .mat or .csv."""
+def parse_matrices(content: Content, name: str, max_bytes: int = MAX_ARRAY_BYTES) -> Parsed:
+    """Feature matrices with labels from .npz, .mat or .csv.
+
+    The first two may unpack to `max_bytes` in all; a table takes no more than twice its text.
+    """
     suffix = Path(name).suffix.lower()
     if suffix == ".csv":
         return _parse_feature_table(read_table(content, name))
-    file = MatContents(read_npz(content, name=name), ()) if suffix == ".npz" else read_mat(content, name=name)
+    if suffix == ".npz":
+        file = MatContents(read_npz(content, name=name, max_bytes=max_bytes), ())
+    else:
+        file = read_mat(content, name=name, max_bytes=min(max_bytes, MAX_MAT_BYTES))
     layout = read_layout(file.variables)
     problems: list[str] = []
     matrices: dict[str, Matrix] = {}

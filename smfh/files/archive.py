@@ -54,8 +54,8 @@ def open_archive(
     """An archive, or all the reasons why it is refused."""
     name = name_of(content, name)
     with opened(content, name, max(MAX_FILE_BYTES, limits.expanded)) as file:
-        _check_directory_size(file, name, limits)
         with guarded(f"The directory of {name}"):
+            _check_directory_size(file, name, limits)
             archive = zipfile.ZipFile(file)
         with archive:
             members = [info for info in archive.infolist() if not info.filename.endswith("/")]

@@ -19,6 +19,7 @@ from smfh.types import InputError
 
 MAX_ARRAY_BYTES = 1 << 30
 MAX_HEADER = 10_000
+LONGEST_START = MAX_HEADER + 16  # bytes of a file before its first number: the magic, then the header
 KINDS = "fiubU"  # numbers and words
 SURROGATES = 0xD800 >> 11  # halves of characters, which mean nothing alone
 # a matrix of few distinct counts compresses as a bomb does, so only its size is limited
@@ -49,6 +50,11 @@ def read_npz(
         wanted = list(there) if names is None else list(names)
         if absent := [key for key in wanted if key not in there]:
             raise InputError(f"{name} lacks {', '.join(absent)}; it has {', '.join(there) or 'no array'}.")
+        asked = sum(archive.members[there[key]].file_size for key in wanted)
+        if asked > max_bytes + len(wanted) * LONGEST_START:
+            raise InputError(
+                f"{name} unpacks to {megabytes(asked)} of arrays; at most {megabytes(max_bytes)} are read."
+            )
         left = max_bytes
         for key in wanted:
             try:
@@ -105,7 +111,7 @@ def _check_characters(words: Array, name: str) -> None:
 
 
 def _read_header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
-    head = io.BytesIO(file.read(MAX_HEADER + 16))  # a header that claims to be longer ends here
+    head = io.BytesIO(file.read(LONGEST_START))  # a header that claims to be longer ends here
     try:
         version = np.lib.format.read_magic(head)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}

@@ -46,7 +46,11 @@ def guarded(name: str) -> Iterator[None]:
         yield
     except InputError:
         raise
+    except MemoryError as error:
+        raise InputError(f"{name} needs more memory than there is; it is damaged or too large.") from error
     except Exception as error:  # on crafted bytes parsers raise nearly anything
+        if isinstance(error, OSError) and error.errno:  # the disk, not the bytes
+            raise InputError(f"{name} cannot be read: {error.strerror or error}.") from error
         why = f"{type(error).__name__}: {error}"[:MAX_REASON]
         raise InputError(f"{name} is damaged or truncated ({why}). Make or fetch it again.") from error
 
@@ -54,7 +58,7 @@ def guarded(name: str) -> Iterator[None]:
 def read_text(content: Content, name: str = "", max_bytes: int = MAX_FILE_BYTES) -> str:
     """The content as UTF-8 text, without the mark that some programs put before it."""
     name = name_of(content, name)
-    with opened(content, name, max_bytes) as file:
+    with guarded(name), opened(content, name, max_bytes) as file:
         try:
             return file.read().decode("utf-8-sig")
         except UnicodeDecodeError as error:

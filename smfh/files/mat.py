@@ -6,7 +6,6 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -16,7 +15,6 @@ from scipy import sparse
 
 from smfh.files.arrays import read_npz
 from smfh.files.content import Content, guarded, megabytes, name_of, opened
-from smfh.files.whole import passing_name
 from smfh.types import InputError
 
 CHILD = Path(__file__).with_name("mat_child.py")
@@ -50,50 +48,39 @@ def read_mat(
     name = name_of(content, name)
     with guarded(name), opened(content, name, max_bytes) as file:
         _check_container(file, name)
-    with guarded(name), tempfile.TemporaryDirectory(prefix=passing_name()) as folder:
-        source, target = Path(folder, "in.mat"), Path(folder, "out.npz")
-        if isinstance(content, bytes):
-            source.write_bytes(content)
-        else:
-            source = content.resolve()
-        _run_child(source, target, names, name, max_bytes, seconds)
-        return _collect(target, name, max_bytes)
+        handed: dict[str, Any] = {"input": content} if isinstance(content, bytes) else {"stdin": file}
+        return _collect(_run_child(handed, names, name, max_bytes, seconds), name, max_bytes)
 
 
 def _run_child(
-    source: Path, target: Path, names: Sequence[str] | None, name: str, max_bytes: int, seconds: float
-) -> None:
+    handed: dict[str, Any], names: Sequence[str] | None, name: str, max_bytes: int, seconds: float
+) -> bytes:
+    """The .npz file that the child makes of what it is handed, by pipes: an upload never comes to a disk."""
     request = {
-        "source": str(source),
-        "target": str(target),
         "names": None if names is None else list(names),
         "max_bytes": max_bytes,
         "memory": INTERPRETER_BYTES + 3 * max_bytes,  # the file's bytes, the matrices, their conversion
     }
-    command = [sys.executable, "-P", str(CHILD), json.dumps(request)]
+    command = [sys.executable, "-P", "-W", "ignore", str(CHILD), json.dumps(request)]
     environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # each thread would reserve address space
     try:
-        child = subprocess.run(  # noqa: S603  our own file, no shell
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=seconds,
-            env=environment,
-            cwd=target.parent,
+        child: subprocess.CompletedProcess[bytes] = subprocess.run(  # noqa: S603  our own file, no shell
+            command, capture_output=True, timeout=seconds, env=environment, **handed
         )
     except subprocess.TimeoutExpired as error:
         raise InputError(f"{name} was not read within {seconds:g} s; it is damaged or too large.") from error
     if child.returncode == REFUSED:
-        said = child.stdout.decode(errors="replace").strip()
+        said = child.stderr.decode(errors="replace").strip()
         raise InputError([f"{name}: {line}" for line in said[:4000].splitlines()])
     if child.returncode != 0:
         how = signal.Signals(-child.returncode).name if child.returncode < 0 else f"code {child.returncode}"
         raise InputError(f"{name} makes the reader of .mat files crash ({how}); it is damaged or crafted.")
+    return child.stdout
 
 
-def _collect(target: Path, name: str, max_bytes: int) -> MatContents:
+def _collect(written: bytes, name: str, max_bytes: int) -> MatContents:
     """What the child has written, checked as if a stranger had."""
-    parts = read_npz(target, name=name, max_bytes=max_bytes)
+    parts = read_npz(written, name=name, max_bytes=max_bytes)
     variables: dict[str, Variable] = {}
     for key in parts:
         variable, _, part = key.rpartition("/")

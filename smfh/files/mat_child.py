@@ -1,8 +1,10 @@
 """Run as a program by mat.py, never imported: reads one .mat file within limits, writes plain arrays.
 
-Ends with code 0 and a .npz file, with code 3 and words on stdout, or however the file kills it.
+From stdin to a .npz file on stdout. Ends with code 0, with code 3 and words on stderr, or however the file
+kills it.
 """
 
+import io
 import json
 import math
 import sys
@@ -16,13 +18,16 @@ ITEM_BYTES = {"double": 8, "single": 4, "logical": 1} | {
 }
 
 
-def limit_process(memory: int, largest_file: int) -> None:
-    """Bound what the kernel lets this process take; Windows has no such limits, macOS not all."""
+def limit_process(memory: int) -> None:
+    """Bound what the kernel lets this process take, and keep it from writing any file.
+
+    Windows has no such limits, macOS not all.
+    """
     try:
         import resource
     except ImportError:
         return
-    limits = {resource.RLIMIT_AS: memory, resource.RLIMIT_FSIZE: largest_file, resource.RLIMIT_CORE: 0}
+    limits = {resource.RLIMIT_AS: memory, resource.RLIMIT_FSIZE: 0, resource.RLIMIT_CORE: 0}
     for limit, value in limits.items():
         try:
             resource.setrlimit(limit, (value, value))
@@ -46,9 +51,14 @@ def chosen(listing: Listing, names: list[str] | None, max_bytes: int) -> list[st
     if absent := [name for name in names if name not in kinds]:
         refuse(f"it lacks {', '.join(absent)}; it has {has}.")
     asked = sum(math.prod(shape) * ITEM_BYTES.get(kind, 0) for name, shape, kind in listing if name in names)
+    check_bytes(asked, max_bytes)
+    return names
+
+
+def check_bytes(asked: int, max_bytes: int) -> None:
+    """Refuse more than is read, of all variables together."""
     if asked > max_bytes:
         refuse(f"its matrices ask for {asked >> 20:,} MB; at most {max_bytes >> 20:,} MB are read.")
-    return names
 
 
 def described(listing: Listing) -> str:
@@ -110,21 +120,23 @@ def word(cell: Any) -> str | None:
 
 
 def refuse(problem: str) -> NoReturn:
-    sys.stdout.buffer.write(problem.encode(errors="replace"))
-    sys.stdout.buffer.flush()
+    sys.stderr.buffer.write(problem.encode(errors="replace"))
+    sys.stderr.buffer.flush()
     sys.exit(3)
 
 
 def main() -> None:
     request = json.loads(sys.argv[1])
-    limit_process(request["memory"], request["max_bytes"] + (1 << 20))
+    limit_process(request["memory"])
     import numpy as np
-    from scipy import io
+    from scipy.io import loadmat, whosmat
 
     try:
-        listing = [entry for entry in io.whosmat(request["source"]) if not entry[0].startswith("__")]
+        given = sys.stdin.buffer
+        file: Any = given if given.seekable() else io.BytesIO(given.read())
+        listing = [entry for entry in whosmat(file) if not entry[0].startswith("__")]
         names = chosen(listing, request["names"], request["max_bytes"])
-        variables = io.loadmat(request["source"], variable_names=names, spmatrix=False)
+        variables = loadmat(file, variable_names=names, spmatrix=False)
         arrays: dict[str, Any] = {}
         for name in names:
             try:
@@ -137,7 +149,8 @@ def main() -> None:
             refuse(f"nothing in it can be read; it has {described(listing)}.")
         left_out = [described([entry]) for entry in listing if entry[0] not in read]
         arrays["/left_out"] = np.array(left_out, dtype=np.str_)
-        np.savez(request["target"], **arrays)
+        check_bytes(sum(array.nbytes for array in arrays.values()), request["max_bytes"])
+        np.savez(sys.stdout.buffer, **arrays)
     except MemoryError:
         refuse("it asks for more memory than may be used; it is damaged or too large.")
     except Exception as error:  # on bad bytes the reader raises nearly anything

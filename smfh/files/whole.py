@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -43,19 +44,24 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object], durable: bool =
 
 
 def clear_left_over(folder: Path) -> int:
-    """Remove what programs that are gone left in the folder, not below it; how much it was."""
+    """Remove what programs that are gone left in the folder, not below it; how much it was.
+
+    What cannot be removed, as in a folder that may only be read, stays: it harms nobody.
+    """
     try:
         with os.scandir(folder) as entries:
             ours = [entry for entry in entries if OURS.match(entry.name)]
     except OSError:  # not there, or not for us: nothing of ours is in it
         return 0
-    left = [entry for entry in ours if is_left_over(entry)]
-    for entry in left:
-        if entry.is_dir(follow_symlinks=False):
-            shutil.rmtree(entry.path, ignore_errors=True)
-        else:
-            Path(entry.path).unlink(missing_ok=True)
-    return len(left)
+    removed = 0
+    for entry in filter(is_left_over, ours):
+        with suppress(OSError):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path)
+            else:
+                Path(entry.path).unlink(missing_ok=True)
+            removed += 1
+    return removed
 
 
 def is_left_over(entry: "os.DirEntry[str]") -> bool:

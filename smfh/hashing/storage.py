@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from smfh.features.maps import FeatureMap
-from smfh.files import Array, Content, read_json, read_npz, write_npz
+from smfh.files import Array, Content, read_json, read_npz, shortened, write_npz
 from smfh.files.arrays import pack_npz
-from smfh.files.content import name_of
+from smfh.files.content import MAX_REASON, name_of
 from smfh.hashing.base import FittedHasher, HashMethod
 from smfh.hashing.function import HashFunction
 from smfh.hashing.registry import make_method
@@ -20,6 +20,8 @@ from smfh.types import InputError, TrainingStep
 from smfh.types.conversion import FLOATS
 
 FORMAT, VERSION = "smfh-hasher", 1
+MAX_MODEL_BYTES = 1 << 30  # of all arrays, unpacked
+MAX_WORD = 40  # characters that a message repeats of what a file says
 
 
 def save_hasher(hasher: FittedHasher, path: Path) -> None:
@@ -67,9 +69,12 @@ def hasher_arrays(hasher: FittedHasher) -> dict[str, Array]:
     return arrays
 
 
-def load_hasher(content: Content, name: str = "") -> FittedHasher:
-    """The hasher that was saved there, or an InputError that lists what is wrong with the file."""
-    return hasher_of(read_npz(content, name=name), name_of(content, name))
+def load_hasher(content: Content, name: str = "", max_bytes: int = MAX_MODEL_BYTES) -> FittedHasher:
+    """The hasher that was saved there, or an InputError that lists what is wrong with the file.
+
+    A model that unpacks to more than `max_bytes` is refused before anything of it is.
+    """
+    return hasher_of(read_npz(content, name=name, max_bytes=max_bytes), name_of(content, name))
 
 
 def hasher_of(arrays: dict[str, Array], label: str) -> FittedHasher:
@@ -78,13 +83,13 @@ def hasher_of(arrays: dict[str, Array], label: str) -> FittedHasher:
         header = read_json(arrays["header"].tobytes())
         if header["format"] != FORMAT or header["version"] != VERSION:
             raise InputError(
-                f"{label} is a {header['format']} of version {header['version']}; "
+                f"{label} is a {_cut(header['format'])} of version {_cut(header['version'])}; "
                 f"this program reads {FORMAT} of version {VERSION}."
             )
-        method = make_method(header["method"], **header["parameters"])
+        method = make_method(_cut(header["method"]), **header["parameters"])
         about = {str(entry["name"]): (number, entry) for number, entry in enumerate(header["modalities"])}
         if problems := _array_problems(label, arrays, method, [entry for _, entry in about.values()]):
-            raise InputError(problems)
+            raise InputError(shortened(problems))
         return FittedHasher(
             method=method,
             functions={name: _function(name, arrays, *entry) for name, entry in about.items()},
@@ -93,12 +98,18 @@ def hasher_of(arrays: dict[str, Array], label: str) -> FittedHasher:
             trained_on=str(header["trained_on"]),
             bases={n: arrays[f"{i}.basis"] for n, (i, _) in about.items() if f"{i}.basis" in arrays},
         )
-    except (InputError, MemoryError):
+    except InputError:
         raise
+    except MemoryError as error:
+        raise InputError(f"{label} needs more memory than there is; take a smaller model.") from error
     except Exception as error:  # whatever a forged header makes its readers raise
-        raise InputError(
-            f"{label} is not a model that this program saved: {type(error).__name__} at {error}."
-        ) from error
+        why = f"{type(error).__name__} at {error}"[:MAX_REASON]
+        raise InputError(f"{label} is not a model that this program saved: {why}.") from error
+
+
+def _cut(said: object) -> str:
+    """What a file says, no longer than a message can bear."""
+    return str(said)[:MAX_WORD]
 
 
 def _step(
@@ -127,7 +138,7 @@ def _array_problems(
     if len(modalities) < 2 or len(items) != 1:
         problems.append(f"{label} should hold codes of the same items for two modalities or more.")
     for number, about in enumerate(modalities):
-        anchors = arrays.get(f"{number}.anchors")
+        name, anchors = _cut(about["name"]), arrays.get(f"{number}.anchors")
         dimensions = int(about["dimensions"])
         inner = dimensions if anchors is None else len(anchors)
         expected: dict[str, tuple[tuple[int, ...], tuple[np.dtype[Any], ...]]] = {
@@ -143,11 +154,11 @@ def _array_problems(
             array = arrays[f"{number}.{part}"]
             if array.shape != shape or array.dtype not in dtypes:
                 problems.append(
-                    f"{label}: {part} of {about['name']!r} should be {dtypes[0]} {shape}; "
+                    f"{label}: {part} of {name!r} should be {dtypes[0]} {shape}; "
                     f"got {array.dtype} {array.shape}."
                 )
             elif array.dtype in FLOATS and not np.isfinite(array).all():
-                problems.append(f"{label}: {part} of {about['name']!r} has NaN or infinite values.")
+                problems.append(f"{label}: {part} of {name!r} has NaN or infinite values.")
         if not (0 < about["width"] < inf and 0 < about["power"] < inf):
-            problems.append(f"{label}: the feature map of {about['name']!r} has no valid width and power.")
+            problems.append(f"{label}: the feature map of {name!r} has no valid width and power.")
     return problems

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from dataclasses import dataclass, fields
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,14 @@ import numpy as np
 from smfh.datasets.planted import Planted
 from smfh.evaluation import evaluate
 from smfh.hashing import METHODS, HashMethod, make_method, preset
+from smfh.memory import Memory
 from smfh.types import InputError, MultimodalDataset, Split, parameters
 
 PROBE = Planted(items=60, sparse_text=True)
 PROBE_BITS = 12
 DIGITS = 4  # of a probe's figures: rounding that differs between processors is no other algorithm
+
+_behaviours: Memory[tuple[str, bool], str] = Memory(2 * len(METHODS))  # who asks meanwhile waits
 
 
 @dataclass(frozen=True)
@@ -57,13 +60,17 @@ def behaviour_of(method: HashMethod) -> str:
     return behaviour(method.name, samples)
 
 
-@cache
 def behaviour(name: str, samples: bool = False) -> str:
     """SHA-256 of what a method and its presets yield on a small set, and where it samples what that yields.
 
     It changes by itself whenever training or scoring comes to yield something else, and only then: a new
     parameter that is neutral, or the same algorithm written anew, leaves every kept run as it is.
     """
+    return _behaviours.get((name, samples), lambda: _probe(name, samples))
+
+
+def _probe(name: str, samples: bool) -> str:
+    """That hash, made now."""
     data, split = PROBE.load()
     train = data.take(split.train)
     variants: list[dict[str, Any]] = [{}, *(preset(name, choice) for choice in METHODS[name].presets)]

@@ -1,4 +1,4 @@
-"""What a training takes, told before it begins, and how much of it is taken on.
+"""What a training or a data set takes, told before it begins, and how much of it is taken on.
 
 The estimate counts the products that all methods here are made of; on Emoji, Wiki and synthetic items it was
 between a third and, for those that stop early, ten times of what was measured: enough to tell a minute from
@@ -6,10 +6,14 @@ a day.
 """
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+from scipy.sparse import csr_array
 
 from smfh.datasets import DatasetSource
 from smfh.hashing import HashMethod
@@ -43,8 +47,33 @@ class Limits:
     gigabytes: float
     minutes: float
 
+    def __str__(self) -> str:
+        return f"{self.gigabytes:.1f} GB and {self.minutes:g} minutes"
+
+    @property
+    def data_bytes(self) -> int:
+        """That one data set may take."""
+        return int(self.gigabytes * GB * DATA_SHARE)
+
+    def share(self, cost: Cost) -> float:
+        """How much of what is taken on it takes, of memory or of time, whichever is more."""
+        return max(cost.bytes / (self.gigabytes * GB), cost.seconds / (self.minutes * MINUTE))
+
     def allow(self, cost: Cost) -> bool:
-        return cost.bytes <= self.gigabytes * GB and cost.seconds <= self.minutes * MINUTE
+        return self.share(cost) <= 1
+
+
+class Span(Protocol):
+    """A parameter that is tuned from `low` to `high`; a Range of a study is one."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def low(self) -> float: ...
+
+    @property
+    def high(self) -> float: ...
 
 
 def current_limits() -> Limits:
@@ -96,21 +125,64 @@ def check_cost(method: HashMethod, data: MultimodalDataset, split: Split, limits
     cost = estimate(method, data, split)
     if limits.allow(cost):
         return
-    most = f"{limits.gigabytes:.1f} GB and {limits.minutes:g} minutes"
-    told = f"This training would take {cost}; one training may take {most} here."
+    what = f"A training of {method.title} with {method.bits:,} bits"
+    told = f"{what} would take {cost}; one training may take {limits} here."
     fits = nearest_that_fits(method, lambda less: limits.allow(estimate(less, data, split)))
     if fits is None:
         raise InputError(f"{told} No setting of this method is small enough for this data: take fewer items.")
     raise InputError(f"{told} It fits with {fits}.")
 
 
+def check_costs(methods: Iterable[HashMethod], data: MultimodalDataset, split: Split, limits: Limits) -> None:
+    """Refuse several trainings where the costliest of them, which is named, is more than is taken on."""
+    worst = max(methods, key=lambda method: limits.share(estimate(method, data, split)), default=None)
+    if worst is not None:
+        check_cost(worst, data, split, limits)
+
+
+def check_plan(
+    method: HashMethod,
+    spans: Iterable[Span],
+    data: MultimodalDataset,
+    split: Split,
+    limits: Limits,
+    lengths: Sequence[int] = (),
+) -> None:
+    """The same for a study, over code lengths if any: as it starts, and at every end of what it tunes.
+
+    Between the ends nothing costs more. Both count: no anchors at all may cost more than many.
+    """
+    start = method.set_params(bits=max(lengths, default=method.bits))
+    ends = {span.name: (span.low, span.high) for span in spans if span.name in COSTLY}
+    corners = [dict(zip(ends, values, strict=True)) for values in product(*ends.values())]
+    check_costs([start, *(start.set_params(**corner) for corner in corners)], data, split, limits)
+
+
 def check_size(source: DatasetSource, limits: Limits) -> None:
     """Refuse a data set that alone would take more than its share of what one training may take."""
-    most = limits.gigabytes * GB * DATA_SHARE
-    if source.bytes > most:
+    _check_bytes(source.bytes, f"{source.card.title} with these options", limits)
+
+
+def check_own(data: MultimodalDataset, limits: Limits) -> None:
+    """The same for what a visitor brings, when it is read and before it is kept."""
+    _check_bytes(bytes_of(data), "Your data", limits)
+
+
+def bytes_of(data: MultimodalDataset) -> int:
+    """That the data takes in memory, with what a person looks at."""
+    arrays: list[Any] = [data.labels]
+    for X in data.modalities.values():
+        arrays += [X.data, X.indices, X.indptr] if isinstance(X, csr_array) else [X]
+    looks = (*(data.captions or ()), *(data.thumbnails or ()))
+    return int(sum(array.nbytes for array in arrays)) + sum(map(sys.getsizeof, looks))
+
+
+def _check_bytes(size: int, what: str, limits: Limits) -> None:
+    most = limits.data_bytes
+    if size > most:
         raise InputError(
-            f"{source.card.title} with these options takes {source.bytes / GB:.1f} GB; here a data set may "
-            f"take {most / GB:.1f} GB: take at most {most / source.bytes:.0%} of the items."
+            f"{what} takes {size / GB:.2f} GB; here a data set may take {most / GB:.2f} GB: "
+            f"take at most {most / size:.0%} of the items."
         )
 
 

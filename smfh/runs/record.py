@@ -13,6 +13,7 @@ import numpy as np
 
 from smfh.datasets import DatasetSource, make_source
 from smfh.files import Array, read_json
+from smfh.files.content import MAX_REASON
 from smfh.hashing import HashMethod, make_method
 from smfh.metrics import HEADLINE, Scores
 from smfh.runs.key import RunKey, behaviour_of, identify
@@ -147,7 +148,8 @@ def read_header(id: str, header: bytes, size: int) -> RunRecord:
     except InputError:
         raise
     except Exception as error:  # whatever a forged text makes its readers raise
-        raise InputError(f"Its header is not one of a run: {type(error).__name__} at {error}.") from error
+        why = f"{type(error).__name__} at {error}"[:MAX_REASON]
+        raise InputError(f"Its header is not one of a run: {why}.") from error
     if identify(record.key, record.behaviour) != id:
         raise InputError("Its name is not that of the run it holds; it was renamed or changed.")
     return record

@@ -31,6 +31,7 @@ ID = re.compile(r"[0-9a-f]{64}")
 GIGABYTE = 10**9
 USUAL_GIGABYTES = 5.0
 LONGEST_TITLE = 80
+FULL, UNWRITABLE = "full", "unwritable"  # what keeps a run from the folder
 REMEMBERED_SCORES = 1000  # in memory; 40 kB each on Wiki, 250 kB on NUS-WIDE
 Stamp = tuple[int, int]  # time and size of a file: changes whenever the file does
 T = TypeVar("T")
@@ -65,7 +66,7 @@ class RunStore:
         self.maker = maker  # of what is saved here; "" for nobody in particular
         self.folder = cache_folder() / "runs" if folder is None else folder
         self.limit = (limit_from_environment() if gigabytes is None else gigabytes) * GIGABYTE
-        self._troubles: list[str] = []  # why the last write failed; of all copies
+        self._troubles: dict[str, str] = {}  # why what was made last was not kept; of all copies
         self._records: dict[str, tuple[Stamp, RunRecord | Damaged]] = {}  # by id
         self._scores: Memory[tuple[str, Stamp | None, Search], Scores] = Memory(REMEMBERED_SCORES)
 
@@ -103,8 +104,11 @@ class RunStore:
 
     @property
     def trouble(self) -> str:
-        """Why what was made last could not be kept; "" where it was."""
-        return next(iter(self._troubles), "")
+        """Why what was made last could not be kept; "" where it was, or where there is room again."""
+        if FULL in self._troubles:
+            with suppress(InputError):
+                self.check_room()
+        return self._troubles.get(FULL) or self._troubles.get(UNWRITABLE, "")
 
     def listing(self) -> Listing:
         """All runs and all that is damaged; only headers are read, and only of what has changed."""
@@ -164,7 +168,10 @@ class RunStore:
             text = title.encode()
             self._write(beside, lambda path: write_whole(path, lambda file: file.write(text)))
         else:
-            beside.unlink(missing_ok=True)
+            try:
+                beside.unlink(missing_ok=True)
+            except OSError as error:
+                raise InputError(f"The title cannot be taken away: {error.strerror or error}.") from error
 
     def delete(self, id: str) -> None:
         """Remove the run and its title; nothing happens where it is gone already."""
@@ -182,11 +189,14 @@ class RunStore:
         for entry in self._entries():
             with suppress(OSError):  # gone meanwhile
                 used += entry.stat().st_size
-        if used >= self.limit:
-            raise InputError(
-                f"The kept runs take {used / GIGABYTE:.2f} GB, and {self.limit / GIGABYTE:g} GB are allowed: "
-                "delete some on the Runs page, or set SMFH_RUNS_GB to more."
-            )
+        if used < self.limit:
+            self._troubles.pop(FULL, None)
+            return
+        self._troubles[FULL] = (
+            f"The kept runs take {used / GIGABYTE:.2f} GB, and {self.limit / GIGABYTE:g} GB are allowed: "
+            "delete some on the Runs page, or set SMFH_RUNS_GB to more."
+        )
+        raise InputError(self._troubles[FULL])
 
     def _path(self, id: str) -> Path:
         if not ID.fullmatch(id):
@@ -255,13 +265,13 @@ class RunStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             write(path)
-            self._troubles.clear()
+            self._troubles.pop(UNWRITABLE, None)
         except OSError as error:
-            self._troubles[:] = [
+            self._troubles[UNWRITABLE] = (
                 f"The folder of runs cannot be written: {error.strerror or error}. "
                 "Make room, or name another folder with SMFH_CACHE."
-            ]
-            raise InputError(self._troubles[0]) from error
+            )
+            raise InputError(self._troubles[UNWRITABLE]) from error
 
 
 def limit_from_environment() -> float:

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from threading import Timer
 from time import perf_counter
 
 from smfh.datasets import DatasetSource
@@ -19,7 +18,6 @@ from smfh.runs.run import Run, ready_searches
 from smfh.runs.store import RunStore
 from smfh.types import InputError, MultimodalDataset, OnStep, Split
 
-WRITTEN_AFTER = 1.0  # seconds, when the page is drawn
 ENCODINGS_TIMED = 3  # the fastest counts
 
 log = logging.getLogger(__name__)
@@ -38,17 +36,16 @@ def find_or_train(
 ) -> Run:
     """The run, from the store or trained now, with its usual scores.
 
-    Nobody waits for the disk: a new run is written a moment later, and where that fails it is shown all the
-    same. Without a store nothing is kept. A film of the training is made where one is handed in.
+    A new run is on the disk when this returns, so that nothing which was shown is lost to a kill; that takes
+    a fraction of a second, and where it fails the run is shown all the same. Without a store nothing is kept.
+    A film of the training is made where one is handed in.
     """
     key = run_key(data, split, method, owner)
     if store is not None and (kept := _open(store, key, source, data, split)) is not None:
         return kept
     run, timing = train(key, source, data, split, on_step, film, call)
     if store is not None and not owner:
-        later = Timer(WRITTEN_AFTER, _save, (store, run, timing))  # a program that ends waits for it
-        later.name = "writing a run"
-        later.start()
+        _save(store, run, timing)
     return run
 
 
@@ -138,7 +135,7 @@ def _fastest(hasher: FittedHasher, modality: str, data: MultimodalDataset, split
 def _save(store: RunStore, run: Run, timing: Timing) -> None:
     try:
         store.save(run, timing)
-    except InputError as error:
+    except Exception as error:  # whatever keeps it from the disk: the run itself is there
         log.warning("A run was not kept: %s", error)
 
 

@@ -1,9 +1,8 @@
 """A study for other programs: trials as rows, the storage itself, a setting as a command and as Python."""
 
 import shlex
-import tempfile
+import sqlite3
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import optuna
 from optuna.storages import RDBStorage
 
 from smfh.datasets import DatasetSource
-from smfh.files.whole import passing_name
 from smfh.hashing import HashMethod
 from smfh.tuning.goals import FIGURES
 from smfh.tuning.storage import errors_in_words
@@ -86,12 +84,17 @@ def _text(value: Any) -> str:
 
 
 def study_file(study: Study) -> bytes:
-    """An SQLite file with this study alone, which Optuna and its dashboard open."""
-    with tempfile.TemporaryDirectory(prefix=passing_name()) as folder, errors_in_words("a temporary file"):
-        path = Path(folder) / "study.db"
-        target = RDBStorage(f"sqlite:///{path}")
+    """An SQLite file with this study alone, which Optuna and its dashboard open.
+
+    It is made in memory: a study of somebody's own data never comes to a disk here.
+    """
+    with errors_in_words("memory"):
+        target = RDBStorage("sqlite://")
         try:
             optuna.copy_study(from_study_name=study.name, from_storage=study.storage, to_storage=target)
+            with target.engine.connect() as connection:
+                database = connection.connection.driver_connection
+                assert isinstance(database, sqlite3.Connection)  # noqa: S101, as the address says
+                return database.serialize()
         finally:
             target.engine.dispose()
-        return path.read_bytes()

@@ -1,7 +1,9 @@
 """One's own data: what loads, what the preview says, and every problem at once with its row."""
 
 import io
+import re
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -451,6 +453,16 @@ class TestMatrices:
         assert "60,000 classes; at most 2,000" in "\n".join(handed.preview().problems)
 
     @pytest.mark.slow
+    @pytest.mark.parametrize(("make", "said"), [(npz, r"16\.0 MB of arrays"), (mat, "ask for 16 MB|has 16")])
+    def test_more_than_may_be_kept_is_told_before_it_is_unpacked(self, make, said):
+        half = np.zeros((1 << 10, 1 << 10))
+        handed = replace(make(image=half, text=half, labels=np.ones(1 << 10)), most_bytes=10 << 20)
+        (problem,) = handed.preview().problems
+        assert re.search(said, problem)
+        assert re.search(r"at most 10(\.0)? MB", problem)
+        with pytest.raises(InputError, match=said):
+            handed.load()
+
     def test_huge_sparse_shapes_are_refused(self):
         wide = sparse.csc_array(([1.0], ([0], [0])), shape=(8, 5_000_000))
         tall = sparse.csc_array(([1.0], ([0], [0])), shape=(100_000, 100_000))

@@ -1,10 +1,13 @@
 """Each hostile file ends in an InputError that says what is wrong, and takes little memory."""
 
+import errno
 import io
+import os
 import pickle
 import struct
 import subprocess
 import sys
+import tempfile
 import zipfile
 import zlib
 from pathlib import Path
@@ -17,10 +20,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import smfh
-from smfh.files import ArchiveLimits, open_archive, read_mat, read_npy, read_npz, read_table
+from smfh.files import ArchiveLimits, guarded, open_archive, read_mat, read_npy, read_npz, read_table
 from smfh.types import InputError
 
 MAT_HEAD = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack("<H", 0x100) + b"IM"
+ROOT = Path(smfh.__file__).parents[1]
 MI_INT8, MI_INT32, MI_UINT32, MI_DOUBLE, MI_MATRIX, MI_COMPRESSED = 1, 5, 6, 9, 14, 15
 MX_CELL, MX_SPARSE, MX_DOUBLE = 1, 5, 6
 
@@ -164,6 +168,29 @@ class TestMat:
         with pytest.raises(InputError, match=r"two\.mat: it lacks z; it has x \(2 × 2\), y \(3 × 3\)"):
             read_mat(path, ["z"])
 
+    def test_an_upload_never_comes_to_a_disk(self, tmp_path, monkeypatch):
+        for name in ("TMPDIR", "TEMP", "TMP"):
+            monkeypatch.setenv(name, str(tmp_path / "nowhere"))
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+        monkeypatch.chdir(tmp_path)
+        read, _ = read_mat(mat(x=np.eye(300)))
+        np.testing.assert_array_equal(read["x"], np.eye(300))
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="others do not enforce the limit")
+    def test_the_child_cannot_write_a_file(self, tmp_path):
+        write = "limit_process(1 << 32); open('file', 'wb', 0).write(b'private')"
+        command = [sys.executable, "-c", f"from smfh.files.mat_child import limit_process; {write}"]
+        environment = os.environ | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
+        ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
+        assert b"File too large" in ended.stderr
+        assert not any(file.stat().st_size for file in tmp_path.iterdir())
+
+    def test_the_limit_holds_for_words_too_and_for_all_variables_together(self):
+        words = np.array([["x" * 10_000], *[["y"]] * 999], dtype=object)  # 40 MB, each as wide as the longest
+        with pytest.raises(InputError, match=r"its matrices ask for 38 MB; at most 4 MB are read"):
+            read_mat(mat(words=words), max_bytes=1 << 22)
+
     @pytest.mark.parametrize("case", HOSTILE_MAT)
     def test_hostile_files_are_refused(self, case):
         content, said = HOSTILE_MAT[case]
@@ -257,6 +284,13 @@ class TestNpy:
         assert len(read_npz(content, max_bytes=16_000)) == 2
         with pytest.raises(InputError, match="b in"):
             read_npz(content, max_bytes=15_999)
+
+    def test_a_sum_that_is_too_large_is_told_before_anything_is_unpacked(self):
+        content = npz(a=np.zeros(1 << 20), b=np.zeros(1 << 20))
+        assert len(content) < 1 << 15
+        with pytest.raises(InputError, match=r"^big\.npz unpacks to 16\.0 MB of arrays; at most 10\.0 MB"):
+            read_npz(content, name="big.npz", max_bytes=10 << 20)
+        assert len(read_npz(content, ["a"], max_bytes=10 << 20)) == 1
 
     def test_absent_names_are_told(self):
         with pytest.raises(InputError, match="lacks z; it has a"):
@@ -430,6 +464,32 @@ class TestTable:
             assert len(table.problems()) == 1
 
 
+class BrokenDisk(io.BytesIO):
+    """A file whose disk fails when it is read."""
+
+    def read(self, *size):
+        raise OSError(errno.EIO, "Input/output error")
+
+
+def read_members(path):
+    with open_archive(path) as archive:
+        return [archive.read(member) for member in archive.members]
+
+
+@pytest.mark.parametrize("read", [read_table, read_members, read_npz, read_npy, read_mat])
+def test_a_disk_that_fails_is_told_in_words(tmp_path, monkeypatch, read):
+    path = tmp_path / "file"
+    path.write_bytes(b"something")
+    monkeypatch.setattr(Path, "open", lambda self, mode: BrokenDisk(b"something"))
+    with pytest.raises(InputError, match=r"file cannot be read: Input/output error\."):
+        read(path)
+
+
+def test_too_little_memory_is_told_in_words():
+    with pytest.raises(InputError, match=r"^big\.npz needs more memory than there is"), guarded("big.npz"):
+        raise MemoryError
+
+
 MEASURE = """
 import sys
 from pathlib import Path
@@ -463,6 +523,5 @@ def test_hostile_files_take_little_memory(tmp_path):
             (tmp_path / f"{kind}{number}").write_bytes(content)
     files = sorted(map(str, tmp_path.iterdir()))
     command = [sys.executable, "-c", MEASURE, *files]
-    root = Path(smfh.__file__).parents[1]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert int(done.stdout) < 64 << 10  # kB: the files unpack to gigabytes

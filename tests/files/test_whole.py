@@ -1,5 +1,6 @@
 """A file is whole or not there, whoever is killed; and what was left of it is cleared away."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -53,6 +54,24 @@ def test_what_is_at_work_and_what_is_not_ours_stays(tmp_path):
     assert clear_left_over(tmp_path) == 0
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(stays)
     assert clear_left_over(tmp_path / "nowhere") == 0
+
+
+def test_what_cannot_be_removed_stays_and_stops_nobody(tmp_path, monkeypatch):
+    old = time.time() - LEFT_OVER - 60
+    for number in range(3):
+        file = tmp_path / f".smfh-00000000-1-{number}"
+        file.write_text("half")
+        os.utime(file, (old, old))
+    unlink = Path.unlink
+
+    def refuse_one(path, missing_ok=False):
+        if path.name.endswith("1"):
+            raise OSError(errno.EROFS, "Read-only file system")
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refuse_one)
+    assert clear_left_over(tmp_path) == 2
+    assert [file.name[-1] for file in tmp_path.iterdir()] == ["1"]
 
 
 @pytest.mark.parametrize("seconds", [-LEFT_OVER - 60, LEFT_OVER + 60])

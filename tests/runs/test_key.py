@@ -1,5 +1,8 @@
 """Which runs are the same."""
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +13,12 @@ from smfh.hashing.graph import LabelGraph
 from smfh.runs import key as keys
 from smfh.runs import run_key
 from smfh.types import Split, parameters
+
+SOON = 60  # seconds after which a test that hangs fails
+
+
+def forget_behaviours():
+    keys._behaviours.forget_where(lambda known: True)
 
 
 def test_the_same_data_and_parameters_are_the_same_key(planted):
@@ -74,24 +83,44 @@ def test_sampling_is_probed_where_it_is_asked_for(planted, monkeypatch):
     monkeypatch.setattr(
         LabelGraph, "sampled", lambda graph, *drawn: replace(graph, degrees=1e6 * graph.degrees)
     )
-    keys.behaviour.cache_clear()
+    forget_behaviours()
     assert all_items.id == before[0]
     assert some.id != before[1]
-    keys.behaviour.cache_clear()
+    forget_behaviours()
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_behaves_the_same_every_time(name):
     first = keys.behaviour(name)
-    keys.behaviour.cache_clear()
+    forget_behaviours()
     assert keys.behaviour(name) == first
+
+
+def test_who_asks_for_a_behaviour_that_is_being_found_waits_for_it(monkeypatch):
+    probe, probed = keys._probe, []
+    together = threading.Barrier(20)
+
+    def slow(*asked):
+        probed.append(asked)
+        time.sleep(0.1)
+        return probe(*asked)
+
+    def ask(_):
+        together.wait(SOON)
+        return keys.behaviour("cvh")
+
+    monkeypatch.setattr(keys, "_probe", slow)
+    forget_behaviours()
+    with ThreadPoolExecutor(20) as pool:
+        assert len(set(pool.map(ask, range(20)))) == 1
+    assert probed == [("cvh", False)]
 
 
 def test_a_changed_algorithm_is_another_run_without_anybody_raising_a_number(planted, monkeypatch):
     own, other = (run_key(*planted, make_method(name)) for name in ("smfh-plus", "smfh"))
     before = own.id, other.id
     monkeypatch.setattr(relaxation_passes, "NOISE", 0.5)
-    keys.behaviour.cache_clear()
+    forget_behaviours()
     assert own.id != before[0]
     assert other.id == before[1]
-    keys.behaviour.cache_clear()
+    forget_behaviours()

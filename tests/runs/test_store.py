@@ -1,5 +1,6 @@
 """Runs that are kept: everything comes back, nothing half is ever seen, and bad files do no harm."""
 
+import errno
 import json
 import multiprocessing
 import os
@@ -8,6 +9,7 @@ import threading
 import time
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -161,6 +163,17 @@ def test_titles_are_given_changed_and_taken_away(store, saved):
         store.rename(saved.id, "x" * 81)
 
 
+@pytest.mark.parametrize("change", [partial(RunStore.rename, title=""), RunStore.delete])
+def test_a_folder_that_may_only_be_read_is_told(store, saved, monkeypatch, change):
+    def refuse(path, missing_ok=False):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    store.rename(saved.id, "title")
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(InputError, match=r"cannot be (taken away|deleted): Read-only file system\."):
+        change(store, saved.id)
+
+
 def test_deleting_removes_all_of_a_run(store, saved, key):
     store.rename(saved.id, "title")
     store.delete(saved.id)
@@ -183,6 +196,30 @@ def test_a_full_folder_refuses_and_says_what_to_do(store, saved, key, run):
     with pytest.raises(InputError, match="delete some on the Runs page, or set SMFH_RUNS_GB"):
         full.save(run, Timing(0.0, {}, 0.0))
     assert full.find(key) is not None
+
+
+def test_a_full_folder_is_a_trouble_until_there_is_room_again(store, saved, run, loaded):
+    full = RunStore(store.folder, gigabytes=(saved.bytes - 1) / 1e9)
+    assert full.trouble == ""
+    find_or_train(full.by("ann"), SOURCE, replace(QUICK, seed=1), *loaded)
+    assert "delete some on the Runs page" in full.trouble
+    assert len(full.records()) == 1
+    full.delete(saved.id)
+    assert full.trouble == ""
+
+
+def test_a_folder_that_cannot_be_written_is_a_trouble_until_it_can(store, saved, run, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("smfh.runs.store.write_npz", refuse)
+        with pytest.raises(InputError, match="No space left"):
+            store.save(run, Timing(0.0, {}, 0.0))
+    store.check_room()  # which says nothing of the disk
+    assert "No space left on device" in store.trouble
+    store.save(run, Timing(0.0, {}, 0.0))
+    assert store.trouble == ""
 
 
 def test_the_limit_comes_from_the_environment(tmp_path, monkeypatch):
@@ -305,6 +342,14 @@ def test_damaged_foreign_and_strange_files_break_nothing(store, saved, key, run)
     assert store.find(key) is not None
 
 
+def test_what_a_forged_header_says_is_cut_before_it_is_told(store, saved):
+    long = "x" * 100_000
+    for forged in ({"format": long}, {"version": long}, {"timing": {long: 1}}, {"when": long}):
+        path = store.folder / f"{saved.id}.npz"
+        change_header(path, lambda header, forged=forged: header.update(forged))
+        assert len(RunStore(store.folder).listing().damaged[0].problem) < 400
+
+
 def test_headers_nested_beyond_reason_are_refused(store, saved, tmp_path):
     path = store.folder / f"{saved.id}.npz"
     deep = {
@@ -328,7 +373,6 @@ def test_damage_inside_is_noticed_when_it_is_read_and_then_told(store, saved, ke
     assert "average_precision should be" in store.listing().damaged[0].problem
     again = find_or_train(store, SOURCE, QUICK, *loaded)
     same_scores(again.scores(*TEXT_TO_IMAGE), run.scores(*TEXT_TO_IMAGE))
-    wait_until_written()
     assert store.find(key) is not None
 
 
@@ -339,19 +383,12 @@ def test_a_file_replaced_meanwhile_is_read_anew(store, saved, key, run):
     assert reader.find(key).timing.run == 99.0
 
 
-def wait_until_written():
-    for thread in threading.enumerate():
-        if thread.name == "writing a run":
-            assert not thread.daemon  # a program that ends waits for it
-            thread.join(SOON)
-
-
 def test_a_found_run_is_the_run_and_is_not_trained_again(store, key, loaded):
     def never(step):
         raise AssertionError("trained again")
 
     first = find_or_train(store, SOURCE, QUICK, *loaded)
-    wait_until_written()
+    assert [record.id for record in RunStore(store.folder).records()] == [key.id]  # at once
     again = find_or_train(store, SOURCE, QUICK, *loaded, never)
     for search in ready_searches(first.hasher.directions):
         same_scores(again.scores(*search), first.scores(*search))
@@ -362,13 +399,21 @@ def test_a_found_run_is_the_run_and_is_not_trained_again(store, key, loaded):
 def test_a_run_is_there_where_it_cannot_be_kept(loaded, tmp_path):
     full_up = RunStore(tmp_path, gigabytes=0)
     assert find_or_train(full_up, SOURCE, QUICK, *loaded).scores("text", "image").queries == 15
-    wait_until_written()
     assert full_up.records() == []
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "Input/output error"), MemoryError(), ValueError("x")])
+def test_whatever_keeps_a_run_from_the_disk_it_is_there(store, loaded, monkeypatch, error):
+    def refuse(*_, **__):
+        raise error
+
+    monkeypatch.setattr("smfh.runs.store.write_npz", refuse)
+    assert find_or_train(store, SOURCE, QUICK, *loaded).scores("text", "image").queries == 15
+    assert store.records() == []
 
 
 def test_private_runs_leave_nothing_behind(store, loaded):
     run = find_or_train(store, SOURCE, QUICK, *loaded, owner="somebody")
-    wait_until_written()
     assert run.key.owner == "somebody"
     assert not store.folder.exists()
 
