@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from smfh.hamming import plain
 from smfh.hamming.codes import check_pair, distances
 from smfh.parallel import over_rows
 from smfh.types import InputError, IntArray, Words
@@ -41,6 +42,8 @@ def find_distinct(codes: Words, share: float = FEW) -> Distinct | None:
     Of s items with one of D codes each, D (1 − e^(−s/D)) codes are to be expected; where a sample has more
     than the mean of that and s, the rest is not looked at.
     """
+    if plain.is_plain(len(codes)):
+        return None
     from smfh.hamming import kernels
 
     most = int(share * len(codes))
@@ -95,6 +98,8 @@ class CodeIndex:
         return found if asked is None else (found[0][asked.which], found[1][asked.which])
 
     def _rank(self, queries: Words, depth: int) -> Found:
+        if self.distinct is None and plain.is_plain(len(queries) * self.items):
+            return plain.rank(queries, self._codes, depth)
         from smfh.hamming import kernels
 
         order = np.empty((len(queries), depth), dtype=np.int32)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from smfh.hamming import plain
 from smfh.hamming.codes import check_padding, check_pair
 from smfh.hamming.index import (
     BLOCK,
@@ -99,6 +100,8 @@ def _tally(
     bits: int,
     before: tuple[IntArray, IntArray] | None = None,
 ) -> Tally:
+    if before is None and plain.is_plain(len(queries) * len(database)):
+        return Tally(*plain.tally(queries, database, query_labels, database_labels, bits))
     from smfh.hamming import kernels
 
     result = Tally(

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from smfh.evaluation import evaluate
-from smfh.hamming import CodeIndex
+from smfh.hamming import CodeIndex, rank_plainly_while
 from smfh.hashing import METHODS, make_method, preset
 from smfh.jobs import Call
 from smfh.runs.key import PROBE, PROBE_BITS
@@ -34,12 +34,20 @@ def begin_compiling(call: Call) -> None:
     from smfh.hashing.kernels import flip_bits_inplace
 
     last_of: dict[Part, Any] = {"training": flip_bits_inplace, "ranking": tally_inplace}
+    rank_plainly_while(lambda: not is_ready("ranking"))
     for part, last in last_of.items():
         _compiling[part] = Event()
         if is_compiled(last):
             _compiling[part].set()
         else:
             Thread(target=_compile, args=(call, part), name=f"compiling {part}", daemon=True).start()
+
+
+def rank_plainly_until_compiled() -> None:
+    """In a process that another one compiles for: do not wait for its ranking."""
+    from smfh.hamming.kernels import tally_inplace
+
+    rank_plainly_while(lambda: not is_compiled(tally_inplace))
 
 
 def is_ready(part: Part) -> bool:

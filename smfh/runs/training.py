@@ -6,12 +6,13 @@ from time import perf_counter
 
 from smfh.datasets import DatasetSource
 from smfh.evaluation import evaluate
+from smfh.hamming import MOST_PAIRS
 from smfh.hashing import FittedHasher, HashMethod
 from smfh.jobs import Call, here
 from smfh.metrics import Scores
 from smfh.runs.film import Film
 from smfh.runs.kept import KeptRuns
-from smfh.runs.kernels import wait_until_ready
+from smfh.runs.kernels import is_ready, rank_plainly_until_compiled, wait_until_ready
 from smfh.runs.key import RunKey, run_key
 from smfh.runs.record import RunRecord, Timing
 from smfh.runs.run import Run, ready_searches
@@ -101,17 +102,21 @@ def fit(
 
 
 def score(
-    hasher: FittedHasher, data: MultimodalDataset, split: Split
+    hasher: FittedHasher, data: MultimodalDataset, split: Split, is_compiled: bool = True
 ) -> tuple[list[Scores], float, dict[str, float]]:
     """The usual scores, the seconds they took, and those to encode all queries by their modality."""
+    if not is_compiled:
+        rank_plainly_until_compiled()
     started = perf_counter()
     scores = [evaluate(hasher, data, split, *search) for search in ready_searches(hasher.directions)]
     return scores, perf_counter() - started, time_encoding(hasher, data, split)
 
 
 def _score(run: Run, call: Call) -> tuple[Run, float, dict[str, float]]:
-    wait_until_ready("ranking")
-    scores, seconds, encoding = call(score, run.hasher, run.data.without_looks(), run.split)
+    if len(run.split.train) * len(run.split.queries) > MOST_PAIRS:
+        wait_until_ready("ranking")
+    given = (run.hasher, run.data.without_looks(), run.split, is_ready("ranking"))
+    scores, seconds, encoding = call(score, *given)
     for one in scores:
         run.remember(one)
     return run, seconds, encoding

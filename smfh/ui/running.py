@@ -154,8 +154,7 @@ def draw_progress(job: Job[Run], method: HashMethod) -> None:
     elif job.state in ("running", "paused"):
         left = job.time_left(total)
         words = f"Step {done} of {total} · {job.seconds:.1f} s"
-        is_held_up = not is_ready("training") or (done == total and not is_ready("ranking"))
-        words += " · compiling, once on this machine" if is_held_up else ""
+        words += "" if is_ready("training") else " · compiling, once on this machine"
         words += " · paused" if job.state == "paused" else "" if left is None else f" · {left:.1f} s left"
         st.progress(min(done / total, 1.0), words)
     elif job.state == "cancelled":

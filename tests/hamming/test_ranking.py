@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smfh.hamming import distances, judge, pack, rank, tally, unpack
+from smfh.hamming import MOST_PAIRS, distances, judge, pack, rank, rank_plainly_while, tally, unpack
+from smfh.hamming.plain import is_plain
 from smfh.types import InputError
 
 slowly = settings(deadline=None)
@@ -155,6 +156,27 @@ def test_a_row_of_labels_is_needed_for_every_code():
     one, two = np.array([[3]], dtype=np.uint64), np.array([[3], [1]], dtype=np.uint64)
     with pytest.raises(InputError, match="1 queries and 2 items need a row of labels each; got 1 and 1"):
         tally(one, two, one, one, 2)
+
+
+@slowly
+@given(searches(), st.integers(1, 12))
+def test_what_answers_while_kernels_are_compiled_is_the_same(search, top):
+    rank_plainly_while(lambda: True)
+    try:
+        check_ranking(search[0], search[1], top)
+        check_ranking(search[0], search[1], None)
+        check_tally(search)
+    finally:
+        rank_plainly_while(lambda: False)
+
+
+def test_a_large_search_waits_for_its_kernels():
+    rank_plainly_while(lambda: True)
+    try:
+        assert is_plain(MOST_PAIRS)
+        assert not is_plain(MOST_PAIRS + 1)
+    finally:
+        rank_plainly_while(lambda: False)
 
 
 def test_the_room_is_entered_without_a_compiler():
