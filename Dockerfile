@@ -13,5 +13,5 @@ ENV PYTHONUNBUFFERED=1 NUMBA_CACHE_DIR=/home/smfh/numba SMFH_CACHE=/home/smfh/ca
 
 EXPOSE 8501
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
-    CMD ["python", "-c", "import urllib.request as web; web.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"]
+    CMD ["python", "-c", "import urllib.request as web; web.urlopen('http://127.0.0.1:8501/health', timeout=4)"]
 CMD ["smfh", "app", "--address", "0.0.0.0", "--headless"]

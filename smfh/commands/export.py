@@ -22,7 +22,7 @@ from smfh.export.engines import TABLE, code_table, faiss_files, parquet_file, pg
 from smfh.export.page import search_page
 from smfh.files.whole import write_whole
 from smfh.hashing import FittedHasher, load_hasher
-from smfh.types import MultimodalDataset, Split, collect_problems
+from smfh.types import InputError, MultimodalDataset, Split, collect_problems
 
 EPILOG = """examples:
   python -m smfh fit emoji --save emoji64.npz
@@ -37,12 +37,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL.npz", help="a model that `fit --save` wrote")
     add("--to", required=True, choices=list(FORMATS), help="what to make of it")
-    add("--out", required=True, metavar="FILE", help="the file to write")
+    add(
+        "--out",
+        required=True,
+        metavar="FILE",
+        help="the file to write; faiss writes two, the other beside it",
+    )
     add("--dataset", required=True, help=f"what it was trained on: one of {', '.join(DATASETS)}, or a file")
     options.add_option_argument(parser)
     options.add_split_arguments(parser)
     add("--source", help="the modality of typed words (html; default: the first that takes them)")
-    add("--target", help="the modality that is searched (default: the first other one)")
+    add(
+        "--target",
+        help="the modality that is searched (default: the first that is not --source for html, else the "
+        "model's first)",
+    )
     add(
         "--ties",
         default="likeness",
@@ -53,43 +62,63 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    suffix, make = FORMATS[arguments.to]
     out, hasher, (source, rows) = collect_problems(
-        lambda: options.writable_path(arguments.out, "--out", suffix),
-        lambda: load_hasher(Path(arguments.model)),
+        lambda: checked_out(Path(arguments.out), Path(arguments.model)),
+        lambda: load_codes(Path(arguments.model)),
         lambda: options.chosen_data(arguments),
     )
     data, split = source.load(rows, arguments.split_seed)
     check_modalities(hasher, data)
     check_rows(hasher, data, split)
-    for ending, content in make(hasher, data, split, arguments).items():
-        file = out.with_suffix(ending)
+    contents = FORMATS[arguments.to](hasher, data, split, arguments)
+    files = [out, out.with_suffix(f".ivf{out.suffix}")]  # the other is faiss's index of lists
+    for file, content in zip(files, contents, strict=False):
         write_whole(file, methodcaller("write", content))
         print(f"{file}: {len(split.train):,} items, {len(content) / 1e6:.2f} MB")
 
 
-def page_files(
+def checked_out(out: Path, model: Path) -> Path:
+    """The file to write, whatever it is called; refused before the work where it cannot be one."""
+    if not out.parent.is_dir() or out.is_dir():
+        raise InputError(f"--out needs a file name in a folder that exists; got {out}.")
+    if out.resolve() == model.resolve():
+        raise InputError(f"--out is the model itself, {out}; name another file.")
+    return out
+
+
+def load_codes(path: Path) -> FittedHasher:
+    """The model with the codes of its training items, without which there is nothing to take along."""
+    hasher = load_hasher(path)
+    if not any(map(len, hasher.database_codes.values())):
+        raise InputError(
+            f"{path} holds no codes: it was trained on shards, and the codes stay there. Train the method on "
+            "the data set in memory (fit DATASET --save MODEL.npz) to export them."
+        )
+    return hasher
+
+
+def page_file(
     hasher: FittedHasher, data: MultimodalDataset, split: Split, arguments: Namespace
-) -> dict[str, bytes]:
+) -> tuple[bytes, ...]:
     page = search_page(hasher, data, split, arguments.source, arguments.target, arguments.ties)
-    return {".html": page.encode()}
+    return (page.encode(),)
 
 
 def code_files(
     hasher: FittedHasher, data: MultimodalDataset, split: Split, arguments: Namespace
-) -> dict[str, bytes]:
+) -> tuple[bytes, ...]:
     table = code_table(hasher, data, split, arguments.target)
     if arguments.to == "faiss":
-        return dict(zip((".faiss", ".ivf.faiss"), faiss_files(table), strict=True))
+        return faiss_files(table)
     if arguments.to == "parquet":
-        return {".parquet": parquet_file(table)}
-    return {".sql": pgvector_file(table, arguments.table)}
+        return (parquet_file(table),)
+    return (pgvector_file(table, arguments.table),)
 
 
-Make = Callable[[FittedHasher, MultimodalDataset, Split, Namespace], dict[str, bytes]]  # by suffix
-FORMATS: dict[str, tuple[str, Make]] = {
-    "html": (".html", page_files),
-    "faiss": (".faiss", code_files),
-    "parquet": (".parquet", code_files),
-    "pgvector": (".sql", code_files),
+Make = Callable[[FittedHasher, MultimodalDataset, Split, Namespace], tuple[bytes, ...]]  # a file each
+FORMATS: dict[str, Make] = {
+    "html": page_file,
+    "faiss": code_files,
+    "parquet": code_files,
+    "pgvector": code_files,
 }

@@ -3,7 +3,8 @@
 Trainings are kept on disk, and those that are there already are not repeated, whether a page or this command
 made them: the Paper page then shows the same numbers. --fresh trains all of them again.
 
---check trains again what reference scores are kept of, and fails where one lies beyond the seeds' scatter.
+--check trains again what reference scores are kept of, and fails where one lies beyond the seeds' scatter or
+does not come out any more.
 """
 
 import json
@@ -80,6 +81,7 @@ def run(arguments: Namespace) -> None:
     wanted = list(dict.fromkeys(arguments.datasets or BENCHMARKS))
     collect_problems(
         lambda: options.check_count("--seeds", arguments.seeds),
+        lambda: check_purpose(arguments),
         *(partial(make_method, name) for name in methods),
         *(partial(make_source, name) for name in wanted),
     )
@@ -110,6 +112,24 @@ def run(arguments: Namespace) -> None:
             print(f"not run: {' '.join(lines)}", file=sys.stderr)
 
 
+def check_purpose(arguments: Namespace) -> None:
+    """Refuse what would be ignored: kept scores are of the usual split and told line by line."""
+    if not (arguments.check or arguments.write_reference):
+        if arguments.bits:
+            lengths = ", ".join(map(str, TABLE_BITS))
+            raise InputError(f"--bits is for --check and --write-reference; the tables have {lengths}.")
+        return
+    given = {
+        "--split": arguments.split != "default",
+        "--split-seed": arguments.split_seed != 0,
+        "--json": arguments.json,
+        "--csv": arguments.csv,
+    }
+    why = "they measure with the usual split, and tell line by line"
+    if unheeded := [option for option, is_given in given.items() if is_given]:
+        raise InputError([f"{name} is not for --check and --write-reference: {why}." for name in unheeded])
+
+
 def refer(arguments: Namespace) -> None:
     """Train again what scores are kept of, or what is asked for; then compare, or keep."""
     kept = read_reference()
@@ -124,19 +144,27 @@ def refer(arguments: Namespace) -> None:
     runs = {name: len(methods) * len(bits) * arguments.seeds for name, (methods, bits) in plans.items()}
     fresh: list[KeptScore] = []
     with (
+        options.chosen_call(arguments) as elsewhere,
         options.progress_bar(sum(runs.values()), "run") as bar,
         TemporaryDirectory(prefix=passing_name()) as passing,
     ):
         before = 0
         for dataset, (methods, bits) in plans.items():
             show, store = partial(show_progress, bar, before=before), RunStore(Path(passing))
-            fresh += measure_scores(dataset, methods, bits, arguments.seeds, store, show)
+            fresh += measure_scores(dataset, methods, bits, arguments.seeds, store, show, *elsewhere)
             before += runs[dataset]
     if arguments.write_reference:
         write_reference(fresh)
         print(f"{len(fresh)} scores are kept.")
         return
-    verdicts = compare_scores(kept, fresh)
+    promised = [
+        score
+        for score in kept
+        if score.dataset in plans
+        and score.method in plans[score.dataset][0]
+        and score.bits in plans[score.dataset][1]
+    ]
+    verdicts = compare_scores(promised, fresh)
     print("\n".join(verdict.words for verdict in verdicts))
     failed = sum(not verdict.holds for verdict in verdicts)
     left_out = [dataset for dataset in wanted if dataset not in plans]

@@ -125,9 +125,10 @@ def pgvector_file(table: CodeTable, name: str = TABLE) -> bytes:
     arrays = ("{" + ",".join(f'"{name.translate(QUOTES)}"' for name in names) + "}" for names in table.labels)
     labels = (array.translate(ESCAPES) for array in arrays)
     rows = zip(map(str, table.rows), map(str, range(items)), bits, said, labels, strict=True)
-    begin = BEGIN.format(name=name, bits=table.bits, zeros="0" * table.bits, lists=lists)
+    quoted = f'"{name}"'  # which may be a word of SQL, such as user or order
+    begin = BEGIN.format(name=quoted, bits=table.bits, zeros="0" * table.bits, lists=lists)
     lines = "".join("\t".join(row) + "\n" for row in rows)
-    return (begin + lines + END.format(name=name, lists=lists)).encode()
+    return (begin + lines + END.format(name=quoted, lists=lists)).encode()
 
 
 BEGIN = """-- Load with: psql -v ON_ERROR_STOP=1 -f FILE. It needs pgvector 0.7 or newer. Bit k of a code is
@@ -137,6 +138,7 @@ BEGIN = """-- Load with: psql -v ON_ERROR_STOP=1 -f FILE. It needs pgvector 0.7 
 --   SET ivfflat.probes = {lists};
 --   SELECT id FROM {name} ORDER BY code <~> B'{zeros}' LIMIT 10;
 -- There is no HNSW index: codes learnt from labels repeat, and a graph among equal codes loses answers.
+SET client_encoding = 'UTF8';
 BEGIN;
 CREATE EXTENSION IF NOT EXISTS vector;
 CREATE TABLE {name} (

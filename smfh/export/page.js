@@ -100,7 +100,7 @@ function makePage(content, hasher) {
   function fromAddress() {
     let words = "";
     try { words = decodeURIComponent(location.hash.slice(1)); } catch { /* no words of ours */ }
-    go({ words: words.slice(0, 500) || content.example });
+    go({ words: Array.from(words).slice(0, 500).join("") || content.example });  // characters, not halves of them
   }
 
   let typed = 0;

@@ -42,6 +42,7 @@ POLICY = (
 )
 PICTURE, LIGHT = 128, 8 << 10  # pixels of a thumbnail, and octets that are taken as they are
 QUALITY = 80
+MOST_BYTES = 64 << 20  # of content: 5 s of work, and a file of 30 MB, which is more than a mail takes
 SIGNATURES = {b"\x89PNG": "image/png", b"RIFF": "image/webp", b"\xff\xd8\xff": "image/jpeg"}
 
 Arrays = dict[str, NDArray[Any]]
@@ -64,6 +65,8 @@ def search_page(
     source = source or next(iter(takes_words(data)), next(iter(data.modalities)))
     target = target or next((name for name in hasher.modalities if name != source), source)
     encoder, function = text_encoder(data, source), hasher.functions[source]
+    if too_large := size_problem(content_bytes(data, split, source, target, ties), ties):
+        raise InputError(too_large)
     codes, rows = database_codes(hasher, data, split, target, "training")
     X, vocabulary = data.modalities[source][split.train], encoder.vocabulary
     captions, labels = words_of(data, rows)
@@ -102,6 +105,26 @@ def search_page(
         header["types"], pictures = pictures_of([data.thumbnails[row] for row in rows])
         arrays |= pictures
     return assemble(f"{title}, searched by {hasher.bits} bits", pack_content(header, arrays | learnt))
+
+
+def content_bytes(data: MultimodalDataset, split: Split, source: str, target: str, ties: str) -> int:
+    """About how many octets a page holds, before they are compressed; nothing is made to know it."""
+    features = [data.modalities[source], *([data.modalities[target]] if ties == "likeness" else [])]
+    numbers = sum(X.nnz if sparse.issparse(X) else X.size for X in features)  # each with its column
+    pictures = 0 if data.thumbnails is None else sum(min(len(file), LIGHT) for file in data.thumbnails)
+    said = 0 if data.captions is None else sum(map(len, data.captions))
+    return (8 * numbers + pictures + said) * len(split.train) // len(data)
+
+
+def size_problem(size: int, ties: str) -> str:
+    """Why no page is made of so many octets; "" where one is."""
+    if size <= MOST_BYTES:
+        return ""
+    way_out = "take fewer items" + (", or let ties stay in database order" if ties == "likeness" else "")
+    return (
+        f"All of it in one file would be about {size / 2**20:,.0f} MB before it is packed, and at most "
+        f"{MOST_BYTES >> 20} MB are: {way_out}."
+    )
 
 
 def known_example(data: MultimodalDataset, encoder: TextEncoder, captions: Sequence[str]) -> str:

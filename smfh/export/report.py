@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
+from pathlib import Path
 
 from smfh.comparison import Grid, View, points
 from smfh.evaluation import PROTOCOLS
@@ -12,7 +13,7 @@ from smfh.export.figures import every_chart
 from smfh.export.findings import compared_pairs, sentences, told_directions, winners
 from smfh.export.rows import settings_of
 from smfh.plots.published import Published
-from smfh.runs import KeptRuns
+from smfh.runs import KeptRuns, RunStore
 from smfh.significance import Difference, how_tested, signed
 
 
@@ -36,6 +37,13 @@ def html_of(
             *([Section("Repeat it", verbatim=command)] if command else []),
         ],
     )
+
+
+def html_from(
+    kept: Path | KeptRuns, grid: Grid, view: View, command: str, published: Sequence[Published] = ()
+) -> str:
+    """The same for a process that has no store: from the folder of one, or from runs that came along."""
+    return html_of(grid, RunStore(kept) if isinstance(kept, Path) else kept, view, command, published)
 
 
 def _tested(label: str, pairs: Sequence[Difference], view: View) -> Section:

@@ -20,7 +20,11 @@ def characters() -> list[str]:
 
 
 def spelling_of(vocabulary: Vocabulary) -> dict[str, Any]:
-    """What `words` needs to know of characters: lower case, and the names of symbols with known words."""
+    """What `words` needs to know of characters: lower case, and the names of symbols that matter.
+
+    Those are symbols whose names have known words, and those that would become letters where nobody names
+    them: 🈯 is read as 指 by NFKC.
+    """
     known = set(vocabulary.tokens)
     symbols = (c for c in characters() if unicodedata.category(c) == "So")
     names = {c: spell_out(c).strip() for c in symbols}
@@ -28,8 +32,17 @@ def spelling_of(vocabulary: Vocabulary) -> dict[str, Any]:
         "unspaced": UNSPACED,
         "piece": PIECE,
         "fold": {c: c.casefold() for c in characters() if c.casefold() != c},
-        "names": {c: name for c, name in names.items() if known & set(tokens(name, vocabulary.letters))},
+        "names": {
+            c: name
+            for c, name in names.items()
+            if _has_letters(c) or known & set(tokens(name, vocabulary.letters))
+        },
     }
+
+
+def _has_letters(symbol: str) -> bool:
+    """Whether letters or digits come out of it when it is put into one spelling."""
+    return any(c.isalnum() for c in unicodedata.normalize("NFKC", symbol))
 
 
 @cache

@@ -2,6 +2,9 @@
 
 A score is a mean over seeds of one method in one setting, on one data set, with one length, in one direction,
 by one measure, protocol and rule for ties. All of it is read from the headers of kept runs.
+
+A run of another split than its data set comes with, such as `compare --split random` keeps, is no
+reproduction of the paper, and no link trains it again: `usual` has the fingerprints to tell it by.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from smfh.ceiling import Ceiling
 from smfh.comparison import setting_of
 from smfh.datasets import DATASETS, DatasetSource
 from smfh.evaluation import PROTOCOLS
@@ -18,7 +22,7 @@ from smfh.metrics import AP_DEFINITIONS, HEADLINE
 from smfh.paper.plan import paper_method
 from smfh.paper.published import COLUMNS, ENDS, ROW, TABLE_1, published_score
 from smfh.paper.tables import DEFINITIONS
-from smfh.runs import CeilingKey, KeptRuns, RunRecord
+from smfh.runs import CeilingKey, KeptRuns, RunKey, RunRecord
 from smfh.runs.scores import FIGURES, finite
 
 TIE_RULES: Mapping[str, str] = {
@@ -29,6 +33,10 @@ TIE_RULES: Mapping[str, str] = {
 }
 MEASURES = {definition: measure for measure, definition in DEFINITIONS.items()}  # the paper's names
 Search = tuple[str, str, str]  # source, target, protocol
+Fingerprints = tuple[str, str]  # of data and split
+Usual = Mapping[DatasetSource, Fingerprints]  # what loading a data set yields where nothing else is asked for
+OTHER_SPLIT, OTHER_DATA, NOT_KNOWN = "other split", "other version of the data", "split not known"
+NOTHING, NOWHERE = Ceiling({}, ()), ("", "")  # where nothing was measured
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ class Entry:
     search: Search
     definition: str
     ties: str
-    split: str  # fingerprint; "" where nothing was measured
+    unlike: str  # how the data differs from the usual, in words; "" where it does not
     values: tuple[float, ...]  # a seed each; empty: published, and not measured yet
     chance: float | None
     published: float | None
@@ -65,7 +73,22 @@ class Entry:
         return f"{AP_DEFINITIONS[self.definition].words} {TIE_RULES[self.ties]} {PROTOCOLS[self.search[2]]}"
 
 
-def leaderboard(store: KeptRuns, records: Sequence[RunRecord]) -> list[Entry]:
+def usual_load(source: DatasetSource) -> Fingerprints:
+    """By which runs of the usual split are known."""
+    data, split = source.load()
+    return data.fingerprint, split.fingerprint
+
+
+def kept_ceilings(store: KeptRuns, records: Iterable[RunRecord], usual: Usual) -> dict[Fingerprints, Ceiling]:
+    """What the features allow, of all data that anything was measured on or is usual."""
+    known = {*usual.values(), *((record.key.data, record.key.split) for record in records)}
+    found = {one: store.ceiling(CeilingKey(*one)) for one in known}
+    return {one: ceiling for one, ceiling in found.items() if ceiling is not None}
+
+
+def leaderboard(
+    records: Sequence[RunRecord], usual: Usual, ceilings: Mapping[Fingerprints, Ceiling]
+) -> list[Entry]:
     """Every score of kept runs that their methods would yield again, then what is published besides."""
     groups: dict[tuple[DatasetSource, HashMethod, int, str, str], list[RunRecord]] = {}
     for record in sorted(records, key=lambda record: record.method.seed):
@@ -73,16 +96,27 @@ def leaderboard(store: KeptRuns, records: Sequence[RunRecord]) -> list[Entry]:
             setting = setting_of(record.method)
             key = (record.source, setting, record.method.bits, record.key.data, record.key.split)
             groups.setdefault(key, []).append(record)
-    measured = [entry for runs in groups.values() for entry in _entries(store, runs)]
-    return [*measured, *_unmeasured(measured)]
+    measured = [entry for runs in groups.values() for entry in _entries(runs, usual, ceilings)]
+    return [*measured, *_unmeasured(measured, usual, ceilings)]
 
 
-def _entries(store: KeptRuns, runs: Sequence[RunRecord]) -> Iterable[Entry]:
+def told_unlike(source: DatasetSource, key: RunKey, usual: Usual) -> str:
+    """How the data of a run differs from what its source loads by itself; "" where it does not."""
+    if source not in usual:
+        return NOT_KNOWN
+    data, split = usual[source]
+    return OTHER_SPLIT if key.split != split else OTHER_DATA if key.data != data else ""
+
+
+def _entries(
+    runs: Sequence[RunRecord], usual: Usual, ceilings: Mapping[Fingerprints, Ceiling]
+) -> Iterable[Entry]:
     """Every search, measure and rule of the runs of one group, which differ in their seeds."""
     first = runs[0]
-    ceiling = store.ceiling(CeilingKey(first.key.data, first.key.split))
+    unlike = told_unlike(first.source, first.key, usual)
+    ceiling = ceilings.get((first.key.data, first.key.split), NOTHING)
     for search in first.searches:
-        allowed = {} if ceiling is None else ceiling.scores.get(search, {})
+        allowed = ceiling.scores.get(search, {})
         headers = [run.searches[search] for run in runs if search in run.searches]
         for definition in HEADLINE:
             chance = finite(headers[0]["figures"][definition][FIGURES.index("chance")])
@@ -93,10 +127,12 @@ def _entries(store: KeptRuns, runs: Sequence[RunRecord]) -> Iterable[Entry]:
                     search=search,
                     definition=definition,
                     ties=ties,
-                    split=first.key.split,
+                    unlike=unlike,
                     values=tuple(_value(header, definition, ties) for header in headers),
                     chance=chance,
-                    published=_published(first.source, first.method, search, definition, ties),
+                    published=None
+                    if unlike
+                    else _published(first.source, first.method, search, definition, ties),
                     allowed=allowed.get(definition) if ties == "database" else None,
                 )
 
@@ -119,26 +155,30 @@ def _published(
     return published_score(source.name, direction, row, MEASURES[definition], method.bits)
 
 
-def _unmeasured(measured: Sequence[Entry]) -> Iterable[Entry]:
+def _unmeasured(
+    measured: Sequence[Entry], usual: Usual, ceilings: Mapping[Fingerprints, Ceiling]
+) -> Iterable[Entry]:
     """The cells of the paper's Table 1 that stand beside no run yet."""
     there = {_cell(entry) for entry in measured if entry.published is not None}
     for dataset, by_direction in TABLE_1.items():
+        source = DATASETS[dataset]()
+        ceiling = ceilings.get(usual.get(source, NOWHERE), NOTHING)
         for direction, rows in by_direction.items():
             for method, printed in rows.items():
                 for (measure, bits), value in zip(COLUMNS, printed, strict=True):
                     setting = replace(paper_method(method, dataset), bits=bits)
                     search, definition = (*ENDS[direction], "training"), DEFINITIONS[measure]
                     entry = Entry(
-                        DATASETS[dataset](),
-                        setting,
-                        search,
-                        definition,
-                        "database",
-                        "",
-                        (),
-                        None,
-                        value,
-                        None,
+                        source=source,
+                        method=setting,
+                        search=search,
+                        definition=definition,
+                        ties="database",
+                        unlike="",
+                        values=(),
+                        chance=None,
+                        published=value,
+                        allowed=ceiling.scores.get(search, {}).get(definition),
                     )
                     if _cell(entry) not in there:
                         yield entry

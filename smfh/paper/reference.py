@@ -6,12 +6,13 @@ The file is written by `python -m smfh paper --write-reference` and never by han
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from math import sqrt
+from math import nan, sqrt
 from pathlib import Path
 
 from smfh.comparison import Grid, GridProgress, View, name_training, points, train_grid
 from smfh.datasets import DATASETS
 from smfh.files.whole import write_whole
+from smfh.jobs import Call, here
 from smfh.metrics import HEADLINE
 from smfh.paper.plan import over_bits
 from smfh.runs import RunStore
@@ -52,27 +53,36 @@ class Verdict:
     """A score that was kept beside the same measured now."""
 
     kept: KeptScore
-    fresh: KeptScore
+    fresh: KeptScore | None  # None: it does not come out any more
 
     @property
     def difference(self) -> float:
-        return self.fresh.mean - self.kept.mean
+        return nan if self.fresh is None else self.fresh.mean - self.kept.mean
 
     @property
     def allowed(self) -> float:
-        """0.002 + 3 s √(1/n + 1/n′), s being the larger scatter of n kept and n′ fresh seeds"""
-        scatter = max(self.kept.deviation, self.fresh.deviation)
+        """0.002 + 3 s √(1/n + 1/n′), s being the scatter of n kept seeds, beside n′ fresh ones
+
+        Fresh seeds tell s only where a single one was kept: what breaks a method for some of its seeds makes
+        them scatter, and would allow itself.
+        """
+        if self.fresh is None:
+            return 0.0
+        scatter = self.fresh.deviation if self.kept.seeds == 1 else self.kept.deviation
         return ROUNDING + SCATTERS * scatter * sqrt(1 / self.kept.seeds + 1 / self.fresh.seeds)
 
     @property
     def holds(self) -> bool:
-        return abs(self.difference) <= self.allowed
+        return abs(self.difference) <= self.allowed  # nan is not
 
     @property
     def words(self) -> str:
-        mark, now, then = "✓" if self.holds else "✗", self.fresh.mean, self.kept.mean
+        then = f"kept {self.kept.mean:.4f}"
+        if self.fresh is None:
+            return f"✗ {self.kept.name}: not measured any more, {then}"
+        mark = "✓" if self.holds else "✗"
         difference = f"{self.difference:+.4f}, allowed ±{self.allowed:.4f}"
-        return f"{mark} {self.kept.name}: {now:.4f}, kept {then:.4f} ({difference})"
+        return f"{mark} {self.kept.name}: {self.fresh.mean:.4f}, {then} ({difference})"
 
 
 def measure_scores(
@@ -82,10 +92,12 @@ def measure_scores(
     seeds: int,
     store: RunStore,
     on_progress: Callable[[GridProgress], None] = lambda progress: None,
+    call: Call = here,
+    at_once: int = 1,
 ) -> list[KeptScore]:
     """Train what the store has not, by the paper's settings; every direction by the three usual measures."""
     grid = Grid(over_bits(lengths, dataset, methods, seeds), *DATASETS[dataset]().load())
-    if problems := train_grid(grid, store, on_progress):
+    if problems := train_grid(grid, store, on_progress, call=call, at_once=at_once):
         raise InputError([f"{name_training(run)}: {why}" for run, whys in problems.items() for why in whys])
     return [
         KeptScore(
@@ -105,9 +117,9 @@ def measure_scores(
 
 
 def compare_scores(kept: Sequence[KeptScore], fresh: Sequence[KeptScore]) -> list[Verdict]:
-    """Every score that is in both."""
-    by_cell = {score.cell: score for score in kept}
-    return [Verdict(by_cell[score.cell], score) for score in fresh if score.cell in by_cell]
+    """Every score that is kept, beside what comes out now; what comes out besides is nobody's promise."""
+    by_cell = {score.cell: score for score in fresh}
+    return [Verdict(score, by_cell.get(score.cell)) for score in kept]
 
 
 def read_reference(path: Path = FILE) -> list[KeptScore]:

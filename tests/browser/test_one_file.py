@@ -1,19 +1,30 @@
-"""The page in one file, in a real browser: it answers as Python does, looks at nothing else, takes clicks."""
+"""The page in one file, in a real browser: it answers as Python does, looks at nothing else, takes clicks.
+
+SMFH_QUERIES=1000 asks so many queries instead of a hundred, and -s shows how long the page took to open:
+
+    SMFH_QUERIES=1000 python -m pytest -n 0 -s tests/browser/test_one_file.py
+"""
+
+import os
+import time
+from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from smfh.asking import answer, ask_words
-from smfh.datasets import DATASETS
+from smfh.datasets import DATASETS, make_source
 from smfh.export.page import search_page
 from smfh.hashing import make_method
 from smfh.types import InputError
 
 pytestmark = pytest.mark.slow
 
-QUERIES = 100
-STRANGE = [*"🐶😀❤🚀🎉☂☃✈☎ßΣ½ﬁ№あ猫x", " cat", " Dog", "e\u0301", "\u200d"]
+QUERIES = int(os.environ.get("SMFH_QUERIES", "100"))
+STRANGE = [*"🐶😀❤🚀🎉☂☃✈☎ßΣ½ﬁ№あ猫x🈯🈚🈁🈵℆㈪Ⓒ", " cat", " Dog", "e\u0301", "\u200d"]
+JAPANESE = "text (Japanese)"
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +36,16 @@ def exported(tmp_path_factory):
     return file, hasher, data, split
 
 
+@pytest.fixture(scope="module")
+def exported_japanese(tmp_path_factory):
+    """Words without spaces between them, which the letters inside of symbols could be taken for."""
+    data, split = make_source("emoji", languages=("ja",)).load()
+    hasher = make_method("smfh", bits=16, iterations=5).fit(data.take(split.train))
+    file = tmp_path_factory.mktemp("page") / "japanese.html"
+    file.write_text(search_page(hasher, data, split, JAPANESE, "image"), encoding="utf-8")
+    return file, hasher, data, split
+
+
 @pytest.fixture
 def opened(exported, page):
     """The page, the files and addresses that it asked for, and what it complained about."""
@@ -32,15 +53,23 @@ def opened(exported, page):
     page.on("request", lambda request: asked.append(request.url))
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
-    page.goto(exported[0].as_uri())
-    expect(page.locator("#wall button")).to_have_count(100)
+    open_file(page, exported[0])
     return page, asked, said
 
 
-def queries(data, split):
+def open_file(page: Page, file: Path) -> None:
+    """Until its first answers are there; tells how long that took."""
+    begun = time.perf_counter()
+    page.goto(file.as_uri())
+    expect(page.locator("#wall button")).to_have_count(100)
+    size, seconds = file.stat().st_size / 1e6, time.perf_counter() - begun
+    print(f"\n{file.name}: {size:.2f} MB, opened in {seconds:.2f} s")
+
+
+def queries(data, split, bits, source="text"):
     """Names, words of training, several of them, and letters that are hard to read; with bits to flip."""
     rng = np.random.default_rng(0)
-    known = data.encoders["text"].vocabulary.tokens
+    known = data.encoders[source].vocabulary.tokens
     for k in range(QUERIES):
         words = (
             data.captions[rng.choice(split.queries)],
@@ -49,7 +78,28 @@ def queries(data, split):
             data.captions[rng.integers(len(data))].upper() + "!?",
             "".join(rng.choice(STRANGE, size=4)),
         )[k % 5]
-        yield str(words), [] if k % 3 else rng.choice(64, size=4, replace=False).tolist()
+        yield str(words), [] if k % 3 else rng.choice(bits, size=4, replace=False).tolist()
+
+
+def check_answers(page: Page, exported, source: str, asked: list[tuple[str, list[int]]]) -> int:
+    """The browser's answers are Python's, item by item; how many questions had one."""
+    _, hasher, data, split = exported
+    ask, answered = "asked => asked.map(([words, flips]) => smfh.ask(words, flips))", 0
+    begun = time.perf_counter()
+    given = page.evaluate(ask, asked)
+    seconds = time.perf_counter() - begun
+    for (words, flips), found in zip(asked, given, strict=True):
+        try:
+            expected = answer(hasher, data, split, ask_words(data, source, words), "image", flips=flips)
+        except InputError:
+            assert found is None, words
+            continue
+        answered += 1
+        assert found["code"] == expected.code.tolist(), words
+        assert split.train[found["items"]].tolist() == expected.rows.tolist(), words
+        assert found["distances"] == expected.distances.tolist(), words
+    print(f"\n{len(asked)} queries in {source}, {answered} with an answer, as in Python; {seconds:.1f} s")
+    return answered
 
 
 def test_the_file_is_small_and_looks_at_nothing_else(exported, opened):
@@ -61,18 +111,24 @@ def test_the_file_is_small_and_looks_at_nothing_else(exported, opened):
 
 
 def test_the_browser_answers_as_python_does(exported, opened):
-    _, hasher, data, split = exported
-    asked = list(queries(data, split))
-    ask = "asked => asked.map(([words, flips]) => smfh.ask(words, flips))"
-    for (words, flips), found in zip(asked, opened[0].evaluate(ask, asked), strict=True):
-        try:
-            expected = answer(hasher, data, split, ask_words(data, "text", words), "image", flips=flips)
-        except InputError:
-            assert found is None, words
-            continue
-        assert found["code"] == expected.code.tolist(), words
-        assert split.train[found["items"]].tolist() == expected.rows.tolist(), words
-        assert found["distances"] == expected.distances.tolist(), words
+    asked = list(queries(*exported[2:], bits=64))
+    assert check_answers(opened[0], exported, "text", asked) > QUERIES / 2
+
+
+def test_it_does_in_japanese_too_where_symbols_hold_letters(exported_japanese, page):
+    open_file(page, exported_japanese[0])
+    asked = list(queries(*exported_japanese[2:], bits=16, source=JAPANESE))
+    asked += [(f"犬{symbol}", []) for symbol in STRANGE]  # so that a word of each is known
+    assert check_answers(page, exported_japanese, JAPANESE, asked) > QUERIES / 3
+
+
+def test_the_words_of_an_address_are_cut_between_characters(exported, opened):
+    page, _, said = opened
+    page.goto(f"{exported[0].as_uri()}#{quote('🐶' * 501)}")
+    expect(page.get_by_label("Words")).to_have_value("🐶" * 500)
+    page.goto(f"{exported[0].as_uri()}#{quote('a' * 499 + '🐶')}")
+    expect(page.get_by_label("Words")).to_have_value("a" * 499 + "🐶")
+    assert said == []
 
 
 def test_words_find_pictures_and_pictures_tell_their_words(opened):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
+from test_container import health_check
 
 from smfh import home as where
 
@@ -93,6 +94,8 @@ def test_the_installed_app_is_visited(installed, clean, tmp_path, page, cache_fo
         expect(page.get_by_role("img", name=re.compile("[a-z]")).first).to_be_visible()  # of its pairs
         expect(page.get_by_test_id("stSidebarNav")).to_have_count(0)  # as .streamlit/config.toml has it
         assert server.poll() is None
+        asked = health_check(port)  # as the container is asked
+        assert asked.returncode == 0, asked.stderr
     finally:
         server.terminate()
         server.wait(timeout=20)

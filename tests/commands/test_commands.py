@@ -274,5 +274,3 @@ def test_codes_of_a_saved_model_are_exported(capsys, tmp_path, to, files):
     assert all((tmp_path / file).stat().st_size for file in files)
     assert main(["export", model, "--to", to, "--out", out, "--dataset", "planted", "--split-seed", "5"]) == 2
     assert "trained on other rows" in capsys.readouterr().err
-    assert main(["export", model, "--to", "html", "--out", out, "--dataset", "planted"]) == 2
-    assert "ends in .html" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 import io
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import tempfile
@@ -108,8 +109,9 @@ def test_no_hostile_text_leaves_its_cell_of_the_file_for_postgresql():
 def test_the_file_for_postgresql_names_type_index_and_why_there_is_no_graph():
     text = pgvector_file(few_codes(12), "mine").decode()
     assert "code bit(12) NOT NULL" in text
-    assert "CREATE INDEX ON mine USING ivfflat (code bit_hamming_ops) WITH (lists = 1);" in text
+    assert 'CREATE INDEX ON "mine" USING ivfflat (code bit_hamming_ops) WITH (lists = 1);' in text
     assert "There is no HNSW index" in text
+    assert text.index("SET client_encoding = 'UTF8';") < text.index("CREATE TABLE")
     assert text.count("\n\\.\n") == 1
     for name in ("Mine", "a b", "x; DROP TABLE y", "", "9a"):
         with pytest.raises(InputError, match="A table's name"):
@@ -117,14 +119,21 @@ def test_the_file_for_postgresql_names_type_index_and_why_there_is_no_graph():
 
 
 @pytest.fixture(scope="module")
-def psql():
-    """A call of psql on a PostgreSQL of its own with pgvector, which refuses to be run by root."""
+def folders():
+    """Where PostgreSQL has what belongs to it, and its programs."""
     if not (pg_config := shutil.which("pg_config")):
         pytest.skip("there is no PostgreSQL: install it with pgvector (Debian: postgresql-*-pgvector)")
     told = subprocess.run([pg_config, "--sharedir", "--bindir"], capture_output=True, text=True, check=True)
     share, programs = map(Path, told.stdout.split())
-    if not (share / "extension" / "vector.control").is_file():
-        pytest.skip("PostgreSQL has no pgvector: install it (Debian: postgresql-*-pgvector)")
+    if not (programs / "initdb").is_file():
+        pytest.skip("there is no PostgreSQL server: install it (Debian: postgresql)")
+    return share, programs
+
+
+@pytest.fixture(scope="module")
+def bare_psql(folders):
+    """A call of psql on a PostgreSQL of its own, which refuses to be run by root."""
+    _, programs = folders
     user = "nobody" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "db"
@@ -142,6 +151,29 @@ def psql():
         connect = ("-h", name, "-U", "smfh", "-d", "postgres", "-v", "ON_ERROR_STOP=1", "-qAt")
         yield lambda *arguments: call("psql", *connect, *arguments)
         call("pg_ctl", "-D", str(folder), "-m", "immediate", "stop")
+
+
+@pytest.fixture
+def psql(folders, bare_psql):
+    """The same with pgvector."""
+    if not (folders[0] / "extension" / "vector.control").is_file():
+        pytest.skip("PostgreSQL has no pgvector: install it (Debian: postgresql-*-pgvector)")
+    return bare_psql
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["user", "order", "mine"])
+def test_a_table_may_have_a_name_that_is_a_word_of_sql(bare_psql, name, monkeypatch):
+    """And a session of another encoding reads the file as what it is. Of pgvector nothing is needed here."""
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    text = pgvector_file(few_codes(12), name).decode()
+    plain = re.sub("^CREATE (EXTENSION|INDEX) .*;$", "", text, flags=re.MULTILINE)
+    with tempfile.NamedTemporaryFile(suffix=".sql") as file:
+        Path(file.name).chmod(0o644)
+        Path(file.name).write_bytes(plain.encode())
+        bare_psql("-f", file.name)
+    said = f"SELECT encode(convert_to(caption, 'UTF8'), 'hex') FROM \"{name}\" WHERE place = 0"
+    assert bytes.fromhex(bare_psql("-c", said)).decode() == HOSTILE
 
 
 @pytest.mark.slow

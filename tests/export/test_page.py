@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -13,9 +14,10 @@ import pytest
 from hostile_texts import TEXTS
 from PIL import Image
 
-from smfh.datasets import Planted
+from smfh.datasets import DATASETS, Planted
+from smfh.export import page as page_module
 from smfh.export.container import pack_content
-from smfh.export.page import LIGHT, assemble, pictures_of, search_page
+from smfh.export.page import LIGHT, MOST_BYTES, assemble, content_bytes, pictures_of, search_page
 from smfh.export.spelling import letter_ranges, mark_ranges, spelling_of
 from smfh.features.text import Vocabulary, fit_tf_idf
 from smfh.hashing import make_method
@@ -103,6 +105,20 @@ def test_the_same_model_makes_the_same_file():
     assert assemble("a", pack_content({}, {})) == assemble("a", pack_content({}, {}))
 
 
+def test_arrays_stand_behind_the_header_each_where_a_number_of_eight_octets_may():
+    given = {
+        "few": np.arange(3, dtype=np.uint8),
+        "none": np.empty(0, dtype=np.float64),
+        "many": np.arange(5, dtype=np.float32),
+        "last": np.array([0.5, -1.0]),
+    }
+    header, arrays = read(f'<script id="content">{pack_content({"a": "é"}, given)}</script>')
+    assert header["a"] == "é"
+    assert [at % 8 for _, at, _ in header["arrays"].values()] == [0, 0, 0, 0]
+    for name, array in given.items():
+        np.testing.assert_array_equal(arrays[name], array)
+
+
 def test_heavy_pictures_become_small_ones():
     file = io.BytesIO()
     noise = np.random.default_rng(0).integers(256, size=(300, 200, 3), dtype=np.uint8)
@@ -127,6 +143,36 @@ def test_characters_are_told_as_python_reads_them():
     assert spelling["fold"]["ß"] == "ss"
     assert spelling["names"]["🐶"] == "dog face"
     assert "🚀" not in spelling["names"]
+
+
+def test_what_a_page_would_hold_is_told_before_it_is_made():
+    data, split = spoken()
+    numbers = data.modalities["text"].nnz + data.modalities["image"].size
+    whole = (8 * numbers + 20 * len(HOSTILE)) * 16 // 20
+    assert content_bytes(data, split, "text", "image", "likeness") == whole
+    without = content_bytes(data, split, "text", "image", "database")
+    assert without == whole - 8 * data.modalities["image"].size * 16 // 20
+    heavy, light = bytes(LIGHT + 1), bytes(10)
+    seen = replace(data, thumbnails=[heavy, light] * 10)  # a heavy one is made light
+    assert content_bytes(seen, split, "text", "image", "database") == without + 10 * (LIGHT + 10) * 16 // 20
+
+
+def test_what_is_too_large_for_one_file_is_refused_in_words_before_any_work(monkeypatch):
+    data, split = spoken()
+    hasher = make_method("cvh", bits=4).fit(data.take(split.train))
+    size = content_bytes(data, split, "text", "image", "likeness")
+    monkeypatch.setattr(page_module, "MOST_BYTES", size)
+    assert search_page(hasher, data, split)
+    monkeypatch.setattr(page_module, "MOST_BYTES", size - 1)
+    monkeypatch.setattr(page_module, "database_codes", None)  # nobody comes so far
+    with pytest.raises(InputError, match="take fewer items, or let ties stay in database order"):
+        search_page(hasher, data, split)
+
+
+def test_emoji_is_far_from_too_large():
+    data, split = DATASETS["emoji"]().load()
+    size = content_bytes(data, split, "text", "image", "likeness")
+    assert 5e6 < size < MOST_BYTES / 4
 
 
 def test_what_has_no_words_and_what_is_double_is_refused():
