@@ -1,7 +1,8 @@
-"""What a first run needs compiled, before it needs it: the kernels of training and of ranking, side by side.
+"""What a first run needs compiled, before it needs it: the kernels of training, and then of ranking.
 
-In one process the compiler takes one kernel at a time and keeps every other thread waiting. Processes of
-their own leave what they compile in Numba's cache, where this one finds it.
+In one process the compiler takes one kernel at a time and keeps every other thread waiting. A process of its
+own leaves what it compiles in Numba's cache, where this one finds it. Nobody waits for the ranking, which
+NumPy does meanwhile; so training comes first, and has a core for itself.
 """
 
 import logging
@@ -39,8 +40,7 @@ def begin_compiling(call: Call) -> None:
         _compiling[part] = Event()
         if is_compiled(last):
             _compiling[part].set()
-        else:
-            Thread(target=_compile, args=(call, part), name=f"compiling {part}", daemon=True).start()
+    Thread(target=_compile, args=(call,), name="compiling", daemon=True).start()
 
 
 def rank_plainly_until_compiled() -> None:
@@ -85,10 +85,11 @@ def compile_part(part: Part) -> None:
         evaluate(plain, data, split, "text", "image")
 
 
-def _compile(call: Call, part: Part) -> None:
-    try:
-        call(compile_part, part)
-    except (InputError, OSError) as error:
-        log.warning("The kernels of %s are compiled when they are needed: %s", part, error)
-    finally:
-        _compiling[part].set()
+def _compile(call: Call) -> None:
+    for part in [part for part in _compiling if not is_ready(part)]:
+        try:
+            call(compile_part, part)
+        except (InputError, OSError) as error:
+            log.warning("The kernels of %s are compiled when they are needed: %s", part, error)
+        finally:
+            _compiling[part].set()
