@@ -9,7 +9,7 @@ score_shards(fit, workers)["text", "image", "training"].mean_average_precision
 from smfh.cluster.fitting import ShardedFit, database_sha256, fit_shards
 from smfh.cluster.manifest import Manifest, read_manifest
 from smfh.cluster.scoring import query_data, score_shards, search_shards
-from smfh.cluster.sources import stream_files, stream_source
+from smfh.cluster.sources import is_streamed, stream_files, stream_source
 from smfh.cluster.storage import Folder
 from smfh.cluster.workers import Workers, find_workers
 from smfh.cluster.writing import ROWS_PER_PART, Stream, write_shards

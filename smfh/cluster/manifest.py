@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -64,10 +65,10 @@ class Manifest:
     def items(self) -> int:
         return sum(part.rows for part in self.parts)
 
-    @property
-    def starts(self) -> list[int]:
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
         """The first row of each part among all items, and behind the last one all of them."""
-        return [0, *np.cumsum([part.rows for part in self.parts]).tolist()]
+        return (0, *np.cumsum([part.rows for part in self.parts]).tolist())
 
     @property
     def id(self) -> str:
@@ -180,15 +181,24 @@ def part_arrays(X: Sequence[Matrix], labels: BoolArray) -> Iterator[tuple[str, A
 
 def read_rows(folder: Folder, manifest: Manifest, part: Part) -> tuple[dict[str, Matrix], BoolArray]:
     """The modalities and labels of a part; on this machine they stay on the disk until they are looked at."""
-    inside, X = folder.folder(part.name), dict[str, Matrix]()
-    for number, modality in enumerate(manifest.modalities):
-        if modality.is_sparse:
-            names = (f"{number}.{name}.npy" for name in ("data", "indices", "indptr"))
-            arrays = tuple(np.asarray(inside.array(name)) for name in names)
-            X[modality.name] = sparse.csr_array(arrays, shape=(part.rows, modality.dimensions), copy=False)
-        else:
-            X[modality.name] = np.asarray(inside.array(f"{number}.npy"))
-    return X, np.asarray(inside.array(LABELS))
+    names = [modality.name for modality in manifest.modalities]
+    return {t: read_modality(folder, manifest, part, t) for t in names}, read_labels(folder, part)
+
+
+def read_modality(folder: Folder, manifest: Manifest, part: Part, name: str) -> Matrix:
+    """One modality of a part, and no other file of it."""
+    inside = folder.folder(part.name)
+    number, modality = next((k, m) for k, m in enumerate(manifest.modalities) if m.name == name)
+    if not modality.is_sparse:
+        return np.asarray(inside.array(f"{number}.npy"))
+    names = (f"{number}.{name}.npy" for name in ("data", "indices", "indptr"))
+    arrays = tuple(np.asarray(inside.array(name)) for name in names)
+    return sparse.csr_array(arrays, shape=(part.rows, modality.dimensions), copy=False)
+
+
+def read_labels(folder: Folder, part: Part) -> BoolArray:
+    """The labels of a part, and no other file of it."""
+    return np.asarray(folder.folder(part.name).array(LABELS))
 
 
 def maxima_of(manifest: Manifest) -> dict[str, FloatArray]:

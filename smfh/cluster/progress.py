@@ -14,7 +14,8 @@ from smfh.types import InputError, TrainingStep
 
 FITS, PROGRESS = "fits", "progress.json"
 MOST_FITS = 12  # that are shown, the newest
-LONG = 300.0  # seconds without a step after which nobody is at work, as far as can be told
+LONG = 300.0  # seconds without a step after which nobody is at work, as far as can be told,
+PATIENCE = 5  # or so many times what the last step took, where that is longer
 MOST_STEPS = 20_000
 
 
@@ -29,11 +30,17 @@ class FitProgress:
     workers: int
     dashboard: str  # Dask's own, where there is one
     when: float  # the last step, in seconds since 1970
+    is_over: bool  # all is learnt, be it in fewer steps
 
     @property
     def is_moving(self) -> bool:
         """Whether a step may still come."""
-        return len(self.trace) < self.steps and time() - self.when < LONG
+        return not self.is_over and time() - self.when < max(LONG, PATIENCE * (self.step_seconds or 0.0))
+
+    @property
+    def share(self) -> float:
+        """Of the steps that there are at the most; all of it when it is over."""
+        return 1.0 if self.is_over else min(len(self.trace) / max(self.steps, 1), 1.0)
 
     @property
     def step_seconds(self) -> float | None:
@@ -41,11 +48,13 @@ class FitProgress:
         return self.trace[-1].seconds - self.trace[-2].seconds if len(self.trace) > 1 else None
 
 
-def write_progress(work: Folder, trace: Sequence[TrainingStep], steps: int, workers: Workers) -> None:
+def write_progress(
+    work: Folder, trace: Sequence[TrainingStep], steps: int, workers: Workers, is_over: bool = False
+) -> None:
     """Whole or not at all, beside what the fit keeps."""
     told = [[step.iteration, dict(step.terms), step.seconds, step.phase, step.note] for step in trace]
     about = {"workers": workers.count, "dashboard": workers.dashboard, "steps": steps, "when": time()}
-    work.write_json(PROGRESS, about | {"trace": told})
+    work.write_json(PROGRESS, about | {"over": is_over, "trace": told})
 
 
 def read_fits(address: str) -> tuple[Manifest, list[FitProgress]]:
@@ -66,8 +75,8 @@ def _read(work: Folder) -> FitProgress | None:
         kind = METHODS[about["method"]]
         trace = tuple(_step(*one) for one in said["trace"][:MOST_STEPS])
         numbers = int(about["parameters"]["bits"]), int(said["steps"]), int(said["workers"])
-        dashboard = str(said["dashboard"])
-        return FitProgress(kind.title, numbers[0], trace, *numbers[1:], dashboard, _finite(said["when"]))
+        dashboard, when, is_over = str(said["dashboard"]), _finite(said["when"]), said["over"] is True
+        return FitProgress(kind.title, numbers[0], trace, *numbers[1:], dashboard, when, is_over)
     except (InputError, KeyError, TypeError, ValueError, OverflowError, AttributeError, OSError):
         return None
 

@@ -22,6 +22,7 @@ from smfh.types import FloatArray, InputError, IntArray, Words
 
 TASKS_PER_WORKER = 4  # in a pass: a worker that is killed loses one of them
 CODES = "codes"
+PASS, WRITTEN = "pass-", ".npz"  # a pass: the folder of its codes; with the ending, what it has added up
 
 
 class Journal:
@@ -32,8 +33,8 @@ class Journal:
 
     def next(self, kind: str, work: Callable[[str], Sums]) -> tuple[str, Sums]:
         """The name of the next pass, and its sums: as written down, or by `work`, and then written down."""
-        name, self.passes = f"pass-{self.passes:05d}", self.passes + 1
-        file = f"{name}.npz"
+        name, self.passes = f"{PASS}{self.passes:05d}", self.passes + 1
+        file = f"{name}{WRITTEN}"
         if self.work.exists(file):
             arrays = self.work.arrays(file)
             said = json.loads(arrays["header"].tobytes())
@@ -46,6 +47,17 @@ class Journal:
         values = {str(number): np.asarray(value) for number, value in enumerate(sums.values())}
         self.work.write_arrays(file, {"header": np.frombuffer(header, np.uint8), **values})
         return name, sums
+
+    @property
+    def kept(self) -> int:
+        """Passes that were written down by now, whoever did them."""
+        return sum(name.startswith(PASS) and name.endswith(WRITTEN) for name in self.work.names())
+
+    def forget_codes(self) -> None:
+        """When all is learnt: what passes wrote down is not done anew, so nobody asks for their codes."""
+        for name in self.work.names():
+            if name.startswith(PASS) and not name.endswith(WRITTEN):
+                self.work.remove(name)
 
 
 class ShardedItems:
@@ -65,7 +77,6 @@ class ShardedItems:
         if maps is not None:
             self.maxima = mapped_maxima(self.maxima, maps)
             self.widths = {t: len(largest) for t, largest in self.maxima.items()}
-        self._taken: tuple[IntArray, list[Any]] | None = None
 
     def __len__(self) -> int:
         return self.manifest.items
@@ -131,12 +142,12 @@ class ShardedItems:
         for kept in codes:
             self.place.work.remove(kept.name)
 
-    def take(self, rows: IntArray) -> list[Any]:
-        """Some rows of all modalities and of the labels, by part; the last ones asked for are remembered."""
-        if self._taken is None or self._taken[0] is not rows:
-            arguments = [(self.place, number, places) for number, places in self.places(np.sort(rows))]
-            self._taken = rows, self.workers.map(tasks.take_rows, arguments)
-        return self._taken[1]
+    def take(self, rows: IntArray, modality: str | None) -> list[Any]:
+        """Some rows of a modality, or of the labels, by part; nothing that was not asked for is sent."""
+        arguments = [(self.place, number, places) for number, places in self.places(np.sort(rows))]
+        if modality is None:
+            return self.workers.map(tasks.take_labels, arguments)
+        return self.workers.map(tasks.take_rows, [(*given, modality) for given in arguments])
 
     def places(self, rows: IntArray) -> list[tuple[int, IntArray]]:
         """The parts that hold some of these rows, which rise, and where in them they lie."""
@@ -176,7 +187,7 @@ class RowsInShards:
         self.items, self.modality, self.shape = items, modality, shape
 
     def __getitem__(self, rows: IntArray) -> Any:
-        taken = [labels if self.modality is None else X[self.modality] for X, labels in self.items.take(rows)]
+        taken = self.items.take(rows, self.modality)
         if not taken:
             return np.zeros((0, *self.shape[1:]), np.bool_)
         order = np.argsort(np.argsort(rows, kind="stable"), kind="stable")

@@ -4,6 +4,7 @@ A folder of matrices holds labels.npy and a .npy for each modality; a .npz the s
 same as columns: lists of numbers, and the labels as words, lists of words or lists of 0 and 1.
 """
 
+import sys
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,20 +15,24 @@ from numpy.typing import NDArray
 
 from smfh.cluster.writing import Rows, Stream
 from smfh.datasets import DatasetSource
-from smfh.datasets.synthetic import Synthetic, SyntheticBlocks
+from smfh.datasets.synthetic import CLASSES, Synthetic, SyntheticBlocks, query_count
 from smfh.files import guarded
+from smfh.files.content import MAX_FILE_BYTES
 from smfh.hashing.products import ROWS
 from smfh.types import BoolArray, InputError, Split
 from smfh.types.conversion import as_labels, as_matrix
 
 LABELS = "labels"
-MOST_QUERIES = 6_577  # as many as NUS-WIDE has
-QUERY_SHARE = 28  # of so many items one asks, as there
 
 
 def stream_source(source: DatasetSource, split: str | Split, seed: int, items: int | None) -> Stream:
-    """A data set: its training rows in the order of the split, its queries."""
+    """A data set: its training rows in the order of the split, the first `items` of them, and its queries.
+
+    Of the synthetic one `items` are all, queries included, as its own option of that name says.
+    """
     if isinstance(source, Synthetic) and items is not None:
+        if split not in ("default", "official"):
+            raise InputError("Any number of synthetic items has a split of its own; leave the other out.")
         return stream_synthetic(source, items)
     data, rows = source.load(split, seed)
     train = data.take(rows.train if items is None else rows.train[:items])
@@ -42,29 +47,41 @@ def stream_source(source: DatasetSource, split: str | Split, seed: int, items: i
 
 
 def stream_synthetic(source: Synthetic, items: int) -> Stream:
-    """The generator's items, drawn a block at a time: the same whatever the number of parts."""
-    blocks = SyntheticBlocks(source.noise, source.data_seed)
-
-    def draw() -> Iterator[Rows]:
-        for number, start in enumerate(range(0, items, ROWS)):
-            image, text, labels = blocks.draw(number, min(ROWS, items - start))
-            yield Rows((image, text), labels)
-
-    image, text, labels = blocks.draw(-1, query_count(items))
-    return Stream(source.name, ("image", "text"), blocks.class_names, draw(), Rows((image, text), labels))
+    """The generator's items, drawn a block at a time, whatever the number of parts: those of `load`."""
+    blocks = SyntheticBlocks(items, source.noise, source.data_seed)
+    training = (Rows((image, text), labels) for image, text, labels in blocks.draw_training())
+    image, text, labels = blocks.draw_queries()
+    return Stream(source.name, ("image", "text"), CLASSES, training, Rows((image, text), labels))
 
 
-def query_count(items: int) -> int:
-    return min(MOST_QUERIES, max(items // QUERY_SHARE, 1))
+def is_streamed(path: Path) -> bool:
+    """Whether it is read as it goes: a folder, a .parquet, or a .npz of labels and matrices alone.
+
+    A .npz in another layout is read whole, unless it is larger than anybody reads.
+    """
+    if path.suffix.lower() != ".npz" or path.is_dir():
+        return path.is_dir() or path.suffix.lower() == ".parquet"
+    try:
+        with guarded(path.name):
+            if path.stat().st_size > MAX_FILE_BYTES:
+                return True
+            shapes = _npz_shapes(path)
+    except InputError:
+        return False  # who reads it whole says why
+    matrices = [own for name, own in shapes.items() if name != LABELS]
+    return len(matrices) < len(shapes) and all(len(s) == 2 and d.kind in "fiub" for s, d in matrices)
 
 
-def stream_files(path: Path, seed: int) -> Stream:
-    """A folder of .npy, a .npz or a .parquet, read as it goes; some rows, drawn by the seed, are to ask."""
+def stream_files(path: Path, seed: int, items: int | None = None) -> Stream:
+    """A folder of .npy, a .npz or a .parquet, read as it goes; some rows, drawn by the seed, are to ask.
+
+    The first `items` of the others train, or all of them.
+    """
     with guarded(path.name):
-        return _stream_files(path, seed)
+        return _stream_files(path, seed, items)
 
 
-def _stream_files(path: Path, seed: int) -> Stream:
+def _stream_files(path: Path, seed: int, most: int | None) -> Stream:
     if path.is_dir():
         members, read = _npy_members(path)
     elif path.suffix.lower() == ".npz":
@@ -77,6 +94,8 @@ def _stream_files(path: Path, seed: int) -> Stream:
             f"it has {', '.join(members) or 'nothing'}."
         )
     modalities, items = tuple(name for name in members if name != LABELS), members[LABELS]
+    if wrong := [name for name in modalities if members[name] != items]:
+        raise InputError([f"{t} has {members[t]:,} rows; there are labels for {items:,}." for t in wrong])
     classes = _class_names(some[LABELS] for some in read((LABELS,)))
     asking = np.sort(np.random.default_rng(seed).choice(items, query_count(items), replace=False))
 
@@ -97,7 +116,17 @@ def _stream_files(path: Path, seed: int) -> Stream:
     queries = [some for some in chosen(True) if len(some.labels)]
     X = tuple(np.concatenate(x) for x in zip(*(some.X for some in queries), strict=True))
     held = Rows(X, np.concatenate([some.labels for some in queries]))
-    return Stream(path.stem, modalities, tuple(classes), chosen(False), held)
+    return Stream(path.stem, modalities, tuple(classes), first_rows(chosen(False), most), held)
+
+
+def first_rows(rows: Iterable[Rows], most: int | None) -> Iterator[Rows]:
+    """As many of the rows as there may be, or all."""
+    left = sys.maxsize if most is None else most
+    for some in rows:
+        yield Rows(tuple(x[:left] for x in some.X), some.labels[:left])
+        left -= len(some.labels)
+        if left <= 0:
+            return
 
 
 Members = Mapping[str, int]  # rows by name
@@ -116,11 +145,7 @@ def _npy_members(path: Path) -> tuple[Members, Read]:
 
 def _npz_members(path: Path) -> tuple[Members, Read]:
     """Members are decompressed as they are read: rows of a C-ordered array come one after another."""
-    with zipfile.ZipFile(path) as archive:
-        shapes = {}
-        for name in archive.namelist():
-            with archive.open(name) as member:
-                shapes[Path(name).stem] = _npy_header(member, f"{name} in {path.name}")
+    shapes = _npz_shapes(path)
 
     def read(names: Iterable[str]) -> Iterator[dict[str, NDArray[Any]]]:
         wanted = tuple(names)
@@ -138,6 +163,16 @@ def _npz_members(path: Path) -> tuple[Members, Read]:
                 yield block
 
     return {name: shape[0] for name, (shape, _) in shapes.items()}, read
+
+
+def _npz_shapes(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+    """Shape and dtype of every member."""
+    shapes = {}
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            with archive.open(name) as member:
+                shapes[Path(name).stem] = _npy_header(member, f"{name} in {path.name}")
+    return shapes
 
 
 def _npy_header(file: Any, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -190,9 +225,10 @@ def _class_names(blocks: Iterable[NDArray[Any]]) -> list[str]:
     return sorted(names)
 
 
-def _own(labels: Any) -> Iterable[Any]:
-    """Of one item, one or several."""
-    return labels if isinstance(labels, list) else (labels,)
+def _own(labels: Any) -> list[Any]:
+    """Of one item, one or several; what is missing, as None or NaN, is none."""
+    several = labels if isinstance(labels, list) else [labels]
+    return [label for label in several if label is not None and label == label]
 
 
 def _hot(labels: NDArray[Any], classes: list[str]) -> BoolArray:

@@ -24,9 +24,13 @@ MOST_BYTES = 1 << 40  # of an array of our own that is read from a file
 
 @dataclass(frozen=True)
 class Folder:
-    """Files by name below an address."""
+    """Files by name below an address; a path holds wherever a worker stands."""
 
     address: str
+
+    def __post_init__(self) -> None:
+        if self.is_local:  # not resolved: a link may lead elsewhere on another machine
+            object.__setattr__(self, "address", str(Path(self.address).absolute()))
 
     @property
     def is_local(self) -> bool:

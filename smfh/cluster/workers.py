@@ -102,9 +102,7 @@ class LocalWorkers:
         try:
             return [future.result() for future in futures]
         except Exception:
-            for future in futures:
-                future.cancel()
-            wait(futures)  # so that nothing is written any more when the caller hears of it
+            wait([future for future in futures if not future.cancel()])  # nothing is written after this
             raise
         except BaseException:
             self.close()  # Ctrl-C ends the processes too: none may be taken for killed, and started again
@@ -116,7 +114,8 @@ class LocalWorkers:
         try:
             for _ in range(ATTEMPTS):
                 try:
-                    return lane.call(do_within, self.most_bytes, task, given)
+                    result: Result = lane.call(do_within, self.most_bytes, task, given)
+                    return result
                 except InputError as error:
                     if error.problems != (LOST,):
                         raise

@@ -1,10 +1,12 @@
 """fit: train a method on a data set, score it in every direction, and keep the model."""
 
 import json
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from math import isfinite
 from typing import Any
 
 from smfh.cluster import database_sha256, find_workers, fit_shards, score_shards
@@ -23,6 +25,8 @@ EPILOG = """examples:
   python -m smfh fit wiki --split rows.npz --json              row numbers `train` and `test` of your own
   python -m smfh fit --shards shards --method smfh --workers 4 out of core, on this machine
   python -m smfh fit --shards shards --cluster tls://host:8786 --resume        on a Dask cluster"""
+SHARDS_ONLY = {"workers": None, "worker_gb": None, "cluster": None, "resume": False}
+DATA_ONLY = {"option": [], "split": "default", "split_seed": 0, "data": None}
 COLUMNS = {
     "map": "mAP",
     "map_all": "mAP, all ranks",
@@ -43,6 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument_group("shards, as `python -m smfh shard` writes them").add_argument
     add("--shards", metavar="DIR", help="train on these, wherever they are, instead of a data set in memory")
     add("--workers", type=int, metavar="N", help="processes of this machine (default: one for each core)")
+    add("--worker-gb", type=float, metavar="G", help="memory that each of them may take for its data")
     add("--cluster", metavar="ADDRESS", help="a Dask scheduler: tls://HOST:PORT, or tcp:// on this machine")
     add("--resume", action="store_true", help="go on from the last whole iteration of a fit that broke off")
     parser.add_argument("--save", metavar="MODEL.npz", help="write the trained model there")
@@ -53,6 +58,8 @@ def run(arguments: Namespace) -> None:
     if arguments.shards is not None:
         run_on_shards(arguments)
         return
+    if given := given_options(arguments, SHARDS_ONLY):
+        raise InputError(f"{', '.join(given)}: for --shards DIR alone; a data set in memory trains here.")
     if arguments.dataset is None:
         raise InputError(f"Name a data set ({', '.join(DATASETS)}), a file, or --shards DIR.")
     method, (source, rows), save = collect_problems(
@@ -67,15 +74,25 @@ def run(arguments: Namespace) -> None:
     report(hasher, data, split, arguments)
 
 
+def given_options(arguments: Namespace, defaults: Mapping[str, Any]) -> list[str]:
+    """Those of these options that are not as they are where nothing is said."""
+    said = {name: getattr(arguments, name) for name in defaults}
+    return [f"--{name.replace('_', '-')}" for name, value in said.items() if value != defaults[name]]
+
+
 def run_on_shards(arguments: Namespace) -> None:
+    named = [arguments.dataset] if arguments.dataset is not None else []
+    if given := named + given_options(arguments, DATA_ONLY):
+        raise InputError(f"--shards holds the data and their split already; leave out {', '.join(given)}.")
     method, save = collect_problems(
         lambda: options.chosen_method(arguments),
         lambda: options.writable_path(arguments.save, "--save", ".npz"),
     )
-    workers = find_workers(arguments.workers, arguments.cluster)
+    most = None if arguments.worker_gb is None else round_bytes(arguments.worker_gb)
+    workers = find_workers(arguments.workers, arguments.cluster, most)
     try:
         with shown(method) as show:
-            fit = fit_shards(method, arguments.shards, workers, arguments.resume, show)
+            fit = fit_shards(method, arguments.shards, workers, arguments.resume, show, tell_resumed)
         if save is not None:
             save_hasher(fit.hasher, save)
         scores = score_shards(fit, workers)
@@ -83,7 +100,20 @@ def run_on_shards(arguments: Namespace) -> None:
         workers.close()
     items = {"train": fit.manifest.items, "queries": fit.manifest.queries.rows}
     found = {f"{s}->{t}": [scores[s, t, p] for p in PROTOCOLS] for s, t in fit.hasher.directions}
-    tell(fit.hasher, fit.manifest.name, items, len(fit.manifest.sizes), fit.codes_sha256, found, arguments)
+    classes, sha256 = len(fit.manifest.sizes), fit.codes_sha256
+    tell(fit.hasher, fit.manifest.name, items, classes, sha256, found, arguments, fit.resumed)
+
+
+def round_bytes(gigabytes: float) -> int:
+    if not isfinite(gigabytes):
+        raise InputError(f"--worker-gb must be a number of gigabytes; got {gigabytes}.")
+    return round(gigabytes * 1e9)
+
+
+def tell_resumed(passes: int) -> None:
+    """Say where a fit goes on."""
+    begins = "No such fit was begun: it begins anew."
+    print(f"The fit goes on after pass {passes}." if passes else begins, file=sys.stderr)
 
 
 def train(method: HashMethod, data: MultimodalDataset) -> FittedHasher:
@@ -129,8 +159,10 @@ def tell(
     codes_sha256: str,
     found: Mapping[str, Sequence[Scores]],
     arguments: Namespace,
+    resumed: int | None = None,
 ) -> None:
-    """The scores of every direction `source->target`, wherever they were found."""
+    """The scores of every direction `source->target`, wherever they were found; of a fit on shards also how
+    many of its passes were done before."""
     method, definition = hasher.method, AP_DEFINITIONS[arguments.ap]
     scores = {direction: score_row(own, arguments.ap) for direction, own in found.items()}
     protocols = [own.protocol for own in next(iter(found.values()))]
@@ -146,6 +178,8 @@ def tell(
         "definition": definition.words,
         "scores": scores,
     }
+    if resumed is not None:
+        summary["resumed"] = resumed
     if arguments.json:
         print(json.dumps(summary, indent=2))
         return

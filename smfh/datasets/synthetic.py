@@ -1,5 +1,6 @@
 """Data of the shape of NUS-WIDE at any size, with a planted structure: for benchmarks and for trying out."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +15,14 @@ from smfh.types import BoolArray, MultimodalDataset, Split, parameter
 VISUAL_WORDS, TAGS = 500, 1_000
 TAGS_PER_ITEM = 6  # on average
 CAPTION = 100  # bytes that one takes
-TRAIN_SHARE = 180_000 / 186_577  # as the paper splits NUS-WIDE
+TRAIN_SHARE, MOST_QUERIES = 180_000 / 186_577, 6_577  # as the paper splits NUS-WIDE
 SHARES = np.array([0.40, 0.30, 0.28, 0.19, 0.18, 0.12, 0.10, 0.08, 0.07, 0.06])  # of the items
 TOPICS_PER_CLASS = 3
 WORDS_PER_TOPIC, TAGS_PER_CLASS = 40, 60
 BLOCK = 16_384  # rows made at once, so that memory is the result and little more
+CLASSES = tuple(f"class {k}" for k in range(len(SHARES)))
+
+Drawn = tuple[NDArray[np.float32], sparse.csr_array, BoolArray]  # visual words, tags and labels of some items
 
 
 @dataclass(frozen=True)
@@ -47,33 +51,59 @@ class Synthetic(DatasetSource):
     def load(
         self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress | None = None
     ) -> tuple[MultimodalDataset, Split]:
-        rng = np.random.default_rng(self.data_seed)
-        labels = draw_labels(self.items, rng)
-        text = draw_tags(labels, self.noise, rng)
-        image = draw_visual_words(labels, self.noise, rng, on_progress)
-        names = tuple(f"class {k}" for k in range(len(SHARES)))
-        classes = np.array(names)
+        """First the items that train, then those that ask: as they are drawn at random, so is that split."""
+        blocks = SyntheticBlocks(self.items, self.noise, self.data_seed)
+        image = np.empty((self.items, VISUAL_WORDS), dtype=np.float32)
+        tags, hot, done = [], [], 0
+        for own_words, own_tags, own_labels in blocks.draw_all():
+            image[done : done + len(own_labels)] = own_words
+            tags.append(own_tags)
+            hot.append(own_labels)
+            done += len(own_labels)
+            if on_progress:
+                on_progress(done / self.items, "Drawing items")
+        text, labels, classes = sparse.csr_array(sparse.vstack(tags)), np.concatenate(hot), np.array(CLASSES)
         captions = [", ".join(classes[row]) for row in labels]
-        data = MultimodalDataset(self.name, {"image": image, "text": text}, labels, names, captions)
-        return data, resolve_split(split, seed, self.items, train_share=TRAIN_SHARE)
+        data = MultimodalDataset(self.name, {"image": image, "text": text}, labels, CLASSES, captions)
+        return data, resolve_split(split, seed, self.items, blocks.split, TRAIN_SHARE)
+
+
+def query_count(items: int) -> int:
+    """How many of so many items ask: NUS-WIDE's share, and no more than it has."""
+    return max(min(items - round(items * TRAIN_SHARE), MOST_QUERIES), 1)
 
 
 class SyntheticBlocks:
-    """Such items at any number, a block at a time by its own seed; topics and vocabularies are shared."""
+    """Any number of such items, a block at a time by its own seed; topics and vocabularies are shared."""
 
-    class_names = tuple(f"class {k}" for k in range(len(SHARES)))
-
-    def __init__(self, noise: float, seed: int) -> None:
-        self.noise, self.seed = noise, seed
+    def __init__(self, items: int, noise: float, seed: int) -> None:
+        self.queries, self.noise, self.seed = query_count(items), noise, seed
+        self.training = items - self.queries
         rng = np.random.default_rng(seed)
         self.vocabularies, self.topics = draw_vocabularies(len(SHARES), rng), draw_topics(len(SHARES), rng)
 
-    def draw(self, block: int, items: int) -> tuple[NDArray[np.float32], sparse.csr_array, BoolArray]:
-        """Visual words, tags and labels; −1 is a block beside all others."""
-        rng = np.random.default_rng([self.seed, block + 1])
+    @property
+    def split(self) -> Split:
+        """Of all, in the order in which they are drawn."""
+        rows = np.arange(self.training + self.queries)
+        return Split(rows[: self.training], rows[self.training :])
+
+    def draw_training(self) -> Iterator[Drawn]:
+        for number, start in enumerate(range(0, self.training, BLOCK), 1):
+            yield self.draw(min(BLOCK, self.training - start), number)
+
+    def draw_queries(self) -> Drawn:
+        return self.draw(self.queries, 0, 1)  # 0 alone is no seed beside the one that drew the topics
+
+    def draw_all(self) -> Iterator[Drawn]:
+        yield from self.draw_training()
+        yield self.draw_queries()
+
+    def draw(self, items: int, *block: int) -> Drawn:
+        rng = np.random.default_rng([self.seed, *block])
         labels = draw_labels(items, rng)
         tags = draw_tags(labels, self.noise, rng, self.vocabularies)
-        return draw_visual_words(labels, self.noise, rng, topics=self.topics), tags, labels
+        return draw_visual_words(labels, self.noise, rng, self.topics), tags, labels
 
 
 def draw_labels(items: int, rng: np.random.Generator) -> BoolArray:
@@ -85,24 +115,14 @@ def draw_labels(items: int, rng: np.random.Generator) -> BoolArray:
 
 
 def draw_visual_words(
-    labels: BoolArray,
-    noise: float,
-    rng: np.random.Generator,
-    on_progress: OnProgress | None = None,
-    topics: NDArray[np.float32] | None = None,
+    labels: BoolArray, noise: float, rng: np.random.Generator, B: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     """X = (1 − σ) Z B + σ E: topics Z of the item's classes, their words B, exponential background E."""
-    B = draw_topics(labels.shape[1], rng) if topics is None else topics
-    X = np.empty((len(labels), VISUAL_WORDS), dtype=np.float32)
-    for start in range(0, len(labels), BLOCK):
-        rows = slice(start, start + BLOCK)
-        on = np.repeat(labels[rows], TOPICS_PER_CLASS, axis=1)
-        Z = on * rng.random(on.shape, dtype=np.float32)
-        rng.standard_exponential(out=X[rows], dtype=np.float32)
-        X[rows] *= np.float32(noise)
-        X[rows] += np.float32(1 - noise) * (Z @ B)
-        if on_progress:
-            on_progress(min(1.0, (start + BLOCK) / len(labels)), "Drawing visual words")
+    on = np.repeat(labels, TOPICS_PER_CLASS, axis=1)
+    Z = on * rng.random(on.shape, dtype=np.float32)
+    X = rng.standard_exponential((len(labels), VISUAL_WORDS), dtype=np.float32)
+    X *= np.float32(noise)
+    X += np.float32(1 - noise) * (Z @ B)
     return X
 
 
@@ -121,11 +141,10 @@ def draw_vocabularies(classes: int, rng: np.random.Generator) -> NDArray[Any]:
 
 
 def draw_tags(
-    labels: BoolArray, noise: float, rng: np.random.Generator, vocabularies: NDArray[Any] | None = None
+    labels: BoolArray, noise: float, rng: np.random.Generator, vocabularies: NDArray[Any]
 ) -> sparse.csr_array:
     """Tags by Zipf's law: of one of the item's classes, or, by the share of noise, of any kind."""
     items, classes = labels.shape
-    vocabularies = draw_vocabularies(classes, rng) if vocabularies is None else vocabularies
     item = np.repeat(np.arange(items), 1 + rng.poisson(TAGS_PER_ITEM - 1, items))
     counts = labels.sum(axis=1)
     first = np.concatenate([[0], np.cumsum(counts)[:-1]])

@@ -84,7 +84,7 @@ class SMFH(PassMethod):
 class State(Factors):
     """The unknowns, with the graph of the iteration and what the steps share."""
 
-    rows: IntArray  # of the items that carry the graph, rising
+    rows: IntArray  # of the items that were drawn to carry the graph, rising
     graph: LabelGraph  # of these
     FtY: FloatArray  # of these, (classes, bits)
     length: FloatArray  # Σ_i d_i y_ik² over these, (bits,)
@@ -133,11 +133,11 @@ class Problem:
         return Totals(self.items, self.data.maxima, ceiling)
 
     def start(self, rng: np.random.Generator) -> State:
-        """Y and U uniform, W = 0; nothing is drawn yet, unless all items carry the graph."""
+        """Y and U uniform, W = 0; nothing is drawn yet."""
         bits, shapes = self.method.bits, self.data.widths
         uniform = UniformRows.draw(rng, self.items, bits, np.float64)
         U = {t: rng.random((d, bits)).astype(self.dtype) for t, d in shapes.items()}
-        rows = np.arange(0 if self.draws else self.items)
+        rows = np.arange(0)
         graph = LabelGraph.of(self.data.labels[rows], self.dtype)
         totals = self.graph_totals(rows, graph, np.ones(bits))
         Y, sums = self.data.run(Start(uniform, self.dtype, totals))
