@@ -26,8 +26,7 @@ SECONDS = 120
 def named(cluster, monkeypatch):
     """The app's own cluster, known as long as the test runs."""
     with closing(ClusterCalls(cluster.address, server.job_queue().set_workers)) as calls:
-        for room in ("smfh.ui.server", "smfh.ui.runs.cluster"):
-            monkeypatch.setattr(f"{room}.cluster", lambda: calls)
+        monkeypatch.setattr(server, "cluster", lambda: calls)
         yield calls
     server.job_queue().set_workers(1)
 

@@ -10,9 +10,9 @@ import time
 from contextlib import closing
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import psutil
 import pytest
 
 import smfh
@@ -130,9 +130,14 @@ def test_scores_and_answers_are_those_of_memory_ties_included(shards):
         np.testing.assert_array_equal(mine.within.recall, memory.within.recall)
 
 
-def children() -> list[psutil.Process]:
+def processes() -> Any:
+    """What comes with Dask to look at them."""
+    return pytest.importorskip("psutil", reason="psutil is not installed: it comes with distributed")
+
+
+def children() -> list[Any]:
     """The processes that work for this one."""
-    every = psutil.Process().children()
+    every = processes().Process().children()
     return [one for one in every if one.is_running() and "smfh.jobs.worker" in " ".join(one.cmdline())]
 
 
@@ -233,7 +238,7 @@ find_workers(2).map(time.sleep, [(60,)] * 4)
 
 @pytest.mark.skipif(os.name != "posix", reason="needs process groups")
 def test_ctrl_c_ends_the_workers_too():
-    command = [sys.executable, "-c", INTERRUPTED]
+    command, psutil = [sys.executable, "-c", INTERRUPTED], processes()
     process = subprocess.Popen(
         command, cwd=ROOT, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )

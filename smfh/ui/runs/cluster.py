@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from smfh.ui.server import cluster
+from smfh.ui import server
 
 SOUGHT = (
     "Trainings are done on a cluster, which is looked for when one begins. Own data stays on this server."
@@ -11,7 +11,7 @@ SOUGHT = (
 
 def draw_cluster() -> None:
     """Nothing where the server was given no cluster; else its workers and Dask's own page about them."""
-    if (named := cluster()) is None:
+    if (named := server.cluster()) is None:
         return
     if (workers := named.found) is None:
         st.caption(SOUGHT)
