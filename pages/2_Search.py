@@ -4,10 +4,10 @@ import streamlit as st
 
 from smfh.types import InputError
 from smfh.ui.address import draw_notes
-from smfh.ui.asked import answer_of, current_asked, keep_asked, pose
+from smfh.ui.asked import answer_of, current_asked, draw_unknown, keep_asked, pose
 from smfh.ui.page import begin_run
 from smfh.ui.search.code import draw_code
-from smfh.ui.search.form import draw_form, draw_unknown
+from smfh.ui.search.form import draw_form
 from smfh.ui.search.methods import draw_methods
 from smfh.ui.search.results import draw_distances, draw_question, draw_results
 from smfh.ui.search.take_home import draw_take_home

@@ -17,19 +17,25 @@ from smfh.asking import (
     ask_picture,
     ask_words,
     find_language,
+    near_words,
+    replace_word,
     takes_pictures,
+    unknown_words,
 )
 from smfh.evaluation import PROTOCOLS
 from smfh.runs import Run
 from smfh.types import MultimodalDataset
 from smfh.ui.address import Part, any_text, current, keep, one_of, part_of, several, told, whole
 from smfh.ui.gallery import in_bits
+from smfh.ui.items import cut
 from smfh.ui.log import told_upload
 from smfh.ui.server import derive
 from smfh.ui.session import during_visit, visitor
 
 V = TypeVar("V")
 NUMBERS = (12, 24, 48, 100)
+MOST_UNKNOWN = 5  # words that near spellings are sought for
+WORD = 40  # characters shown
 CONTROLS = "search_"  # how the keys of controls begin that take their values anew after Back
 UPLOAD = "upload_to_search"  # that of the one which keeps its file
 
@@ -96,6 +102,21 @@ def ask(asked: Asked, run: Run, **changes: Any) -> None:
 def draw_ask(label: str, key: str, asked: Asked, run: Run, changes: Mapping[str, Any], **look: Any) -> None:
     """A button that asks something else."""
     st.button(label, key, on_click=ask, args=(asked, run), kwargs=dict(changes), **look)
+
+
+def draw_unknown(asked: Asked, run: Run) -> None:
+    """Words that training never taught, and what was perhaps meant, to be put in their place."""
+    data, sentence = run.data, asked.words or ""
+    strange = unknown_words(data, asked.source, sentence)
+    for place, word in enumerate(strange[:MOST_UNKNOWN]):
+        near = near_words(data, asked.source, word)
+        with st.container(horizontal=True, vertical_alignment="center", key=f"search_unknown_{place}"):
+            st.text(f"“{cut(word, WORD)}” is not known from training.{' Did you mean' if near else ''}")
+            for known in near:  # letters and digits alone, so nothing in it is markup
+                meant = {"words": replace_word(sentence, word, known)}
+                draw_ask(known, f"search_instead_{place}_{known}", asked, run, meant)
+    if len(strange) > MOST_UNKNOWN:
+        st.text(f"… and {len(strange) - MOST_UNKNOWN} more words are not known.")
 
 
 def keep_asked(asked: Asked, run: Run) -> None:

@@ -183,6 +183,15 @@ def test_a_run_that_was_found_can_be_watched():
     assert not page.exception
 
 
+def test_a_word_nobody_knows_is_told_with_what_was_perhaps_meant():
+    page = until_scores(open_page(data="emoji", bits="16", iterations="3", **{"search.words": "doggo"}))
+    assert "“doggo” is not known from training." in texts(page)
+    page.button(key="search_instead_0_dog").click().run()
+    assert page.query_params["search.words"] == "dog"
+    assert "not known" not in texts(page)
+    assert not page.exception
+
+
 def test_typing_changes_the_wall_and_the_address():
     page = until_scores(open_page(data="emoji", bits="16", iterations="3"))
     first = texts(page)

@@ -10,7 +10,17 @@ from smfh.hashing import FittedHasher
 from smfh.runs import Run, is_ready
 from smfh.types import InputError
 from smfh.ui.address import go, hold
-from smfh.ui.asked import Asked, answer_of, ask, current_asked, draw_ask, keep_asked, nearest_in_words, pose
+from smfh.ui.asked import (
+    Asked,
+    answer_of,
+    ask,
+    current_asked,
+    draw_ask,
+    draw_unknown,
+    keep_asked,
+    nearest_in_words,
+    pose,
+)
 from smfh.ui.gallery import caption_of, draw_terms, in_bits, labels_of
 from smfh.ui.items import code_strip, cut, looks_of
 from smfh.ui.navigation import PAGES
@@ -33,6 +43,8 @@ def draw_wall(run: Run) -> None:
     asked = replace(with_example(asked, run), flips=())
     _draw_box(asked, run)
     cards = st.container()
+    with cards:
+        draw_unknown(asked, run)
     frame = choose_frame(run)
     try:
         question = pose(asked, run)

@@ -7,16 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from smfh.asking import (
-    MOST_BYTES,
-    MOST_CHARACTERS,
-    TIES,
-    near_words,
-    replace_word,
-    takes_pictures,
-    takes_words,
-    unknown_words,
-)
+from smfh.asking import MOST_BYTES, MOST_CHARACTERS, TIES, takes_pictures, takes_words
 from smfh.evaluation import PROTOCOLS
 from smfh.runs import Run
 from smfh.ui.address import hold
@@ -27,8 +18,7 @@ from smfh.ui.items import cut
 WORDS, PICK = "search_words", "search_pick"
 FORMATS = ("png", "jpg", "jpeg", "gif", "webp", "bmp")
 MOST_OFFERED = 5_000  # queries in the list
-MOST_UNKNOWN = 5  # words that near spellings are sought for
-OPTION, WORD = 70, 40  # characters shown
+OPTION = 70  # characters shown
 DATABASES = {"training": "training items", "unseen": "unseen items"}
 ORDERS = {"likeness": "most alike first", "database": "in database order"}
 
@@ -146,18 +136,3 @@ def _select(
         width=width,
         help=" ".join(meanings.values()) or None,
     )
-
-
-def draw_unknown(asked: Asked, run: Run) -> None:
-    """Words that training never taught, and what was perhaps meant, to be put in their place."""
-    data, sentence = run.data, asked.words or ""
-    strange = unknown_words(data, asked.source, sentence)
-    for place, word in enumerate(strange[:MOST_UNKNOWN]):
-        near = near_words(data, asked.source, word)
-        with st.container(horizontal=True, vertical_alignment="center", key=f"search_unknown_{place}"):
-            st.text(f"“{cut(word, WORD)}” is not known from training.{' Did you mean' if near else ''}")
-            for known in near:  # letters and digits alone, so nothing in it is markup
-                meant = {"words": replace_word(sentence, word, known)}
-                draw_ask(known, f"search_instead_{place}_{known}", asked, run, meant)
-    if len(strange) > MOST_UNKNOWN:
-        st.text(f"… and {len(strange) - MOST_UNKNOWN} more words are not known.")
