@@ -240,7 +240,12 @@ find_workers(2).map(time.sleep, [(60,)] * 4)
 def test_ctrl_c_ends_the_workers_too():
     command, psutil = [sys.executable, "-c", INTERRUPTED], processes()
     process = subprocess.Popen(
-        command, cwd=ROOT, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        command,
+        cwd=ROOT,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # what runs behind ignores Ctrl-C
     )
     assert process.stdout.readline()
     parent = psutil.Process(process.pid)

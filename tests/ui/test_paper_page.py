@@ -271,6 +271,7 @@ def test_the_usual_split_of_a_heavy_set_is_looked_up_once_and_no_page_waits_for_
 
 def test_of_a_set_whose_files_are_not_here_nothing_is_looked_up(monkeypatch):
     monkeypatch.delenv("SMFH_DATA", raising=False)
+    monkeypatch.setattr("smfh.ui.paper.usual.peek_source", lambda source: None)
     assert usual_loads([DATASETS["wiki"]()]) == ({}, [])
 
 

@@ -1,7 +1,7 @@
 """Which split each data set comes with: looked up once, in the background where that takes a while."""
 
 from collections.abc import Iterable
-from functools import cache, partial
+from functools import partial
 from time import monotonic
 
 from smfh.datasets import DatasetSource
@@ -10,13 +10,13 @@ from smfh.jobs import Course, Job, JobQueue, here
 from smfh.paper.leaderboard import Fingerprints, usual_load
 from smfh.runs import check_size, current_limits
 from smfh.types import InputError
-from smfh.ui.server import peek_source, reading
+from smfh.ui.server import once, peek_source, reading
 
 MOST = 512  # data sets, each with its options, that are known
 PATIENCE = 1.0  # seconds that a page waits for all of them, as light ones take
 
 
-@cache
+@once
 def _looking() -> JobQueue:
     return JobQueue(1, MOST, MOST, lambda _: reading())
 
