@@ -101,6 +101,15 @@ class Processes:
             for process in self._idle:
                 process.tidy()
 
+    def rest(self) -> None:
+        """End idle ones that have worked, with all that they hold; the next call starts a new one."""
+        with self._lock:
+            used = [process for process in self._idle if process.has_worked]
+            self._idle = [process for process in self._idle if not process.has_worked]
+            self._living.difference_update(used)
+        for process in used:
+            process.end()
+
     def close(self) -> None:
         """End all of them, whatever they do, and start none any more."""
         with self._lock:
@@ -148,7 +157,7 @@ class _Process:
         assert writer is not None  # noqa: S101
         self._channel = Channel(reader, writer)
         self._told: SimpleQueue[tuple[str, Any]] = SimpleQueue()
-        self.is_alive = True
+        self.is_alive, self.has_worked = True, False
         Thread(target=self._listen, name="listening to a process", daemon=True).start()
 
     def call(
@@ -158,6 +167,7 @@ class _Process:
         callbacks: dict[str, Callable[..., Any] | None],
         check: Callable[[], Any],
     ) -> Any:
+        self.has_worked = True
         wanted = {name: callback for name, callback in callbacks.items() if callback is not None}
         self._send("call", (function, arguments, tuple(wanted)))
         try:

@@ -333,6 +333,17 @@ def forget_runs(is_theirs: Callable[[str], bool]) -> None:
     tidy()
 
 
+def forget_all() -> None:
+    """Let go of whatever can be made or read again, when nobody is here: what they brought stays its hour."""
+    for queue in (job_queue(), data_queue(), light_queue()):
+        queue.forget_results()
+    for memory in (_derived(), _films(), _remembered()):
+        memory.forget_where(lambda key: True)
+    for one in (processes(), beside_cluster(), reading(), loading()):
+        one.rest()
+    processes().prepare()
+
+
 def tidy() -> None:
     """Let processes forget what is held here no more, and this one what they hold no more."""
     for one in (processes(), beside_cluster(), reading(), loading()):

@@ -13,6 +13,7 @@ import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from threading import Thread
+from time import monotonic
 
 import streamlit as st
 from starlette.requests import Request
@@ -24,7 +25,10 @@ from smfh.datasets.cache import clear_all_left_over
 from smfh.runs import begin_compiling
 from smfh.types import InputError
 from smfh.ui.log import begin_log, tell, tell_fault
-from smfh.ui.server import STARTED, health_path, job_queue, processes, tidy
+from smfh.ui.server import STARTED, forget_all, health_path, job_queue, processes, tidy
+
+EMPTY = 300.0  # seconds without an open page after which nobody is here
+_last_page = monotonic()  # when an open page has asked how the server is
 
 
 @asynccontextmanager
@@ -43,13 +47,18 @@ async def running(app: st.App) -> AsyncIterator[None]:
 
 
 async def tidy_up(every: float = 60.0) -> None:
-    """Give back what visitors who left had, whenever nothing is at work."""
+    """Give back what visitors who left had, whenever nothing is at work; all of it when no page is open."""
+    is_empty = False
     while True:
         await asyncio.sleep(every)
-        if job_queue().load == (0, 0):
-            gc.collect()
-            tidy()
-            release_memory()
+        if job_queue().load != (0, 0):
+            continue
+        was_empty, is_empty = is_empty, monotonic() - _last_page > EMPTY
+        if is_empty and not was_empty:
+            forget_all()
+        gc.collect()
+        tidy()
+        release_memory()
 
 
 def release_memory() -> None:
@@ -73,7 +82,10 @@ def health() -> dict[str, object]:
 
 
 async def answer_health(request: Request) -> JSONResponse:
-    """As JSON, never kept by a proxy; 503 where no more work is taken."""
+    """As JSON, never kept by a proxy; 503 where no more work is taken. An open page asks again and again."""
+    global _last_page
+    if "page" in request.query_params:
+        _last_page = monotonic()
     about = health()
     return JSONResponse(about, 200 if about["ready"] else 503, {"Cache-Control": "no-store"})
 

@@ -76,5 +76,6 @@ _TOUCH = st.components.v2.component(
 
 def keep_in_touch() -> None:
     """Nothing to see, as long as the server answers."""
-    said = {"started": STARTED, "health": health_path(), "lost": LOST, "times": TIMES, "failures": FAILURES}
+    health = f"{health_path()}?page"  # so that the server knows of an open page
+    said = {"started": STARTED, "health": health, "lost": LOST, "times": TIMES, "failures": FAILURES}
     _TOUCH(data=said, key="smfh_touch")

@@ -181,6 +181,18 @@ def pause(step: int, there: int) -> None:
     time.sleep(0.05)
 
 
+def test_who_has_worked_can_be_let_go_and_the_next_call_has_a_new_one(processes):
+    first = processes.call(os.getpid)
+    assert processes.call(os.getpid) == first
+    processes.rest()
+    second = processes.call(os.getpid)
+    assert second != first
+    processes.rest()
+    processes.prepare()
+    waits = processes.call(os.getpid)
+    assert waits not in (first, second)
+
+
 def test_a_job_calls_elsewhere_and_a_cancelled_one_ends_there_too(processes):
     queue = JobQueue(caller_of=lambda key: processes)
     job = queue.submit("here?", lambda course: course.call(os.getpid))

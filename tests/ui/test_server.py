@@ -106,6 +106,23 @@ def test_all_data_in_use_together_leaves_room_or_is_refused_with_the_figures(mon
     assert len(server.load_source(replace(other, data_seed=5), "bob")[0]) == 1000
 
 
+def test_when_nobody_is_here_all_that_can_be_made_again_goes_and_own_data_stays(monkeypatch):
+    monkeypatch.setattr(server, "_shared", Memory(32))
+    source, own = Planted(items=40), OwnData(example_archive(), "mine.zip")
+    loaded = server.load_source(source)
+    server.bring("ann", own, own.load())
+    run = find_or_train(None, source, make_method("cvh", bits=4), *loaded)
+    job = server.job_queue().submit(run.key, lambda course: run)
+    assert job.wait(timeout=SOON)
+    assert server.derive(run, "answer", lambda: 1) == 1
+    server.forget_all()
+    assert server.job_queue().find(run.key) is None
+    assert server.peek_source(source) is None
+    assert server.derive(run, "answer", lambda: 2) == 2
+    assert server.brought("ann") is not None
+    server.forget("ann")
+
+
 def test_runs_of_a_model_file_go_with_their_visitor():
     source, method = Planted(items=40), make_method("cvh", bits=4)
     run = find_or_train(None, source, method, *source.load())
