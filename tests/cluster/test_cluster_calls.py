@@ -4,7 +4,6 @@ import time
 from contextlib import closing
 from threading import Event
 
-import dask
 import numpy as np
 import pytest
 
@@ -143,17 +142,18 @@ def test_as_many_jobs_are_at_work_as_there_are_workers(calls, cluster):
         gate.set()
 
 
-def test_a_cluster_that_was_lost_is_told_and_found_again(cluster):
+def test_a_cluster_that_was_lost_is_told_and_found_again(cluster, monkeypatch):
     with closing(ClusterCalls(cluster.address)) as calls:
         loaded = SOURCE.load()
-        find_or_train(None, SOURCE, METHOD, *loaded, call=calls.call)
+        with monkeypatch.context() as soon:
+            soon.setattr("smfh.cluster.workers.WAIT", 5)  # seconds that a client looks for a lost scheduler
+            find_or_train(None, SOURCE, METHOD, *loaded, call=calls.call)
 
         def lose(step) -> None:
             if cluster.workers:
                 cluster.stop()
 
-        soon = dask.config.set({"distributed.comm.timeouts.connect": "3s"})
-        with soon, pytest.raises(InputError, match="The cluster lost this work"):
+        with pytest.raises(InputError, match="The cluster lost this work"):
             find_or_train(None, SOURCE, METHOD, *loaded, lose, call=calls.call)
         cluster.start_scheduler()
         cluster.add_worker()
