@@ -32,6 +32,7 @@ WORDS, ITERATION = "search_words", "wall_iteration"  # the box is the same as on
 SHOWN = 16
 CARD, PICTURE, SMALL, STRIP = 76, 64, 28, 256  # pixels
 CAPTION = 40  # characters
+SOON = "Pictures come with the first step of the training."
 FIRST = "Pictures come in a moment: the training is being compiled, some seconds, once on this machine."
 
 
@@ -70,8 +71,8 @@ def draw_wall_live(shown: Shown) -> None:
     @st.fragment(run_every=SLOW_TICK if job.state == "running" else None)
     def live() -> None:
         frames = film_of(shown.job_key).frames()
-        if not frames and not is_ready("training"):
-            st.text(FIRST)
+        if not frames:
+            st.text(SOON if is_ready("training") else FIRST)
         if frames:
             run = Run(shown.job_key, shown.settings.source, *shown.loaded, frames[-1])
             asked = with_example(current_asked(run)[0], run)
