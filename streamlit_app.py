@@ -1,6 +1,6 @@
-"""Explore: words find pictures; choose, train, watch, and see what changes.
+"""Explore: type words, find pictures, train, and compare.
 
-And where `streamlit run` begins: it imports this file for the server, `app`, and then runs it for each visit.
+`streamlit run` imports this file for the server, `app`, and then runs it for each visit.
 """
 
 import streamlit as st

@@ -1,25 +1,24 @@
-"""Bits: what each bit stands for, how the codes lie, and which queries they serve well or badly."""
+"""Bits: what each bit stands for, the map of codes, and which queries score worst and best."""
 
 import streamlit as st
 
-from smfh.ui.bits.chosen import chosen_bit
-from smfh.ui.bits.matrix import draw_matrix, draw_votes
-from smfh.ui.bits.queries import draw_queries
-from smfh.ui.bits.space import draw_space
-from smfh.ui.bits.tiles import draw_tiles
-from smfh.ui.bits.topic import draw_reasons, draw_topic
+from smfh.ui.bits.tabs import draw_queries, draw_space
+from smfh.ui.bits.topics import (
+    chosen_bit,
+    draw_code_summary,
+    draw_matrices,
+    draw_reasons,
+    draw_tiles,
+    draw_topic,
+)
 from smfh.ui.page import begin_run
-from smfh.ui.topics import topics_of
+from smfh.ui.search_state import topics_of
 
-TABS = {
-    "Classes and bits": draw_matrix,
-    "The space of codes": draw_space,
-    "Worst and best queries": draw_queries,
-}
+TABS = {"Classes and bits": draw_matrices, "Map of codes": draw_space, "Worst and best queries": draw_queries}
 
-run = begin_run("Bits", "See which classes switch a bit on, which bits vote together, and how the codes lie.")
+run = begin_run("Bits", "See which classes switch a bit on, which bits are redundant, and a map of codes.")
 topics = topics_of(run)
-draw_votes(run)
+draw_code_summary(run)
 chosen = chosen_bit(topics)
 left, right = st.columns([6, 5], gap="large")
 with left:

@@ -1,25 +1,20 @@
-"""Tune: parameters → score, by a sweep or a search; on validation parts of the training rows."""
-
-import streamlit as st
+"""Tune: find good parameters by a sweep or a search, on validation folds of the training items."""
 
 from smfh.types import InputError
 from smfh.ui.page import begin_page
-from smfh.ui.server import kept_studies
-from smfh.ui.session import owner_of
-from smfh.ui.tune.listing import draw_studies
-from smfh.ui.tune.start import draw_form
-from smfh.ui.tune.view import draw_open
+from smfh.ui.plain import draw_problems
+from smfh.ui.server import saved_studies
+from smfh.ui.tune.form import draw_form, start_sweep
+from smfh.ui.tune.page import draw_open, draw_studies
 
-IDEA = (
-    "Find good parameters. Trials are scored on validation parts of the training rows, never on the queries."
-)
+IDEA = "Find good parameters. Trials are scored on validation folds, never on the held-out queries."
 
 settings, loaded = begin_page("Tune", IDEA)
-draw_form(settings, loaded)
+start_sweep(settings)
+plan = draw_form(settings, loaded)
 try:
-    studies = kept_studies(owner_of(settings))
-    draw_open(studies, settings)
+    studies = saved_studies(settings.source)
+    draw_open(studies, settings, plan)
     draw_studies(studies)
 except InputError as error:
-    st.error("The studies cannot be read. Nothing was changed.")
-    st.text("\n".join(error.problems))
+    draw_problems("The studies cannot be read. Nothing was changed.", error.problems)

@@ -1,14 +1,13 @@
-"""Runs: what was trained, when, with what, and how it scored."""
+"""Runs: all saved runs with their settings and scores, and models from files."""
 
 from smfh.ui.page import begin_plainly
-from smfh.ui.runs.cluster import draw_cluster
+from smfh.ui.runs.cluster import draw_cluster, draw_shards
 from smfh.ui.runs.listing import draw_runs
-from smfh.ui.runs.load import draw_load
-from smfh.ui.runs.shards import draw_shards
+from smfh.ui.runs.model_file import draw_load
 
-settings = begin_plainly(
-    "Runs", "What was trained, and how it scored. Open one again, name it, take it along."
-)
+IDEA = "Saved runs and their scores. Open, rename, download or delete a run."
+
+settings = begin_plainly("Runs", IDEA, methods=False)
 draw_cluster()
 draw_shards()
 draw_runs()

@@ -1,15 +1,14 @@
-"""Paper: its tables and figures, published beside measured; what differs, and its errata."""
+"""Paper: its tables and figures, published and measured; a leaderboard; differences and errata."""
 
 import streamlit as st
 
-from smfh.ui.paper.errata import draw_differences, draw_errata
-from smfh.ui.paper.figures import draw_figures
+from smfh.commands.compare import compare_command
 from smfh.ui.paper.leaderboard import draw_leaderboard
-from smfh.ui.paper.part import TABS, begin_paper
-from smfh.ui.paper.tables import draw_tables
+from smfh.ui.paper.parts import begin_paper, draw_differences, draw_errata, draw_figures, draw_tables
 
 choice, loaded = begin_paper()
-tables, figures, board, differences, errata = st.tabs(TABS, key="paper_tab", on_change="rerun")
+titles = ("Tables", "Figures", "Leaderboard", "Not reproduced", "Errata")
+tables, figures, board, differences, errata = st.tabs(titles, key="paper_tab", on_change="rerun")
 if tables.open:
     with tables:
         draw_tables(choice, loaded)
@@ -18,7 +17,7 @@ if figures.open:
         draw_figures(choice, loaded)
 if board.open:
     with board:
-        draw_leaderboard()
+        draw_leaderboard(compare_command)
 with differences:
     draw_differences()
 with errata:

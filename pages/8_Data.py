@@ -1,17 +1,17 @@
-"""Data: what there is to learn from, to look through, and to bring along."""
+"""Data: choose a data set, browse its pairs, or upload a file."""
 
 import streamlit as st
 
 from smfh.ui.data.browse import draw_browse
-from smfh.ui.data.cards import TAB, TABS, choose_wanted, draw_cards
-from smfh.ui.data.own import draw_own_data
+from smfh.ui.data.cards import TAB, TABS, choose_requested, draw_cards
+from smfh.ui.data.upload import draw_upload
 from smfh.ui.page import begin_plainly
 
-choose_wanted()
-settings = begin_plainly("Data", "Choose a set, look through its pairs, or bring your own.")
-sets, pairs, own = st.tabs(TABS, key=TAB, on_change="rerun")
-with own:
-    draw_own_data(settings)
+choose_requested()
+settings = begin_plainly("Data", "Choose a data set, browse its pairs, or upload your data.", methods=False)
+sets, pairs, upload = st.tabs(TABS, key=TAB, on_change="rerun")
+with upload:
+    draw_upload(settings)
 with pairs:
     if pairs.open:
         draw_browse(settings)

@@ -1,9 +1,9 @@
 """Learn: the method from the idea to its symbols, with real numbers."""
 
-from smfh.ui.learn.parts import draw_part
+from smfh.ui.learn.page import draw_learn
 from smfh.ui.page import begin_page
 
-IDEA = "What hashing is, one iteration by hand, a film of the training, lessons."
+INTRODUCTION = "What hashing is, one iteration step by step, a replay of a training, and lessons."
 
-settings, loaded = begin_page("Learn", IDEA, methods=False)
-draw_part(settings, loaded)
+settings, (data, _) = begin_page("Learn", INTRODUCTION, methods=False)
+draw_learn(settings, data)

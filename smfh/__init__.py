@@ -1,13 +1,17 @@
 """SMFH Explorer: supervised cross-modal hashing as a library."""
 
 import tomllib
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from smfh.datasets import DATASETS
-from smfh.evaluation import evaluate
 from smfh.hashing import METHODS, SMFH, FittedHasher, SMFHPlus, load_hasher, save_hasher
+from smfh.retrieval.evaluation import evaluate
 from smfh.types import InputError, MultimodalDataset, Split
+
+if TYPE_CHECKING:
+    from smfh.retrieval.estimator import SMFHEstimator
 
 __all__ = [
     "DATASETS",
@@ -16,17 +20,30 @@ __all__ = [
     "FittedHasher",
     "InputError",
     "MultimodalDataset",
+    "SMFHEstimator",
     "SMFHPlus",
     "Split",
     "__version__",
     "evaluate",
+    "explore",
     "load_hasher",
     "save_hasher",
 ]
 
 
+def __getattr__(name: str) -> Any:
+    """Import the scikit-learn estimator and the app when they are used, not before."""
+    if name == "SMFHEstimator":
+        from smfh.retrieval.estimator import SMFHEstimator
+
+        return SMFHEstimator
+    if name == "explore":
+        return import_module("smfh.ui.notebook").explore  # upper layers are not imported by this one
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def _version() -> str:
-    """What pyproject.toml says: as it was installed, or beside a package that is used where it lies."""
+    """Return the version of the installed package, or for a checkout the one in pyproject.toml."""
     try:
         return metadata.version("smfh-explorer")
     except metadata.PackageNotFoundError:

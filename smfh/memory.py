@@ -1,66 +1,76 @@
-"""Values that are made once and remembered, the least recently used ones forgotten first."""
+"""A bounded cache for values that several threads need, and a limit on the memory of a piece of work."""
 
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from concurrent.futures import Future
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
 from threading import Lock
 from typing import Generic, TypeVar
+
+from cachetools import LRUCache
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class GivenUpError(Exception):
-    """Who made a value was ended before it was done."""
+class BoundedCache(Generic[K, V]):
+    """A cache of at most `max_values` values; the least recently used one is dropped first.
 
-
-class Memory(Generic[K, V]):
-    """At most `most` values by their keys, shared by any number of threads.
-
-    Who asks for a value that is being made waits for it; nobody waits for a value of another key.
+    A thread that requests a value while another computes it waits; requests for other keys do not.
     """
 
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self._values: OrderedDict[K, Future[V]] = OrderedDict()
+    def __init__(self, max_values: int) -> None:
+        self._futures: LRUCache[K, Future[V]] = LRUCache(max_values)
         self._lock = Lock()
 
-    def get(self, key: K, make: Callable[[], V]) -> V:
-        """The value of the key: remembered, or made now; what cannot be made is not remembered.
-
-        Where somebody else gives up making it, it is made here.
-        """
+    def get(self, key: K, compute: Callable[[], V]) -> V:
+        """Return the value of a key, computed on first use; if `compute` raises, nothing is cached."""
         with self._lock:
-            value = self._values.get(key)
-            is_new = value is None
-            if value is None:
-                value = self._values[key] = Future()
-            self._values.move_to_end(key)
-            while len(self._values) > self.most:
-                self._values.popitem(last=False)
-        if is_new:
+            future = self._futures.get(key)
+            if is_missing := future is None:
+                future = self._futures[key] = Future()
+        if is_missing:
             try:
-                value.set_result(make())
-            except BaseException as error:
-                self.forget(key)
-                value.set_exception(error if isinstance(error, Exception) else GivenUpError())
+                future.set_result(compute())
+            except BaseException:
+                self.forget_where(lambda other: other == key)
+                future.cancel()
                 raise
         try:
-            return value.result()
-        except GivenUpError:
-            return self.get(key, make)
+            return future.result()
+        except CancelledError:
+            return self.get(key, compute)
 
     def peek(self, key: K) -> V | None:
-        """What is remembered already; None where it is not, or still being made."""
-        value = self._values.get(key)
-        return value.result() if value is not None and value.done() and not value.exception() else None
-
-    def forget(self, key: K) -> None:
+        """Return the cached value; None if it is missing or still being computed."""
         with self._lock:
-            self._values.pop(key, None)
+            future = self._futures.get(key)
+        return future.result() if future is not None and future.done() and not future.cancelled() else None
 
-    def forget_where(self, unwanted: Callable[[K], bool]) -> None:
-        """Forget every value whose key is unwanted."""
+    def forget_where(self, is_unwanted: Callable[[K], bool] = lambda key: True) -> None:
+        """Drop every value whose key is unwanted; by default drop all values."""
         with self._lock:
-            for key in [key for key in self._values if unwanted(key)]:
-                del self._values[key]
+            for key in [key for key in self._futures if is_unwanted(key)]:
+                del self._futures[key]
+
+
+@contextmanager
+def limited_memory(more_bytes: int) -> Iterator[None]:
+    """Raise MemoryError if this process takes so many more bytes; without effect if the system cannot."""
+    status = Path("/proc/self/status")
+    if find_spec("resource") is None or not status.exists():
+        yield
+        return
+    import resource
+
+    used = next(
+        int(line.split()[1]) << 10 for line in status.read_text().splitlines() if line.startswith("VmData")
+    )
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limits = [limit for limit in (used + more_bytes, soft, hard) if limit != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))

@@ -1,31 +1,35 @@
-"""Blocks of rows over threads, for work that releases the GIL."""
+"""Run work that releases the GIL on blocks of rows in threads, with BLAS limited to one thread."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
-from typing import TypeVar
+from threading import Lock
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
 
 Name = TypeVar("Name")
 Result = TypeVar("Result")
 
 
 def over_rows(work: Callable[[slice], Result], rows: int, block: int) -> list[Result]:
-    """Call `work` on consecutive blocks of rows; the results in order.
+    """Call `work` on consecutive blocks of rows in parallel; return the results in order.
 
-    The blocks do not depend on the number of cores, so sums over them agree between machines.
+    The blocks do not depend on the number of cores, so that sums over them agree between machines.
     """
     return list(each_block(work, rows, block))
 
 
 def each_block(work: Callable[[slice], Result], rows: int, block: int) -> Iterator[Result]:
-    """The same, one result after another, so that not all of them need be held."""
+    """Like `over_rows`, but yield the results one by one, so that they need not all be in memory."""
     slices = [slice(start, min(start + block, rows)) for start in range(0, rows, block)]
     return map(work, slices) if len(slices) < 2 else _pool().map(work, slices)
 
 
 def side_by_side(work: Callable[[Name], Result], names: Iterable[Name]) -> dict[Name, Result]:
-    """What `work` makes of each name, over threads; it must not go over threads itself."""
+    """Call `work` on each name in parallel; return results by name. `work` must not use this pool."""
     named = list(names)
     return dict(zip(named, over_rows(lambda rows: work(named[rows.start]), len(named), 1), strict=True))
 
@@ -33,3 +37,41 @@ def side_by_side(work: Callable[[Name], Result], names: Iterable[Name]) -> dict[
 @cache
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="smfh-rows")
+
+
+class _BlasLimit:
+    """The limit on BLAS threads that all runs in this process share."""
+
+    lock = Lock()
+    users = 0
+    limiter: Any = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread, because rounding depends on how BLAS divides work among threads.
+
+    Blocks of rows run in parallel instead. The first user sets the limit, the last one lifts it.
+    """
+    with _BlasLimit.lock:
+        _BlasLimit.users += 1
+        if _BlasLimit.users == 1:
+            _BlasLimit.limiter = _limiting_thread().submit(_blas().limit, limits=1).result()
+    try:
+        yield
+    finally:
+        with _BlasLimit.lock:
+            _BlasLimit.users -= 1
+            if _BlasLimit.users == 0:
+                _limiting_thread().submit(_BlasLimit.limiter.restore_original_limits).result()
+
+
+@cache
+def _limiting_thread() -> ThreadPoolExecutor:
+    """Return the thread that sets and lifts the limit; threadpoolctl requires the same one for both."""
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="smfh-blas")
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")

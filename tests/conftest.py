@@ -10,8 +10,9 @@ from scipy.io import savemat
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
-from smfh.datasets.planted import Planted
+from smfh.datasets import Emoji, Planted
 from smfh.features.pictures import thumbnail
+from smfh.runs import RunStore
 from smfh.types import MultimodalDataset, Split
 
 
@@ -45,6 +46,18 @@ def planted() -> tuple[MultimodalDataset, Split]:
 @pytest.fixture(scope="session")
 def three_modalities() -> tuple[MultimodalDataset, Split]:
     return Planted(items=240, modalities=3, sparse_text=True).load()
+
+
+@pytest.fixture(scope="session")
+def emoji() -> MultimodalDataset:
+    return Emoji().load()[0]
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunStore:
+    """An empty folder of runs, which commands use too."""
+    monkeypatch.setenv("SMFH_CACHE", str(tmp_path))
+    return RunStore()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Twenty texts that mean something to one program or another, and must be nothing but text to ours."""
+"""Twenty texts that are commands or markup for some program, and must stay plain text in ours."""
 
 import io
 import re
@@ -29,13 +29,13 @@ TEXTS = (
 )
 # the same for names of modalities, which have letters, digits, spaces and .()- alone
 MODALITIES = ("__image__", "www.bare.invalid")
-# how those begin that Markdown would change, also where a page cuts them short
+# beginnings of the texts that Markdown would change, also if a page cuts them
 SIGNS = (*(text[:12] for text in TEXTS[:11]), "&lt;b&gt;", *MODALITIES)
 MARKDOWN = re.compile("|".join(rf"(?<!\\){re.escape(sign)}" for sign in SIGNS))
 
 
-def own_file() -> tuple[str, bytes]:
-    """Own data: every class and every caption is one of the texts, and so is the file's name."""
+def hostile_upload() -> tuple[str, bytes]:
+    """A file whose classes, captions and name are these texts."""
     rng = np.random.default_rng(0)
     words = np.array([text.replace("|", "/") for text in TEXTS] * 3)
     kinds = np.tile(np.eye(len(TEXTS)), (3, 1))[:, :12]

@@ -18,10 +18,10 @@ import pytest
 
 from smfh.__main__ import main
 from smfh.datasets import Planted
-from smfh.files.whole import OURS
+from smfh.experiments.tuning import Range, Studies, StudyPlan
+from smfh.files.atomic import TEMPORARY_NAME
 from smfh.hashing import SMFH, load_hasher
 from smfh.runs import RunStore
-from smfh.tuning import Range, Studies, StudyPlan
 
 pytestmark = pytest.mark.slow
 
@@ -61,15 +61,6 @@ loaded = source.load()
 for seed in count(1000):
     run = find_or_train(RunStore(), source, CVH(bits=16, seed=seed), *loaded)
     print("shown", run.key.id, flush=True)
-"""
-KILLED_AT_ONCE = """
-import os, signal
-from smfh.datasets import Planted
-from smfh.hashing import CVH
-from smfh.runs import RunStore, find_or_train
-source = Planted(items=400)
-find_or_train(RunStore(), source, CVH(bits=16), *source.load())
-os.kill(os.getpid(), signal.SIGKILL)
 """
 PROGRAMS = {"writing": WRITING, "showing": SHOWING}
 KINDS = ("training", "grid", "study", *PROGRAMS)
@@ -138,11 +129,11 @@ def finished_trials(folder: Path) -> dict[int, object]:
 
 def left_over(folder: Path, but_of: int = 0) -> list[str]:
     """What is there of programs that did not come to write or remove it; not of the one at work."""
-    found = [(path.name, OURS.match(path.name)) for path in folder.rglob("*")]
+    found = [(path.name, TEMPORARY_NAME.match(path.name)) for path in folder.rglob("*")]
     return [name for name, who in found if who is not None and int(who["process"]) != but_of]
 
 
-def test_killed_at_any_moment_nothing_finished_is_lost_and_nothing_is_left_over(tmp_path, monkeypatch):
+def test_kills_lose_nothing_finished_and_leave_nothing_behind(tmp_path, monkeypatch):
     luck, counted = random.Random(17), dict.fromkeys(COUNTED, 0)  # noqa: S311, the same moments for everybody
     (tmp_path / "tmp").mkdir()
     plan = StudyPlan("killed", (Planted(),), SMFH(bits=16), ranges=(Range("graph_weight", 0.1, 10, "log"),))
@@ -166,11 +157,3 @@ def test_killed_at_any_moment_nothing_finished_is_lost_and_nothing_is_left_over(
     kept = {"runs kept": len(runs), "trials kept": len(trials), "left over": len(left_over(tmp_path))}
     print("\n" + json.dumps(counted | kept, indent=1))
     assert len(runs) > 1
-
-
-def test_killed_as_soon_as_a_run_is_there_it_is_kept(tmp_path):
-    command = [sys.executable, "-c", KILLED_AT_ONCE]
-    ended = subprocess.run(command, cwd=ROOT, env=environment(tmp_path), check=False)
-    assert ended.returncode == -signal.SIGKILL
-    assert len(runs_of(tmp_path)) == 1
-    assert left_over(tmp_path) == []

@@ -1,102 +1,57 @@
-"""Values made once: nobody waits for another's, and what was used last stays."""
+"""The bounded cache: values are computed once, and the least recently used are dropped."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from smfh.memory import Memory
+from smfh.memory import BoundedCache
 
-SOON = 60  # seconds after which a test that hangs fails
-
-
-def test_a_value_is_made_once_however_many_ask_at_once():
-    memory, made, asked = Memory(4), [], threading.Barrier(8)
-
-    def make():
-        made.append(1)
-        return object()
-
-    found = []
-
-    def ask():
-        asked.wait(SOON)
-        found.append(memory.get("a", make))
-
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(SOON)
-    assert len(made) == 1
-    assert len(set(map(id, found))) == 1
+WAIT_SECONDS = 60  # a test that hangs fails after this time
 
 
-def test_nobody_waits_for_a_value_of_another_key():
-    memory, begun, gate = Memory(4), threading.Event(), threading.Event()
+def test_concurrent_requests_compute_a_value_once():
+    cache, computed, start = BoundedCache(4), [], threading.Barrier(8)
 
-    def slow():
-        begun.set()
-        assert gate.wait(SOON)
-        return "slow"
+    def request(_):
+        start.wait(WAIT_SECONDS)
+        return cache.get("a", lambda: computed.append(1) or object())
 
-    other = threading.Thread(target=memory.get, args=("slow", slow))
-    other.start()
-    assert begun.wait(SOON)
-    assert memory.get("quick", lambda: "quick") == "quick"
-    assert memory.peek("slow") is None
-    gate.set()
-    other.join(SOON)
-    assert memory.peek("slow") == "slow"
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(request, range(8)))
+    assert len(computed) == len(set(map(id, found))) == 1
 
 
-def test_the_values_used_last_are_remembered():
-    memory = Memory(2)
-    for key in "ab":
-        memory.get(key, lambda key=key: key)
-    memory.get("a", lambda: "never")
-    memory.get("c", lambda: "c")
-    assert [memory.peek(key) for key in "abc"] == ["a", None, "c"]
+def test_the_least_recently_used_value_is_dropped():
+    cache = BoundedCache(2)
+    for key in "abac":
+        cache.get(key, lambda key=key: key)
+    assert [cache.peek(key) for key in "abc"] == ["a", None, "c"]
 
 
-def test_what_cannot_be_made_is_told_and_tried_again():
-    memory = Memory(2)
-    with pytest.raises(ZeroDivisionError):
-        memory.get("a", lambda: 1 / 0)
-    assert memory.peek("a") is None
-    assert memory.get("a", lambda: 2) == 2
+def test_unwanted_values_are_dropped():
+    cache = BoundedCache(8)
+    for key in range(4):
+        cache.get(key, lambda key=key: key)
+    cache.forget_where(lambda key: key % 2 == 0)
+    assert [cache.peek(key) for key in range(4)] == [None, 1, None, 3]
+    cache.forget_where()
+    assert cache.peek(1) is None
 
 
-def test_unwanted_values_are_forgotten():
-    memory = Memory(8)
-    for key in range(6):
-        memory.get(key, lambda key=key: key)
-    memory.forget_where(lambda key: key % 2 == 0)
-    memory.forget(5)
-    assert [memory.peek(key) for key in range(6)] == [None, 1, None, 3, None, None]
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
+def test_a_waiting_thread_computes_the_value_if_the_first_one_fails(error):
+    cache, started, gate = BoundedCache(4), threading.Event(), threading.Event()
 
+    def fail():
+        started.set()
+        assert gate.wait(WAIT_SECONDS)
+        raise error
 
-def test_who_waits_makes_the_value_where_its_maker_is_ended():
-    memory, begun, gate = Memory(4), threading.Event(), threading.Event()
-
-    class Ended(BaseException):
-        pass
-
-    def ended():
-        begun.set()
-        assert gate.wait(SOON)
-        raise Ended
-
-    def make_first():
-        with pytest.raises(Ended):
-            memory.get("a", ended)
-
-    first = threading.Thread(target=make_first)
-    first.start()
-    assert begun.wait(SOON)
-    found = []
-    second = threading.Thread(target=lambda: found.append(memory.get("a", lambda: "made")))
-    second.start()
-    gate.set()
-    first.join(SOON)
-    second.join(SOON)
-    assert found == ["made"]
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(cache.get, "a", fail)
+        assert started.wait(WAIT_SECONDS)
+        second = pool.submit(cache.get, "a", lambda: "computed")
+        gate.set()
+        assert second.result(WAIT_SECONDS) == "computed"
+        assert isinstance(first.exception(), error)

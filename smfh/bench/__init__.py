@@ -1,1 +1,1 @@
-"""Speed as ratios measured side by side in one run, each against something named, with equal answers."""
+"""Benchmarks: ratios to named alternatives, such as faiss and NumPy, measured in the same run."""

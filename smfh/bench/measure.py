@@ -1,4 +1,4 @@
-"""Seconds and bytes: the least of several repeats, taken in turns so that noise hits all sides alike."""
+"""Measure time (the minimum of several repeats, alternating between alternatives) and memory."""
 
 import gc
 import os
@@ -11,7 +11,7 @@ from time import perf_counter
 
 @dataclass
 class Report:
-    """What a benchmark found: ratios by name, the raw seconds behind them, and what was compared."""
+    """Benchmark results by name: ratios, measured seconds, and notes on what each ratio compares."""
 
     ratios: dict[str, float] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -22,7 +22,7 @@ class Report:
 
 
 def least_seconds(sides: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """The least time of each side over the repeats; the first call of each is not counted."""
+    """Return the minimum time of each alternative over the repeats, after an untimed first call."""
     for work in sides.values():
         work()
     best = dict.fromkeys(sides, float("inf"))
@@ -36,9 +36,9 @@ def least_seconds(sides: Mapping[str, Callable[[], object]], repeats: int) -> di
 
 
 def peak_bytes(work: Callable[[], object]) -> int:
-    """The highest resident memory of this process while `work` runs (Linux)."""
+    """Return the highest resident memory of this process while `work` runs (Linux only)."""
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak
     work()
     return resident_bytes("VmHWM")
 
@@ -49,7 +49,7 @@ def resident_bytes(field: str = "VmRSS", process: str = "self") -> int:
 
 
 def family_bytes(process: str = "self") -> int | None:
-    """Resident memory of the process and of all that it has started; None where the system does not tell."""
+    """Return the resident memory of a process and its descendants; None if it is not available."""
     try:
         own = resident_bytes(process=process)
         threads = list(Path(f"/proc/{process}/task").iterdir())
@@ -60,14 +60,14 @@ def family_bytes(process: str = "self") -> int | None:
 
 
 def machine() -> str:
-    """What the figures are measured on, and whether what Numba compiles for it has AVX-512."""
+    """Describe the processor, number of cores, use of AVX-512 by Numba, and Python version."""
     from llvmlite.binding import get_host_cpu_features
 
     model = platform.processor() or platform.machine()
     about = Path("/proc/cpuinfo")
     lines = about.read_text(encoding="utf-8").splitlines() if about.exists() else []
     model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
-    # Numba compiles for what the environment asks for, or for all that the processor has
+    # Numba compiles for the features in this variable or, if it is not set, for those of the processor
     features = os.environ.get("NUMBA_CPU_FEATURES", get_host_cpu_features().flatten())
     vectors = "with AVX-512" if "+avx512f" in features else "without AVX-512"
     return f"{model}, {os.cpu_count()} cores, {vectors}, Python {platform.python_version()}"

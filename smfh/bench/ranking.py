@@ -1,4 +1,4 @@
-"""Exact ranking against faiss and NumPy, and the evaluation of all items against the ranking alone."""
+"""Benchmarks of exact ranking against faiss and NumPy, and of evaluation against ranking alone."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,16 +6,16 @@ from functools import partial
 import numpy as np
 
 from smfh.bench.measure import Report, least_seconds, peak_bytes, resident_bytes
-from smfh.evaluation import DEPTH, score_codes
-from smfh.hamming import CodeIndex, distances, pack, rank
-from smfh.types import InputError, IntArray, Words
+from smfh.hamming import CodeIndex, Queries, as_queries, distances, pack, rank
+from smfh.retrieval.evaluation import DEPTH, score_codes
+from smfh.types import Distances, InputError, IntArray, Words
 
 Sides = dict[str, Callable[[], object]]
 
 ITEMS, QUERIES, TOP = 180_000, 1_000, 100
 NUS_WIDE_QUERIES = 6_577
 LENGTHS = (64, 32, 128, 256)
-WIKI_ITEMS, WIKI_QUERIES, WIKI_CODES = 2_173, 693, 760  # of which SMFH+ makes 64 bits
+WIKI_ITEMS, WIKI_QUERIES, WIKI_CODES = 2_173, 693, 760  # WIKI_CODES: distinct 64-bit codes of SMFH+
 
 
 def bench_ranking(report: Report, quick: bool, repeats: int) -> None:
@@ -24,12 +24,20 @@ def bench_ranking(report: Report, quick: bool, repeats: int) -> None:
     for bits in LENGTHS:
         database, queries = codes(rng, ITEMS, bits), codes(rng, number, bits)
         suffix = "" if bits == 64 else f" {bits} bits"
-        ours = {"ranking": partial(rank, queries, database, TOP)}
+        weighted = as_queries(rng.normal(size=(number, bits)), "asymmetric")
+        ours = {
+            "ranking": partial(rank, queries, database, TOP),
+            "asymmetric": partial(rank, weighted.codes, database, TOP, weighted.weights),
+        }
         seconds = least_seconds(ours | faiss_search(database, queries, bits), repeats)
         report.seconds |= {f"{name}{suffix}": value for name, value in seconds.items()}
         if "faiss" in seconds:
             what = f"{faiss_name()}, top {TOP} of {number:,} queries, {ITEMS:,} codes of {bits} bits"
             report.compare(f"faiss/ranking{suffix}", seconds["faiss"], seconds["ranking"], what)
+            what = f"{what}, and our ranking by asymmetric distance"
+            report.compare(f"faiss/asymmetric{suffix}", seconds["faiss"], seconds["asymmetric"], what)
+        what = f"ranking by asymmetric distance beside Hamming distance, {number:,} queries, {ITEMS:,} codes"
+        report.compare(f"asymmetric/ranking{suffix}", seconds["asymmetric"], seconds["ranking"], what)
         if bits == 64:
             bench_one(report, database, queries, seconds["ranking"] / number, repeats)
     bench_distinct(report, rng, repeats)
@@ -37,7 +45,7 @@ def bench_ranking(report: Report, quick: bool, repeats: int) -> None:
 
 
 def bench_distinct(report: Report, rng: np.random.Generator, repeats: int) -> None:
-    """Codes of which many are equal, each met once: beside all items one by one, and beside faiss."""
+    """Compare the search over distinct codes with a search over all items, and with faiss."""
     bits = 64
     few = codes(rng, WIKI_CODES, bits)
     for name, database, number, top in (
@@ -48,7 +56,7 @@ def bench_distinct(report: Report, rng: np.random.Generator, repeats: int) -> No
         queries = codes(rng, number, bits)
         one_by_one = partial(rank_one_by_one, queries, database, top)
         if not all(map(np.array_equal, rank(queries, database, top), one_by_one())):
-            raise InputError("Codes met once and items one by one disagree about the ranking.")
+            raise InputError("Rankings with and without merging of repeated codes differ.")
         sides: Sides = {"ours": partial(rank, queries, database, top), "one by one": one_by_one}
         seconds = least_seconds(sides | faiss_search(database, queries, bits, top), repeats)
         what = (
@@ -59,13 +67,13 @@ def bench_distinct(report: Report, rng: np.random.Generator, repeats: int) -> No
         report.seconds |= {f"{side}, {name}": value for side, value in seconds.items()}
 
 
-def rank_one_by_one(queries: Words, database: Words, top: int) -> tuple[IntArray, IntArray]:
-    """The same answers without a look at which codes are equal."""
+def rank_one_by_one(queries: Words, database: Words, top: int) -> tuple[IntArray, Distances]:
+    """Return the same ranking, computed without merging identical codes."""
     return CodeIndex(database, share=0).rank(queries, top)
 
 
 def bench_one(report: Report, database: Words, queries: Words, ours: float, repeats: int) -> None:
-    """One query in the crowd beside NumPy, and one alone, all items ranked, as Search does it."""
+    """Compare the time per query with NumPy, and time one query that ranks all items."""
     some = queries[:50]
     seconds = least_seconds({"numpy": lambda: sort_nearest(some, database)}, 1)["numpy"] / len(some)
     report.seconds["numpy ranking, a query"] = seconds
@@ -74,16 +82,16 @@ def bench_one(report: Report, database: Words, queries: Words, ours: float, repe
 
 
 def sort_nearest(queries: Words, database: Words) -> IntArray:
-    """The nearest items as anybody would write it; stable: ties keep database order."""
+    """Return the TOP nearest items by a stable sort, which leaves ties in database order."""
     return np.array([np.argsort(d, kind="stable")[:TOP] for d in distances(queries, database)])
 
 
 def bench_evaluation(report: Report, rng: np.random.Generator, number: int, repeats: int) -> None:
-    """P@K and R@K at every K, AP with its ties and chance, and counts by radius, beside the top 100 alone."""
+    """Compare the computation of all metrics with the ranking of the top 100 alone."""
     bits = 64
     database, queries = codes(rng, ITEMS, bits), codes(rng, number, bits)
     labels, query_labels = rng.random((ITEMS, 10)) < 0.2, rng.random((number, 10)) < 0.2
-    evaluate = partial(score_codes, queries, database, query_labels, labels, bits)
+    evaluate = partial(score_codes, Queries(queries), database, query_labels, labels, bits)
     ranking_alone = partial(rank, queries, database, TOP)
     seconds = least_seconds({"evaluation": evaluate, "ranking of all": ranking_alone}, repeats)
     report.seconds |= seconds
@@ -97,20 +105,20 @@ def bench_evaluation(report: Report, rng: np.random.Generator, number: int, repe
 
 
 def faiss_search(database: Words, queries: Words, bits: int, top: int = TOP) -> Sides:
-    """The same search by faiss, if it is installed, after a look that the distances are the same."""
+    """Return the same search by faiss, or {} if it is not installed; check that distances are equal."""
     try:
         import faiss
     except ImportError:
         return {}
-    octets, asked = (
+    octets, query_octets = (
         np.ascontiguousarray(np.ascontiguousarray(words).view(np.uint8)[:, : bits // 8])
         for words in (database, queries)
     )
     index = faiss.IndexBinaryFlat(bits)
     index.add(octets)
-    if not np.array_equal(index.search(asked, top)[0], rank(queries, database, top)[1]):
-        raise InputError("faiss and this program disagree about distances.")
-    return {"faiss": lambda: index.search(asked, top)}
+    if not np.array_equal(index.search(query_octets, top)[0], rank(queries, database, top)[1]):
+        raise InputError("The distances of faiss and of this program differ.")
+    return {"faiss": lambda: index.search(query_octets, top)}
 
 
 def faiss_name() -> str:

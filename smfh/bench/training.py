@@ -1,4 +1,4 @@
-"""Training at the size of NUS-WIDE: against its bare products, the equations as written, and NMF."""
+"""Benchmarks of training at the size of NUS-WIDE against matrix products, the reference and NMF."""
 
 import warnings
 from collections.abc import Callable
@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from smfh.bench.equations import algorithm_1, dense
 from smfh.bench.measure import Report, least_seconds, peak_bytes, resident_bytes
 from smfh.datasets.synthetic import Synthetic
 from smfh.hashing import COMPARED, METHODS, SMFH, HashMethod, make_method, preset
+from smfh.hashing.reference import algorithm_1, dense
 from smfh.types import MultimodalDataset
 
 FULL, PART, QUICK = 180_000, 20_000, 20_000
@@ -27,11 +27,13 @@ def bench_training(report: Report, quick: bool, repeats: int) -> None:
     train = synthetic(items)
     size = data_bytes(train)
     check_equations()
-    METHOD.fit(train)  # compiled and warm
+    METHOD.fit(train)  # compiles the kernels
 
     bench_products(report, train, repeats)
     peak = peak_bytes(lambda: METHOD.fit(train)) - before
-    what = f"the highest memory during a fit, the data included, beside the data itself ({size >> 20} MB)"
+    what = (
+        f"the highest memory during a fit, the data included, compared with the data itself ({size >> 20} MB)"
+    )
     report.compare("peak memory/data", peak, size, what)
     bench_equations(report, train)
     bench_nmf(report, train)
@@ -42,7 +44,7 @@ def bench_training(report: Report, quick: bool, repeats: int) -> None:
 
 
 def bench_products(report: Report, train: MultimodalDataset, repeats: int) -> None:
-    """An iteration beside the two dense products that it cannot do without."""
+    """Compare an iteration of SMFH and of SMFH+ with the two dense products that it needs."""
     rng, X = np.random.default_rng(0), train.modalities["image"]
     V, Y = (rng.random((size, METHOD.bits), dtype=np.float32) for size in reversed(X.shape))
     floor = float("inf")
@@ -51,23 +53,23 @@ def bench_products(report: Report, train: MultimodalDataset, repeats: int) -> No
         report.seconds[f"{method.name} iteration"] = iteration_seconds(method, train, repeats)
         floor = min(floor, *least_seconds({"products": lambda: (X @ V, X.T @ Y)}, repeats).values())
     report.seconds["products floor"] = floor
-    what = f"one iteration with its objective at N = {len(train):,}, 64 bits, beside XV and XᵀY of dense X"
+    what = f"one iteration with its objective at N = {len(train):,}, 64 bits, against XV and XᵀY of dense X"
     for name, method in (("iteration", METHOD), ("plus iteration", plus)):
         seconds = report.seconds[f"{method.name} iteration"]
         report.compare(f"{name}/products floor", seconds, floor, f"{method.title}: {what}")
 
 
 def bench_equations(report: Report, train: MultimodalDataset) -> None:
-    """An iteration beside the paper's equations one by one; the second one, since the first has W = 0."""
+    """Compare an iteration with the reference's second iteration, because W = 0 in its first."""
     iterations = algorithm_1(replace(METHOD, iterations=2), train)
     next(iterations)
     seconds = report.seconds["equations iteration"] = seconds_once(lambda: next(iterations))
-    what = "the equations of the paper one by one, in double precision, beside an iteration of SMFH"
+    what = "the equations of the paper one by one, in double precision, compared with an iteration of SMFH"
     report.compare("equations/iteration", seconds, report.seconds["smfh iteration"], what)
 
 
 def bench_nmf(report: Report, train: MultimodalDataset) -> None:
-    """The whole fit beside scikit-learn's NMF of the same rank and iterations on the stacked data."""
+    """Compare a run with scikit-learn's NMF of all features, with the same rank and iterations."""
     from sklearn.decomposition import NMF
     from sklearn.exceptions import ConvergenceWarning
 
@@ -81,25 +83,25 @@ def bench_nmf(report: Report, train: MultimodalDataset) -> None:
 
     seconds = least_seconds({"sklearn nmf": factorise, "smfh fit": lambda: METHOD.fit(train)}, repeats=1)
     report.seconds |= seconds
-    what = f"scikit-learn's NMF (multiplicative, rank 64, {METHOD.iterations} iterations) beside SMFH's fit"
+    what = f"scikit-learn's NMF (multiplicative, rank 64, {METHOD.iterations} iterations) against SMFH's fit"
     report.compare("sklearn nmf/training", seconds["sklearn nmf"], seconds["smfh fit"], what)
 
 
 def bench_methods(report: Report, quick: bool) -> None:
-    """Every method's training time as in the paper's Table 2, and the rivals beside SMFH."""
+    """Compare the training time of every method with that of SMFH, as in Table 2 of the paper."""
     for items in (QUICK,) if quick else (PART, FULL):
         train, size, seconds = synthetic(items), f"{items // 1000}k", {}
         for name in COMPARED:
             choice = next((c for c in ("nus-wide", "paper") if c in METHODS[name].presets), None)
             method = make_method(name, bits=64, **(preset(name, choice) if choice else {}))
             seconds[name] = report.seconds[f"{name} fit {size}"] = seconds_once(partial(method.fit, train))
-        what = f"whole trainings at {items:,} pairs and 64 bits, each with its own settings"
+        what = f"complete runs at {items:,} pairs and 64 bits, each with its own settings"
         for name in (name for name in COMPARED if name != "smfh"):
             report.compare(f"{name}/smfh {size}", seconds[name], seconds["smfh"], what)
 
 
 def check_equations() -> None:
-    """Both sides must compute the same before either is timed."""
+    """Raise an error unless SMFH and the reference have the same terms in every iteration."""
     train = synthetic(600)
     method = replace(METHOD, bits=16, graph_sample=200, iterations=3)
     double = replace(train, modalities={t: X.astype(np.float64) for t, X in train.modalities.items()})
@@ -109,7 +111,7 @@ def check_equations() -> None:
 
 
 def iteration_seconds(method: HashMethod, train: MultimodalDataset, repeats: int) -> float:
-    """The least time between two reports of the objective."""
+    """Return the minimum time between two steps, over several runs."""
     fits = [method.fit(train).trace for _ in range(repeats)]
     return min(b.seconds - a.seconds for trace in fits for a, b in pairwise(trace))
 
@@ -125,7 +127,7 @@ def synthetic(items: int) -> MultimodalDataset:
 
 
 def data_bytes(data: MultimodalDataset) -> int:
-    """What the features and labels take."""
+    """Return the memory of the features and labels in bytes."""
     arrays: list[Any] = [data.labels]
     for X in data.modalities.values():
         arrays += [X.data, X.indices, X.indptr] if isinstance(X, sparse.csr_array) else [X]

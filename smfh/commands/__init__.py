@@ -1,1 +1,1 @@
-"""The command line, one command a file: `add_arguments(parser)` and `run(arguments)`."""
+"""The command line: one module per command, with `add_arguments(parser)`, `run(arguments)` and `EPILOG`."""

@@ -1,18 +1,26 @@
-"""compare: methods × bits × seeds on a data set; finished runs are kept, only missing ones are trained."""
+"""Train methods with several code lengths and seeds on a data set, and compare their scores.
+
+Finished runs are saved in the cache folder (SMFH_CACHE), even if the command is killed; starting it again
+trains only what is missing. The pages use the same folder.
+"""
 
 import json
+import shlex
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
+import pandas as pd
 from tqdm import tqdm
 
 from smfh.commands import options
-from smfh.commands.spelling import compare_command, read_method
-from smfh.comparison import (
+from smfh.datasets import CORRUPTIONS, UserDataset
+from smfh.datasets.planted import Planted
+from smfh.experiments.comparison import (
+    OF_A_RUN,
     Comparison,
     Grid,
     GridProgress,
@@ -22,24 +30,26 @@ from smfh.comparison import (
     points_every_way,
     train_grid,
 )
-from smfh.datasets import OwnData
-from smfh.evaluation import PROTOCOLS
-from smfh.export import csv_rows, html_of, latex_of
-from smfh.hashing import COMPARED, METHODS
+from smfh.experiments.robustness import clean_source, corrupted_grids, robustness_points, robustness_summary
+from smfh.export import csv_rows, every_chart, html_of, latex_of, markdown_of
+from smfh.hamming import DISTANCES
+from smfh.hashing import COMPARED, METHODS, HashMethod
 from smfh.jobs import Call, here
+from smfh.metrics import AP_DEFINITIONS, GRADED
 from smfh.plots import csv_of
-from smfh.runs import KeptRuns, PrivateRuns, RunStore
-from smfh.types import InputError, Point, collect_problems
+from smfh.plots.paper_figure import figure_zip
+from smfh.retrieval.evaluation import PROTOCOLS
+from smfh.runs import MemoryRuns, RunStore, SavedRuns
+from smfh.types import InputError, Point, Split, collect_problems, parameters
 
-EPILOG = """What is finished is kept in the cache folder (SMFH_CACHE), also when the command is killed:
-started again it trains only what is missing. The pages read and fill the same folder.
-
-examples:
+EPILOG = """examples:
   python -m smfh compare planted --bits 8 16 --seeds 2          no files needed
   python -m smfh compare emoji --methods smfh-plus smfh cmfh --bits 16 32 64 --seeds 3
+  python -m smfh compare emoji --methods smfh-plus batch:strong "batch:same features as SMFH+"
   python -m smfh compare wiki --methods smfh:wiki smfh:wiki:graph_weight=5 --csv > alpha.csv
-  python -m smfh compare emoji --html emoji.html               the report that the Compare page offers"""
-USUAL_BITS = 64  # of the figures in the report
+  python -m smfh compare emoji --html emoji.html               the report of the Compare page
+  python -m smfh compare wiki --bits 64 --wrong-labels 0 0.2 0.4 0.6      scores by share"""
+REPORT_BITS = 64  # code length of the figures in the report
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -48,66 +58,124 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--methods",
         nargs="+",
-        default=list(COMPARED),
+        default=[":".join(filter(None, (name, METHODS[name].best))) for name in COMPARED],
         metavar="METHOD",
-        help=f"some of {', '.join(METHODS)} (default all but smfh-program), each alone or followed by "
-        "presets and parameters, as in smfh:wiki:graph_weight=2",
+        help=f"some of {', '.join(METHODS)} (default: all except smfh-program, each with its best preset); "
+        "add presets and parameters with colons, as in smfh:wiki:graph_weight=2",
     )
-    add("--bits", nargs="+", type=int, default=[16, 32, 64], help="code lengths")
-    add("--seeds", type=int, default=3, help="runs a cell (default 3)")
-    add("--protocol", default="training", choices=list(PROTOCOLS), help="what is searched (default training)")
+    add("--bits", nargs="+", type=int, default=[16, 32, 64], help="code lengths (default 16 32 64)")
+    add("--seeds", type=int, default=3, help="number of runs for each method and code length (default 3)")
+    protocols = "; ".join(f"{name}: {words}" for name, words in PROTOCOLS.items())
+    add("--protocol", default="training", choices=list(PROTOCOLS), help=f"{protocols} (default training)")
     options.add_metric_argument(parser)
+    options.add_distance_argument(parser)
+    robustness = parser.add_argument_group("corrupted training items, as shares from 0 to 1")
+    about = parameters(Planted())
+    for name in CORRUPTIONS:
+        flag = f"--{name.replace('_', '-')}"
+        words = f"{about[name].help} Several shares print a curve."
+        robustness.add_argument(flag, nargs="+", type=float, metavar="SHARE", help=words)
+    robustness.add_argument("--corruption-seed", type=int, default=0, help="their random seed (default 0)")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print the table as JSON")
-    output.add_argument(
-        "--csv", action="store_true", help="print every cell, direction and database as CSV, as on the page"
-    )
-    output.add_argument("--latex", action="store_true", help="print the table for LaTeX")
+    output.add_argument("--csv", action="store_true", help="print all directions and databases as CSV")
+    output.add_argument("--latex", action="store_true", help="print tables for a paper in LaTeX (booktabs)")
+    output.add_argument("--markdown", action="store_true", help="print the same tables in Markdown")
     options.add_cluster_argument(parser)
-    add("--html", metavar="FILE.html", help="write the whole report with figures there")
+    add("--html", metavar="FILE.html", help="write a report with all figures to this file")
+    add(
+        "--figures",
+        metavar="FILE.zip",
+        help="write all figures to this file, as SVG, PDF, CSV and Python code",
+    )
 
 
 def run(arguments: Namespace) -> None:
-    (source, rows), report, *methods = collect_problems(
+    (source, rows), (shares, curve), report, figures, *methods = collect_problems(
         lambda: options.chosen_data(arguments),
-        lambda: options.writable_path(arguments.html, "--html", ".html"),
-        *(partial(read_method, text) for text in arguments.methods),
+        lambda: chosen_corruptions(arguments),
+        lambda: options.output_path(arguments.html, "--html", ".html"),
+        lambda: options.output_path(arguments.figures, "--figures", ".zip"),
+        *(partial(options.read_method, text) for text in arguments.methods),
     )
+    source = replace(source, **shares, corruption_seed=arguments.corruption_seed)
     comparison = Comparison(source, tuple(methods), tuple(arguments.bits), arguments.seeds)
-    is_own = isinstance(source, OwnData)
+    if curve:
+        run_curve(comparison, curve, rows, arguments)
+        return
+    is_private = isinstance(source, UserDataset)
     grid = Grid(comparison, *source.load(rows, arguments.split_seed))
-    store: KeptRuns = PrivateRuns() if is_own else RunStore()
+    store: SavedRuns = MemoryRuns() if is_private else RunStore()
     with options.chosen_call(arguments) as (call, at_once):
         problems = train_missing(grid, store, call, at_once)
-    bits = USUAL_BITS if USUAL_BITS in comparison.bits else comparison.bits[-1]
-    view = View(*grid.directions[0], arguments.ap, arguments.protocol, bits)
+    bits = REPORT_BITS if REPORT_BITS in comparison.bits else comparison.bits[-1]
+    view = View(*grid.directions[0], arguments.ap, arguments.protocol, bits, distance=arguments.distance)
     if grid.found(store):
-        print(printed(grid, store, view, arguments))
+        print(as_output(grid, store, view, arguments))
         if report is not None:
-            command = "" if is_own else compare_command(comparison, view)
+            command = "" if is_private else compare_command(comparison, view)
             report.write_text(html_of(grid, store, view, command), encoding="utf-8")
+        if figures is not None:
+            figures.write_bytes(figure_zip(every_chart(grid, store, view)))
     if problems:
         raise InputError([f"{name_training(run)}: {why}" for run, whys in problems.items() for why in whys])
 
 
-def printed(grid: Grid, store: KeptRuns, view: View, arguments: Namespace) -> str:
-    """The finished cells in the form that was asked for."""
-    if arguments.csv:
-        return csv_of(csv_rows(grid, store, view)).rstrip()
-    if arguments.latex:
-        return latex_of(grid, store, view).rstrip()
-    measured = {one: points_every_way(grid, store, one) for one in view.told_together}
-    if arguments.json:
-        whole, precision = (measured[replace(view, definition=name)] for name in ("full", "precision"))
-        together = zip(measured[view], whole, precision, strict=True)
-        return json.dumps([row_of(*points, view) for points in together], indent=2)
-    return as_text(grid, measured, view)
+def chosen_corruptions(arguments: Namespace) -> tuple[dict[str, float], str]:
+    """Return the first share of each given corruption, and which of them has several shares, or ""."""
+    given = {name: shares for name in CORRUPTIONS if (shares := getattr(arguments, name)) is not None}
+    curves = [name for name, shares in given.items() if len(shares) > 1]
+    if len(curves) > 1:
+        raise InputError(f"Only one option can have several shares; got {', '.join(curves)}.")
+    if curves and (arguments.html or arguments.figures or arguments.latex or arguments.markdown):
+        raise InputError("A curve over shares is printed as text, --csv or --json; leave out the rest.")
+    return {name: shares[0] for name, shares in given.items()}, "".join(curves)
 
 
-def train_missing(grid: Grid, store: KeptRuns, call: Call = here, at_once: int = 1) -> Problems:
-    """What could not be trained; tells how much was there, and shows a bar on a terminal."""
+def run_curve(comparison: Comparison, corruption: str, rows: str | Split, arguments: Namespace) -> None:
+    """Train the comparison at every share of a corruption, and print the scores by share."""
+    clean = Grid(comparison, *clean_source(comparison.source).load(rows, arguments.split_seed))
+    grids = corrupted_grids(clean, corruption, getattr(arguments, corruption))
+    store: SavedRuns = MemoryRuns() if isinstance(comparison.source, UserDataset) else RunStore()
+    problems: list[str] = []
+    with options.chosen_call(arguments) as (call, at_once):
+        for grid in grids.values():
+            failed = train_missing(grid, store, call, at_once)
+            problems += [f"{name_training(run)}: {why}" for run, whys in failed.items() for why in whys]
+    order = (arguments.ap, arguments.protocol)
+    views = [
+        View(*direction, *order, bits, distance=arguments.distance)
+        for direction in clean.directions
+        for bits in comparison.bits
+    ]
+    found = {view: robustness_points(grids, store, view) for view in views}
+    flat: list[dict[str, Any]] = [
+        {"bits": view.bits, "protocol": view.protocol, "score": view.metric.label, "method": point.title}
+        | {"direction": point.direction, corruption: point.at / 100, "mean": point.mean}
+        | {"deviation": point.deviation, "seeds": len(point.values), "chance": point.chance}
+        for view, points in found.items()
+        for point in points
+    ]
+    if arguments.json or arguments.csv:
+        print(json.dumps(flat, indent=2) if arguments.json else csv_of(flat).rstrip())
+    else:
+        for view, points in found.items():
+            cells = pd.DataFrame(
+                [(p.title, f"{p.at:g} %", f"{p.mean:.3f} ± {p.deviation:.3f}") for p in points],
+                columns=["", CORRUPTIONS[corruption], "score"],
+            )
+            table = cells.pivot_table("score", "", CORRUPTIONS[corruption], "first", sort=False)
+            heading = f"{comparison.source.name}, {view.direction}, {view.metric.label}, {view.bits} bits"
+            print(f"{heading}, {view.protocol} items\n{table.to_string()}")
+            print(f"{robustness_summary(points, corruption, view.metric.label)}\n")
+    if problems:
+        raise InputError(problems)
+
+
+def train_missing(grid: Grid, store: SavedRuns, call: Call = here, at_once: int = 1) -> Problems:
+    """Train the missing runs with a progress bar; return the problems of the runs that failed."""
     total, missing = len(grid.keys), len(grid.missing(store))
-    print(f"{total - missing} of {total} runs are there; {missing} to train", file=sys.stderr, flush=True)
+    print(f"{total - missing} of {total} runs are saved; {missing} to train", file=sys.stderr, flush=True)
     with options.progress_bar(total, "run", initial=total - missing) as bar:
         problems = train_grid(grid, store, partial(show_progress, bar), call=call, at_once=at_once)
     print(f"trained {missing - len(problems)} runs", file=sys.stderr)
@@ -115,13 +183,34 @@ def train_missing(grid: Grid, store: KeptRuns, call: Call = here, at_once: int =
 
 
 def show_progress(bar: tqdm, progress: GridProgress, before: int = 0) -> None:
-    """Move the bar to where the grid is; `before` counts the runs of other grids."""
+    """Update the progress bar from a grid's progress; `before` is the number of runs in earlier grids."""
     bar.set_description(name_training(progress.current) if progress.current else "done")
     bar.update(before + progress.done - bar.n)
 
 
-def row_of(point: Point, whole: Point, precision: Point, view: View) -> dict[str, Any]:
-    """One cell of the table for a program, by the chosen definition, over the whole ranking, and as P@100."""
+def as_output(grid: Grid, store: SavedRuns, view: View, arguments: Namespace) -> str:
+    """Return the scores of the finished runs as CSV, LaTeX, JSON or text, as the options say."""
+    if arguments.csv:
+        return csv_of(csv_rows(grid, store, view)).rstrip()
+    if arguments.latex:
+        return latex_of(grid, store, view).rstrip()
+    if arguments.markdown:
+        return markdown_of(grid, store, view).rstrip()
+    measured = {one.metric.label: points_every_way(grid, store, one) for one in view.told_together}
+    graded = {name: points_every_way(grid, store, view, name) for name in view.graded}
+    if arguments.json:
+        whole, precision = (measured[AP_DEFINITIONS[name].label] for name in ("full", "precision"))
+        others = {"map_all": whole, "p_at_100": precision, **graded}
+        rows = [
+            json_row(point, {name: found[place].mean for name, found in others.items()}, view)
+            for place, point in enumerate(measured[view.metric.label])
+        ]
+        return json.dumps(rows, indent=2)
+    return as_text(grid, measured | {GRADED[name][0]: found for name, found in graded.items()}, view)
+
+
+def json_row(point: Point, others: Mapping[str, float], view: View) -> dict[str, Any]:
+    """Return one method, code length and direction: the chosen score, and the means of other measures."""
     worst, best = point.ties or (point.mean, point.mean)
     return {
         "method": point.method,
@@ -129,11 +218,11 @@ def row_of(point: Point, whole: Point, precision: Point, view: View) -> dict[str
         "bits": point.at,
         "direction": point.direction.replace(" → ", "->"),
         "protocol": view.protocol,
+        "distance": view.distance,
         "score": view.metric.label,
         "mean": point.mean,
         "deviation": point.deviation,
-        "map_all": whole.mean,
-        "p_at_100": precision.mean,
+        **others,
         "lowest": min(point.values),
         "highest": max(point.values),
         "ties_at_worst": worst,
@@ -143,31 +232,52 @@ def row_of(point: Point, whole: Point, precision: Point, view: View) -> dict[str
     }
 
 
-def as_text(grid: Grid, measured: Mapping[View, Sequence[Point]], view: View) -> str:
-    """A table a direction and measure: methods down, lengths across, mean ± deviation over seeds."""
-    comparison = grid.comparison
-    directions = dict.fromkeys(point.direction for point in measured[view])
-    tables = [_table(grid, points, one, way) for way in directions for one, points in measured.items()]
+def as_text(grid: Grid, measured: Mapping[str, Sequence[Point]], view: View) -> str:
+    """Return a text table (methods × code lengths, mean ± deviation) per direction and score.
+
+    `measured` has the points of all directions by the label of the score.
+    """
+    comparison, lines = grid.comparison, list[str]()
+    columns = {bits: f"{bits} bits" for bits in comparison.bits}
+    for direction in dict.fromkeys(point.direction for point in measured[view.metric.label]):
+        for label, points in measured.items():
+            table = pd.DataFrame("–", [*comparison.titles.values(), "chance"], list(columns.values()))
+            for point in (point for point in points if point.direction == direction):
+                deviation = f" ± {point.deviation:.3f}" if len(point.values) > 1 else ""
+                table.loc[point.title, columns[int(point.at)]] = f"{point.mean:.3f}{deviation}"
+                if point.chance is not None:
+                    table.loc["chance", columns[int(point.at)]] = f"{point.chance:.3f}"
+            heading = f"{comparison.source.name}, {direction}, {label}, {view.distance} distance"
+            lines += [heading, table.to_string(), ""]
     seeds = "1 seed" if comparison.seeds == 1 else f"{comparison.seeds} seeds, mean ± standard deviation"
-    meanings = [f"{one.metric.label}: {one.metric.words}" for one in measured]
-    return "\n".join(
-        [*tables, f"{seeds}.", *meanings, PROTOCOLS[view.protocol], "Ties stand in database order."]
-    )
+    meanings = [f"{one.metric.label}: {one.metric.words}" for one in view.told_together]
+    meanings += [": ".join(GRADED[name]) for name in view.graded]
+    about = [PROTOCOLS[view.protocol], DISTANCES[view.distance], "Ties are in database order."]
+    return "\n".join([*lines, f"{seeds}.", *meanings, *about])
 
 
-def _table(grid: Grid, points: Sequence[Point], view: View, direction: str) -> str:
-    comparison, cells = grid.comparison, {(p.title, p.at): p for p in points if p.direction == direction}
-    width = max(len(title) for title in comparison.titles.values()) + 2
-    lines = [f"{comparison.source.name}, {direction}, {view.metric.label}"]
-    lines += [" " * width + "".join(f"{f'{bits} bits':>18}" for bits in comparison.bits)]
-    for title in comparison.titles.values():
-        row = [cells.get((title, bits)) for bits in comparison.bits]
-        lines.append(f"{title:<{width}}" + "".join(f"{_cell(point):>18}" for point in row))
-    chance = next(point.chance for point in cells.values())
-    return "\n".join([*lines, f"{'chance':<{width}}{chance:>18.3f}", ""])
+def compare_command(comparison: Comparison, view: View) -> str:
+    """Return the command that repeats a comparison: it trains missing runs and prints the table."""
+    words = ["python", "-m", "smfh", "compare", comparison.source.name]
+    for name, text in _changed_fields(comparison.source):
+        words += ["--option", f"{name}={text}"]
+    words += ["--methods", *map(method_text, comparison.methods)]
+    words += ["--bits", *map(str, comparison.bits), "--seeds", str(comparison.seeds)]
+    words += ["--protocol", view.protocol] if view.protocol != "training" else []
+    words += ["--ap", view.definition] if view.definition != "found" else []
+    words += ["--distance", view.distance] if view.distance != "hamming" else []
+    return shlex.join(words)
 
 
-def _cell(point: Point | None) -> str:
-    if point is None:
-        return "–"
-    return f"{point.mean:.3f}" + (f" ± {point.deviation:.3f}" if len(point.values) > 1 else "")
+def method_text(method: HashMethod) -> str:
+    """Return a method as text for `read_method`: name and changed parameters, except bits and seed."""
+    changed = (f"{name}={text}" for name, text in _changed_fields(method) if name not in OF_A_RUN)
+    return ":".join([method.name, *changed])
+
+
+def _changed_fields(configuration: Any) -> Iterator[tuple[str, str]]:
+    """Yield the fields of a dataclass that differ from their defaults, with their values as text."""
+    for field in fields(configuration):
+        value = getattr(configuration, field.name)
+        if value != field.default:
+            yield field.name, ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

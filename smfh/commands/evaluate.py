@@ -1,12 +1,13 @@
-"""evaluate: score a saved model on a data set."""
+"""Score a saved model on a data set."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from smfh.commands import options
-from smfh.commands.fit import report
-from smfh.evaluation import PROTOCOLS
+from smfh.commands.fit import data_summary, print_scores
+from smfh.engine import hash_codes
 from smfh.hashing import FittedHasher, load_hasher
+from smfh.retrieval.evaluation import PROTOCOLS, evaluate
 from smfh.types import InputError, MultimodalDataset, Split, collect_problems
 
 EPILOG = """examples:
@@ -17,40 +18,38 @@ EPILOG = """examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
-    add("model", metavar="MODEL.npz", help="a model that `fit --save` wrote")
+    add("model", metavar="MODEL.npz", help="a model file written by `fit --save`")
     options.add_data_arguments(parser)
     options.add_metric_argument(parser)
-    add(
-        "--unseen-only",
-        action="store_true",
-        help="search only the queries' own rows, encoded anew; the training items are not needed",
-    )
+    options.add_distance_argument(parser)
+    add("--unseen-only", action="store_true", help="search the held-out queries only; any split will do")
     add("--json", action="store_true", help="print one JSON object instead of a table")
 
 
 def run(arguments: Namespace) -> None:
-    hasher, (source, rows) = collect_problems(
+    hasher, (dataset, rows) = collect_problems(
         lambda: load_hasher(Path(arguments.model)), lambda: options.chosen_data(arguments)
     )
-    data, split = source.load(rows, arguments.split_seed)
-    check_modalities(hasher, data)
-    if not arguments.unseen_only:
-        check_rows(hasher, data, split, " or --unseen-only")
-    report(hasher, data, split, arguments, ["unseen"] if arguments.unseen_only else list(PROTOCOLS))
+    data, split = dataset.load(rows, arguments.split_seed)
+    check_data(hasher, data, None if arguments.unseen_only else split, ", or --unseen-only")
+    protocols = ["unseen"] if arguments.unseen_only else list(PROTOCOLS)
+    scores = {
+        (a, b): [evaluate(hasher, data, split, a, b, one, arguments.distance) for one in protocols]
+        for a, b in hasher.directions
+    }
+    print_scores(
+        hasher, data_summary(data, split), hash_codes(hasher.database_codes.values()), scores, arguments
+    )
 
 
-def check_modalities(hasher: FittedHasher, data: MultimodalDataset) -> None:
-    """Refuse data that the model cannot encode."""
+def check_data(hasher: FittedHasher, data: MultimodalDataset, split: Split | None, hint: str = "") -> None:
+    """Refuse data that lacks a modality of the model; with a split, also other training items."""
     if absent := [name for name in hasher.modalities if name not in data.modalities]:
         raise InputError(
             f"The model encodes {', '.join(absent)}; {data.name} has {', '.join(data.modalities)}."
         )
-
-
-def check_rows(hasher: FittedHasher, data: MultimodalDataset, split: Split, way_out: str = "") -> None:
-    """Refuse rows that are not those whose codes the model holds."""
-    if data.take(split.train).fingerprint != hasher.trained_on:
+    if split is not None and data.take(split.train).fingerprint != hasher.trained_on:
         raise InputError(
-            f"The model was trained on other rows than the training part of {data.name} with this split: "
-            f"give the split and options that it was trained with{',' + way_out if way_out else ''}."
+            f"The model was trained on other items than the training items of {data.name} with this split. "
+            f"Give the --split and --option that it was trained with{hint}."
         )

@@ -1,4 +1,8 @@
-"""fit: train a method on a data set, score it in every direction, and keep the model."""
+"""Train a method on a data set and score it in every direction.
+
+A run that is already saved is used instead of training again, whether this command or a page trained it, and
+a new run appears on the Runs page. Runs on a file of your own, and runs with --fresh, are not saved.
+"""
 
 import json
 import sys
@@ -7,51 +11,62 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
-from smfh.cluster import database_sha256, find_workers, fit_shards, score_shards
+import pandas as pd
+
 from smfh.commands import options
-from smfh.datasets import DATASETS
-from smfh.evaluation import PROTOCOLS, evaluate
+from smfh.datasets import DATASETS, UserDataset
+from smfh.engine import find_workers, fit_shards, hash_codes, score_shards
+from smfh.hamming import DISTANCES
 from smfh.hashing import FittedHasher, HashMethod, save_hasher
-from smfh.metrics import AP_DEFINITIONS, Scores
+from smfh.metrics import AP_DEFINITIONS, GRADED, Scores
+from smfh.retrieval.evaluation import PROTOCOLS
+from smfh.runs import RunStore, find_or_train
 from smfh.types import InputError, MultimodalDataset, OnStep, Split, TrainingStep, collect_problems
 
 EPILOG = """examples:
   python -m smfh fit planted                                   no files needed
   python -m smfh fit wiki --method smfh --bits 32 --alpha 2 --mu 25 -m 1000
   python -m smfh fit wiki --bits 64 --save wiki64.npz          then: python -m smfh evaluate wiki64.npz wiki
-  python -m smfh fit mine.mat                                  your own, as I_tr, I_te, T_tr, T_te, L_tr, L_te
-  python -m smfh fit wiki --split rows.npz --json              row numbers `train` and `test` of your own
-  python -m smfh fit --shards shards --method smfh --workers 4 out of core, on this machine
+  python -m smfh fit mine.mat                                  your own: I_tr, I_te, T_tr, T_te, L_tr, L_te
+  python -m smfh fit wiki --split rows.npz --json              your own row numbers `train` and `test`
+  python -m smfh fit --shards shards --method smfh --workers 4 more than fits in memory, on this machine
   python -m smfh fit --shards shards --cluster tls://host:8786 --resume        on a Dask cluster"""
 SHARDS_ONLY = {"workers": None, "worker_gb": None, "cluster": None, "resume": False}
-DATA_ONLY = {"option": [], "split": "default", "split_seed": 0, "data": None}
+DATA_ONLY = {"option": [], "split": "default", "split_seed": 0, "data": None, "fresh": False}
 COLUMNS = {
     "map": "mAP",
     "map_all": "mAP, all ranks",
     "p_at_100": "P@100",
+    "ndcg_at_100": "NDCG@100",
     "map_tie_aware": "ties averaged",
     "map_worst": "ties at worst",
     "map_best": "ties at best",
     "chance": "chance",
     "map_unseen": "mAP unseen",
     "chance_unseen": "chance unseen",
+    **{name: f"{label} of partner" for name, (label, _) in GRADED.items() if not name.startswith("ndcg")},
 }
+NO_LABELS = "The data has no labels: only the rank of a query's own pair is scored."
+Direction = tuple[str, str]  # modality of the queries, modality that is searched
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     options.add_data_arguments(parser, optional=True)
     options.add_method_arguments(parser, default="smfh-plus")
     options.add_metric_argument(parser)
-    add = parser.add_argument_group("shards, as `python -m smfh shard` writes them").add_argument
-    add("--shards", metavar="DIR", help="train on these, wherever they are, instead of a data set in memory")
-    add("--workers", type=int, metavar="N", help="processes of this machine (default: one for each core)")
-    add("--worker-gb", type=float, metavar="G", help="memory that each of them may take for its data")
+    options.add_distance_argument(parser)
+    add = parser.add_argument_group("shards, written by `python -m smfh shard`").add_argument
+    add("--shards", metavar="DIR", help="train on these shards instead of a data set in memory")
+    add("--workers", type=int, metavar="N", help="worker processes on this machine (default: one per core)")
+    add("--worker-gb", type=float, metavar="G", help="memory limit for the data of each worker, in gigabytes")
     add("--cluster", metavar="ADDRESS", help="a Dask scheduler: tls://HOST:PORT, or tcp:// on this machine")
-    add("--resume", action="store_true", help="go on from the last whole iteration of a fit that broke off")
-    parser.add_argument("--save", metavar="MODEL.npz", help="write the trained model there")
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    add("--resume", action="store_true", help="continue an interrupted fit after its last complete iteration")
+    add = parser.add_argument
+    add("--save", metavar="MODEL.npz", help="write the trained model to this file")
+    add("--fresh", "--no-save", action="store_true", help="train again, and do not save the run")
+    add("--json", action="store_true", help="print one JSON object instead of a table")
 
 
 def run(arguments: Namespace) -> None:
@@ -59,160 +74,169 @@ def run(arguments: Namespace) -> None:
         run_on_shards(arguments)
         return
     if given := given_options(arguments, SHARDS_ONLY):
-        raise InputError(f"{', '.join(given)}: for --shards DIR alone; a data set in memory trains here.")
+        raise InputError(f"{', '.join(given)}: only with --shards DIR; a data set in memory is trained here.")
     if arguments.dataset is None:
         raise InputError(f"Name a data set ({', '.join(DATASETS)}), a file, or --shards DIR.")
     method, (source, rows), save = collect_problems(
         lambda: options.chosen_method(arguments),
         lambda: options.chosen_data(arguments),
-        lambda: options.writable_path(arguments.save, "--save", ".npz"),
+        lambda: options.output_path(arguments.save, "--save", ".npz"),
     )
     data, split = source.load(rows, arguments.split_seed)
-    hasher = train(method, data.take(split.train))
+    store = None if arguments.fresh or isinstance(source, UserDataset) else RunStore()
+    steps: list[TrainingStep] = []
+    with show_steps(method, steps) as show:
+        trained = find_or_train(store, source, method, data, split, show)
+    if not steps:
+        print("Using the saved run of these settings; --fresh trains it again.", file=sys.stderr)
+    hasher = trained.hasher
     if save is not None:
         save_hasher(hasher, save)
-    report(hasher, data, split, arguments)
-
-
-def given_options(arguments: Namespace, defaults: Mapping[str, Any]) -> list[str]:
-    """Those of these options that are not as they are where nothing is said."""
-    said = {name: getattr(arguments, name) for name in defaults}
-    return [f"--{name.replace('_', '-')}" for name, value in said.items() if value != defaults[name]]
+    scores = {
+        way: [trained.scores(*way, protocol, arguments.distance) for protocol in PROTOCOLS]
+        for way in hasher.directions
+    }
+    print_scores(
+        hasher, data_summary(data, split), hash_codes(hasher.database_codes.values()), scores, arguments
+    )
 
 
 def run_on_shards(arguments: Namespace) -> None:
+    """Train on shards with local workers or a cluster, and print the scores of the model."""
     named = [arguments.dataset] if arguments.dataset is not None else []
     if given := named + given_options(arguments, DATA_ONLY):
-        raise InputError(f"--shards holds the data and their split already; leave out {', '.join(given)}.")
+        raise InputError(f"--shards already has the data and its split; leave out {', '.join(given)}.")
     method, save = collect_problems(
         lambda: options.chosen_method(arguments),
-        lambda: options.writable_path(arguments.save, "--save", ".npz"),
+        lambda: options.output_path(arguments.save, "--save", ".npz"),
     )
-    most = None if arguments.worker_gb is None else round_bytes(arguments.worker_gb)
-    workers = find_workers(arguments.workers, arguments.cluster, most)
+    if (gigabytes := arguments.worker_gb) is not None and not isfinite(gigabytes):
+        raise InputError(f"--worker-gb must be a number of gigabytes; got {gigabytes}.")
+    max_bytes = None if gigabytes is None else round(gigabytes * 1e9)
+    workers = find_workers(arguments.workers, arguments.cluster, max_bytes)
     try:
-        with shown(method) as show:
-            fit = fit_shards(method, arguments.shards, workers, arguments.resume, show, tell_resumed)
+        with show_steps(method, []) as show:
+            fit = fit_shards(method, arguments.shards, workers, arguments.resume, show, print_resumed)
         if save is not None:
             save_hasher(fit.hasher, save)
-        scores = score_shards(fit, workers)
+        found = score_shards(fit, workers, arguments.distance)
     finally:
         workers.close()
-    items = {"train": fit.manifest.items, "queries": fit.manifest.queries.rows}
-    found = {f"{s}->{t}": [scores[s, t, p] for p in PROTOCOLS] for s, t in fit.hasher.directions}
-    classes, sha256 = len(fit.manifest.sizes), fit.codes_sha256
-    tell(fit.hasher, fit.manifest.name, items, classes, sha256, found, arguments, fit.resumed)
+    manifest = fit.manifest
+    summary = DataSummary(manifest.name, manifest.items, manifest.queries.rows, len(manifest.sizes))
+    scores = {way: [found[*way, protocol] for protocol in PROTOCOLS] for way in fit.hasher.directions}
+    print_scores(fit.hasher, summary, fit.codes_sha256, scores, arguments, fit.resumed)
 
 
-def round_bytes(gigabytes: float) -> int:
-    if not isfinite(gigabytes):
-        raise InputError(f"--worker-gb must be a number of gigabytes; got {gigabytes}.")
-    return round(gigabytes * 1e9)
+def given_options(arguments: Namespace, defaults: Mapping[str, Any]) -> list[str]:
+    """List the options, as written on the command line, whose values differ from these defaults."""
+    values = {name: getattr(arguments, name) for name in defaults}
+    return [f"--{name.replace('_', '-')}" for name, value in values.items() if value != defaults[name]]
 
 
-def tell_resumed(passes: int) -> None:
-    """Say where a fit goes on."""
-    begins = "No such fit was begun: it begins anew."
-    print(f"The fit goes on after pass {passes}." if passes else begins, file=sys.stderr)
-
-
-def train(method: HashMethod, data: MultimodalDataset) -> FittedHasher:
-    """Fit with a progress bar on a terminal."""
-    with shown(method) as show:
-        return method.fit(data, on_step=show)
+def print_resumed(passes: int) -> None:
+    """Print after which pass an interrupted fit continues; 0 passes: it starts from the beginning."""
+    start = "No interrupted fit found: starting from the beginning."
+    print(f"The fit continues after pass {passes}." if passes else start, file=sys.stderr)
 
 
 @contextmanager
-def shown(method: HashMethod) -> Iterator[OnStep]:
-    """Steps on a progress bar."""
+def show_steps(method: HashMethod, steps: list[TrainingStep]) -> Iterator[OnStep]:
+    """Yield a callback that shows training steps on a progress bar and appends them to `steps`."""
     with options.progress_bar(method.steps, "step", desc=method.title) as bar:
 
         def show(step: TrainingStep) -> None:
             bar.set_postfix(phase=step.phase, objective=f"{step.objective:.4g}")
             bar.update()
+            steps.append(step)
 
         yield show
 
 
-def report(
-    hasher: FittedHasher,
-    data: MultimodalDataset,
-    split: Split,
-    arguments: Namespace,
-    protocols: Sequence[str] = tuple(PROTOCOLS),
-) -> None:
-    """Print the scores with their definition, for people or for programs."""
-    scores = {
-        f"{source}->{target}": [evaluate(hasher, data, split, source, target, p) for p in protocols]
-        for source, target in hasher.directions
-    }
-    items = {"train": len(split.train), "queries": len(split.queries)}
-    sha256 = database_sha256(hasher.database_codes)
-    tell(hasher, data.name, items, data.labels.shape[1], sha256, scores, arguments)
+class DataSummary(NamedTuple):
+    """Name of a data set, numbers of training items, queries and classes, and the origin of its labels."""
+
+    name: str
+    training_items: int
+    queries: int
+    classes: int
+    label_origin: str = ""
 
 
-def tell(
+def data_summary(data: MultimodalDataset, split: Split) -> DataSummary:
+    origin = data.label_origin if data.has_labels else NO_LABELS
+    classes = data.labels.shape[1] if data.has_labels else 0
+    return DataSummary(data.name, len(split.train), len(split.queries), classes, origin)
+
+
+def print_scores(
     hasher: FittedHasher,
-    name: str,
-    items: Mapping[str, int],
-    classes: int,
+    data: DataSummary,
     codes_sha256: str,
-    found: Mapping[str, Sequence[Scores]],
+    scores: Mapping[Direction, Sequence[Scores]],
     arguments: Namespace,
     resumed: int | None = None,
 ) -> None:
-    """The scores of every direction `source->target`, wherever they were found; of a fit on shards also how
-    many of its passes were done before."""
+    """Print the scores of each direction and protocol as a table or as JSON.
+
+    `resumed` is the number of passes that a fit on shards had completed before it was continued.
+    """
     method, definition = hasher.method, AP_DEFINITIONS[arguments.ap]
-    scores = {direction: score_row(own, arguments.ap) for direction, own in found.items()}
-    protocols = [own.protocol for own in next(iter(found.values()))]
-    summary: dict[str, Any] = {
-        "dataset": name,
-        "method": method.name,
-        "bits": hasher.bits,
-        "seed": method.seed,
-        "seconds": hasher.seconds,
-        "parameters": asdict(method),
-        "items": items,
-        "codes_sha256": codes_sha256,
-        "definition": definition.words,
-        "scores": scores,
-    }
-    if resumed is not None:
-        summary["resumed"] = resumed
+    rows = {f"{source}->{target}": score_row(own, arguments.ap) for (source, target), own in scores.items()}
     if arguments.json:
-        print(json.dumps(summary, indent=2))
+        summary: dict[str, Any] = {
+            "dataset": data.name,
+            "method": method.name,
+            "bits": hasher.bits,
+            "seed": method.seed,
+            "seconds": hasher.seconds,
+            "parameters": asdict(method),
+            "items": {"train": data.training_items, "queries": data.queries},
+            "codes_sha256": codes_sha256,
+            "definition": definition.words,
+            **({"label_origin": data.label_origin} if data.label_origin else {}),
+            "distance": arguments.distance,
+            "scores": rows,
+        }
+        print(json.dumps(summary if resumed is None else summary | {"resumed": resumed}, indent=2))
         return
     print(
-        f"{name}: {items['train']:,} training items, {items['queries']:,} queries, {classes} classes\n"
+        f"{data.name}: {data.training_items:,} training items, {data.queries:,} held-out queries, "
+        f"{data.classes} classes\n{f'{data.label_origin}{chr(10)}' if data.label_origin else ''}"
         f"{method.title}, {hasher.bits} bits, seed {method.seed}, trained in {hasher.seconds:.2f} s\n"
     )
-    columns = {key: heading for key, heading in COLUMNS.items() if all(key in row for row in scores.values())}
-    print(f"{'':<22}" + "".join(f"{heading:>16}" for heading in columns.values()))
-    for direction, row in scores.items():
-        print(f"{direction:<22}" + "".join(f"{row[key]:>16.3f}" for key in columns))
-    print(f"\n{definition.label}: {definition.words}")
-    for protocol in protocols:
-        print(f"{'unseen' if protocol == 'unseen' else 'the others'}: {PROTOCOLS[protocol]}")
-    print("One split and one seed; ties stand in database order unless said otherwise.")
-    for direction, row in scores.items():
-        if without := row.get("queries_without_relevant"):
-            print(f"{direction}: {without:.0f} queries have nothing relevant in the database and count as 0.")
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    columns = {
+        key: heading
+        for key, heading in COLUMNS.items()
+        if key in table and (data.classes or key.startswith(("recall", "median")))
+    }
+    print(table[list(columns)].rename(columns=columns).to_string(float_format="{:.3f}".format))
+    print(f"\n{DISTANCES[arguments.distance]}\n{definition.label}: {definition.words}")
+    for label, words in GRADED.values():
+        print(f"{label}: {words}")
+    for protocol in dict.fromkeys(one.protocol for own in scores.values() for one in own):
+        print(f"{'unseen' if protocol == 'unseen' else 'other columns'}: {PROTOCOLS[protocol]}")
+    print("One split and one seed; ties are in database order unless the column says otherwise.")
+    for direction, row in rows.items():
+        if data.classes and (without := row.get("queries_without_relevant")):
+            print(f"{direction}: {without:.0f} queries have no relevant item in the database and count as 0.")
 
 
-def score_row(found: Sequence[Scores], ap: str) -> dict[str, float]:
-    """The figures of a direction by either protocol, for people and programs."""
+def score_row(scores: Sequence[Scores], ap: str) -> dict[str, float]:
+    """Return the scores of one direction under each protocol, by their names in the JSON output."""
     row: dict[str, float] = {}
-    for scores in found:
-        precision, suffix = scores.average_precision[ap], "" if scores.protocol == "training" else "_unseen"
+    for one in scores:
+        precision, suffix = one.average_precision[ap], "" if one.protocol == "training" else "_unseen"
         row |= {
             f"map{suffix}": precision.mean,
-            f"map_all{suffix}": scores.average_precision["full"].mean,
-            f"p_at_100{suffix}": scores.precision_at_100,
+            f"map_all{suffix}": one.average_precision["full"].mean,
+            f"p_at_100{suffix}": one.precision_at_100,
+            f"ndcg_at_100{suffix}": one.ndcg_at_100,
             f"map_tie_aware{suffix}": precision.tie_aware,
             f"map_worst{suffix}": precision.worst,
             f"map_best{suffix}": precision.best,
             f"chance{suffix}": precision.chance,
-            f"queries_without_relevant{suffix}": scores.queries_without_relevant,
-        }
+            f"queries_without_relevant{suffix}": one.queries_without_relevant,
+        } | one.pair_retrieval
     return row

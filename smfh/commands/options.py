@@ -1,31 +1,32 @@
-"""Options that several commands share: data, split, parameters, files to write; and the progress bar."""
+"""Options that several commands share: data set, split, method, output file, and the progress bar."""
 
 import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from smfh.cluster.calls import ClusterCalls
 from smfh.datasets import (
     DATASETS,
     MATRIX_FORMATS,
     SPLIT_FORMATS,
     DatasetSource,
-    OwnData,
+    UserDataset,
     make_source,
     read_split,
 )
+from smfh.engine import Engine
+from smfh.hamming import DISTANCES
 from smfh.hashing import METHODS, HashMethod, make_method, preset
 from smfh.jobs import Call, here
 from smfh.metrics import AP_DEFINITIONS
-from smfh.types import InputError, Split, collect_problems, parameters, read_value
+from smfh.types import InputError, Split, collect_problems, parameters, read_value, unknown
 
 ALIASES = {
     "graph_weight": "--alpha",
@@ -36,15 +37,28 @@ ALIASES = {
     "smoothness": "--eta",
     "ridge": "--gamma",
 }
+PARAMETERS = tuple(dict.fromkeys(name for method in METHODS.values() for name in parameters(method)))
 
 
 def add_data_arguments(parser: ArgumentParser, optional: bool = False) -> None:
-    own = "or a file of your own (.mat, .npz, .csv, or .zip of pictures)"
+    """Add the data set as a positional argument, with its options and its split."""
     parser.add_argument(
-        "dataset", nargs="?" if optional else None, help=f"one of {', '.join(DATASETS)}, {own}"
+        "dataset",
+        nargs="?" if optional else None,
+        help=f"one of {', '.join(DATASETS)}, or a folder or file of your own (pictures, matrices)",
     )
     add_option_argument(parser)
+    add_encoder_argument(parser)
     add_split_arguments(parser)
+
+
+def add_encoder_argument(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--encoder",
+        metavar="NAME[=FOLDER]",
+        help="features of your own pictures and captions by clip (CLIP ViT-B/32) or siglip2 instead of the "
+        "built-in ones; the model is downloaded, or read from FOLDER. Needs the extra [clip]",
+    )
 
 
 def add_option_argument(parser: ArgumentParser) -> None:
@@ -53,7 +67,9 @@ def add_option_argument(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="an option of the data set, such as items=1000 for planted; may be repeated",
+        help="set an option of the data set, such as items=1000 for planted; wrong_labels=0.3, unpaired=0.3, "
+        "missing_modality=0.3 or unseen_classes=0.3 for any; of your own data also label_source=files, "
+        "topics (of the captions) or none, and topics=NUMBER; can be repeated",
     )
 
 
@@ -62,83 +78,115 @@ def add_split_arguments(parser: ArgumentParser) -> None:
     add(
         "--split",
         default="default",
-        help="official, random, or a file: row numbers `train` and `test` in .npz (counted from 0) or .mat "
-        "(from 1); a table (.csv, .txt) with the columns row (from 0) and part; or a .mat with I_tr, I_te, "
-        "T_tr, T_te, L_tr, L_te whose rows are looked for (default: official if there is one, else random)",
+        help="official, random, or a file. A file has the row numbers `train` and `test` (.npz from 0, .mat "
+        "from 1), or columns row (from 0) and part (.csv, .txt), or the matrices I_tr, I_te, T_tr, T_te, "
+        "L_tr, L_te, whose rows are then found in the data set (default: official if it exists, else random)",
     )
-    add("--split-seed", type=int, default=0, help="the draw of a random split (default 0)")
-    add("--data", metavar="FOLDER", help="folder with the benchmark files (default: the variable SMFH_DATA)")
+    add("--split-seed", type=int, default=0, help="random seed of a random split (default 0)")
+    add("--data", metavar="FOLDER", help="folder with the benchmark files (default: SMFH_DATA)")
+
+
+def add_metric_argument(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--ap",
+        default="found",
+        choices=list(AP_DEFINITIONS),
+        help="definition of average precision. Over the top 100, divided by the relevant items found there "
+        "(found, as in the paper), by all relevant items but at most 100 (capped), or by all of them (all); "
+        "or over the whole ranking (full)",
+    )
+
+
+def add_distance_argument(parser: ArgumentParser) -> None:
+    meanings = "; ".join(f"{name}: {words}" for name, words in DISTANCES.items())
+    parser.add_argument(
+        "--distance", default="hamming", choices=list(DISTANCES), help=f"{meanings} (default hamming)"
+    )
+
+
+def add_cluster_argument(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="train on the workers of this Dask scheduler: tls://HOST:PORT, or tcp:// on this machine",
+    )
+
+
+def add_method_arguments(parser: ArgumentParser, default: str) -> None:
+    """Add --method, --preset, and one option for each parameter of any method."""
+    presets = [
+        f"{', '.join(method.presets)} ({method.name})" for method in METHODS.values() if method.presets
+    ]
+    parser.add_argument("--method", default=default, help=f"one of {', '.join(METHODS)} (default {default})")
+    parser.add_argument("--preset", help=f"ready-made settings of the method: {'; '.join(presets)}")
+    group = parser.add_argument_group("parameters of the methods")
+    for name in PARAMETERS:
+        owners = [method for method in METHODS.values() if name in parameters(method)]
+        defaults = {owner.name: getattr(owner(), name) for owner in owners}
+        listed = ", ".join(f"{'equal' if v == () else v} in {owner}" for owner, v in defaults.items())
+        about = parameters(owners[0])[name]
+        flags = [f"--{name.replace('_', '-')}", *([ALIASES[name]] if name in ALIASES else [])]
+        group.add_argument(*flags, dest=name, metavar=about.symbol, help=f"{about.help} Default: {listed}.")
 
 
 def use_data_folder(arguments: Namespace) -> None:
-    """Let --data stand in for SMFH_DATA."""
+    """Set SMFH_DATA to the folder given by --data; refuse a folder that does not exist."""
     if arguments.data is not None:
         if not Path(arguments.data).is_dir():
             raise InputError(
-                f"There is no folder {arguments.data}; --data names the one with the benchmark files."
+                f"--data needs the folder with the benchmark files; there is no folder {arguments.data}."
             )
         os.environ["SMFH_DATA"] = arguments.data
 
 
 def chosen_data(arguments: Namespace) -> tuple[DatasetSource, str | Split]:
-    """The data set with its options, and the split to load it with."""
+    """Return the chosen data set with its options, and the split to load it with."""
     use_data_folder(arguments)
-    source = dataset_source(arguments)
+    path = Path(arguments.dataset)
+    is_named = arguments.dataset in DATASETS
+    is_user = not is_named and (path.is_dir() or path.suffix.lower() in (".zip", *MATRIX_FORMATS))
+    plain = UserDataset(path) if is_user else make_source(arguments.dataset)
+    given = dict(text.partition("=")[::2] for text in arguments.option)
+    if is_user:
+        allowed = (*UserDataset.OPTIONS, *parameters(plain))
+        if invalid := [name for name in given if name not in allowed]:
+            raise unknown("option of your own data", invalid[0], allowed)
+    defaults = {f.name: f.default for f in fields(plain)}
+    options = {name: read_value(name, text, defaults.get(name, "")) for name, text in given.items()}
+    if encoder := getattr(arguments, "encoder", None):
+        if not is_user:
+            raise InputError(f"--encoder is for your own pictures; {arguments.dataset} has its features.")
+        options["encoder"] = encoder
+    source = replace(plain, **options) if is_user else make_source(arguments.dataset, **options)
     return source, chosen_split(arguments, source)
 
 
 def chosen_split(arguments: Namespace, source: DatasetSource) -> str | Split:
-    """The name of a split, or the rows that a file tells."""
+    """Return the name given by --split, or the split read from the file it names."""
     path = Path(arguments.split)
     is_file = path.suffix.lower() in SPLIT_FORMATS
     return read_split(path, lambda: source.load()[0]) if is_file else str(arguments.split)
 
 
-def dataset_source(arguments: Namespace) -> DatasetSource:
-    """The data set of this name with the options given as NAME=VALUE, or a file of one's own."""
-    if (path := Path(arguments.dataset)).suffix.lower() in (".zip", *MATRIX_FORMATS):
-        return OwnData(path)
-    defaults = {f.name: f.default for f in fields(make_source(arguments.dataset))}
-    given = (text.partition("=") for text in arguments.option)
-    options = {name: read_value(name, text, defaults.get(name, "")) for name, _, text in given}
-    return make_source(arguments.dataset, **options)
-
-
-def add_method_arguments(parser: ArgumentParser, default: str) -> None:
-    """One option for every parameter of any method, described by the method itself."""
-    parser.add_argument("--method", default=default, help=f"one of {', '.join(METHODS)} (default {default})")
-    parser.add_argument("--preset", help="named values of the method: " + "; ".join(_presets()))
-    group = parser.add_argument_group("parameters of the methods")
-    for name in _every_parameter():
-        owners = [method for method in METHODS.values() if name in parameters(method)]
-        about = parameters(owners[0])[name]
-        defaults = ", ".join(f"{_default(owner, name)} in {owner.name}" for owner in owners)
-        flags = [f"--{name.replace('_', '-')}", *([ALIASES[name]] if name in ALIASES else [])]
-        group.add_argument(*flags, dest=name, metavar=about.symbol, help=f"{about.help} Default: {defaults}.")
-
-
-def _every_parameter() -> list[str]:
-    return list(dict.fromkeys(name for method in METHODS.values() for name in parameters(method)))
-
-
-def _presets() -> list[str]:
-    return [f"{', '.join(method.presets)} ({method.name})" for method in METHODS.values() if method.presets]
-
-
-def _default(method: type[HashMethod], name: str) -> Any:
-    default = next(f.default for f in fields(method) if f.name == name)
-    return "equal shares" if default == () else default
-
-
 def chosen_method(arguments: Namespace) -> HashMethod:
-    """The method with its preset and, over that, every parameter that was given."""
-    given = {name: getattr(arguments, name) for name in _every_parameter()}
+    """Return the method that the options describe; parameters take precedence over --preset."""
+    given = {name: getattr(arguments, name) for name in PARAMETERS}
     texts = {name: text for name, text in given.items() if text is not None}
     return read_parameters(arguments.method, [arguments.preset] if arguments.preset else [], texts)
 
 
+def read_method(text: str) -> HashMethod:
+    """Read a method, its presets and its parameters from text such as smfh:wiki:graph_weight=2."""
+    name, *parts = text.split(":")
+    texts = dict(part.split("=", 1) for part in parts if "=" in part)
+    for field, option in (("bits", "--bits"), ("seed", "--seeds")):
+        if field in texts:
+            raise InputError(f"{text}: {field} is the same for all methods; set it with {option}.")
+    return read_parameters(name, [part for part in parts if "=" not in part], texts)
+
+
 def read_parameters(name: str, presets: Sequence[str], texts: Mapping[str, str]) -> HashMethod:
-    """The method with these presets and, over them, parameters in words; one error lists all problems."""
+    """Make a method from presets, then parameters as text; one `InputError` lists all problems."""
     defaults = {f.name: f.default for f in fields(make_method(name))}
     values: dict[str, Any] = {}
 
@@ -154,52 +202,33 @@ def read_parameters(name: str, presets: Sequence[str], texts: Mapping[str, str])
     return method
 
 
-def add_metric_argument(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--ap",
-        default="found",
-        choices=list(AP_DEFINITIONS),
-        help="average precision: over the top 100, divided by the relevant items found there (found, as in "
-        "the paper), by at most 100 (capped) or by all (all); or over the full ranking (full)",
-    )
-
-
-def add_cluster_argument(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--cluster",
-        metavar="ADDRESS",
-        help="train on the workers of a Dask scheduler: tls://HOST:PORT, or tcp:// on this machine",
-    )
-
-
 @contextmanager
 def chosen_call(arguments: Namespace) -> Iterator[tuple[Call, int]]:
-    """How trainings are called, here or on a cluster, and how many of them at once."""
+    """Yield a function that runs training here or on the cluster, and how many runs it takes at once."""
     if arguments.cluster is None:
         yield here, 1
         return
-    with closing(ClusterCalls(arguments.cluster)) as cluster:
+    with closing(Engine(arguments.cluster)) as cluster:
         yield cluster.call, cluster.at_once
 
 
 def check_count(option: str, number: int) -> None:
-    """Refuse to do something no times."""
+    """Refuse a value below 1 for an option that is a count."""
     if number < 1:
         raise InputError(f"{option} must be 1 or more; got {number}.")
 
 
-def writable_path(text: str | None, option: str, suffix: str) -> Path | None:
-    """The file to write when the work is done, refused before it begins; None where none is asked for."""
+def output_path(text: str | None, option: str, *suffixes: str) -> Path | None:
+    """Check and return the path of an output file before work begins; None if it is not given."""
     if text is None:
         return None
     path = Path(text)
-    if path.suffix != suffix or not path.parent.is_dir() or path.is_dir():
-        raise InputError(
-            f"{option} needs a file name that ends in {suffix} in a folder that exists; got {path}."
-        )
+    if (suffixes and path.suffix not in suffixes) or not path.parent.is_dir() or path.is_dir():
+        ending = f" that ends in {' or '.join(suffixes)}" if suffixes else ""
+        raise InputError(f"{option} needs a file name{ending} in a folder that exists; got {path}.")
     return path
 
 
 def progress_bar(total: float, unit: str, **look: Any) -> tqdm:
-    """A bar on standard error where a person watches."""
+    """Return a progress bar on standard error, hidden unless standard error is a terminal."""
     return tqdm(total=total, unit=unit, disable=not sys.stderr.isatty(), **look)

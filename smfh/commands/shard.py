@@ -1,35 +1,35 @@
-"""shard: write a data set as shards, to train on more items than a memory holds, or on many machines."""
+"""Write a data set as shards, to train on more items than fit in memory, or on several machines."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from smfh.cluster import ROWS_PER_PART, Folder, Stream, is_streamed, stream_files, stream_source, write_shards
 from smfh.commands import options
-from smfh.datasets import OwnData
+from smfh.datasets import UserDataset
+from smfh.engine import ROWS_PER_PART, Folder, Stream, is_streamed, stream_files, stream_source, write_shards
 from smfh.types import InputError
 
 EPILOG = """examples:
   python -m smfh shard wiki --to shards                        then: python -m smfh fit --shards shards
-  python -m smfh shard synthetic --items 2000000 --to shards   drawn block by block, never held
+  python -m smfh shard synthetic --items 2000000 --to shards   made block by block, never all in memory
   python -m smfh shard folder/ --to shards                     image.npy, text.npy, …, labels.npy of any size
   python -m smfh shard pairs.parquet --to s3://bucket/shards   columns of lists, and labels; any address
 
-A .npz with an array `labels` and one for each modality, and a .parquet with such columns, are read as they
-go; some of their rows, drawn by --split-seed, are set aside to ask. Other files are read as `fit` reads them.
-`shard synthetic --items N` has the items of `fit synthetic --option items=N`, and so the same codes."""
+A .npz with an array `labels` and one array per modality, and a .parquet with such columns, are read block by
+block; --split-seed chooses the rows that are held out as queries. Other files are read as `fit` reads them.
+`shard synthetic --items N` has the items of `fit synthetic --option items=N`, and so gives the same codes."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     options.add_data_arguments(parser)
     add = parser.add_argument
-    add("--to", required=True, metavar="DIR", help="an empty folder, or an address that fsspec knows")
-    add("--items", type=int, help="synthetic ones: any number, queries included; else the first that train")
+    add("--to", required=True, metavar="DIR", help="an empty folder, or any address that fsspec supports")
+    add("--items", type=int, help="number of items; for synthetic with its queries, else to train on")
     add(
         "--rows-per-part",
         type=int,
         default=ROWS_PER_PART,
         metavar="R",
-        help=f"a multiple of a block (default {ROWS_PER_PART:,}); codes do not depend on it",
+        help=f"a multiple of a block (default {ROWS_PER_PART:,}); it does not change the codes",
     )
 
 
@@ -40,24 +40,20 @@ def run(arguments: Namespace) -> None:
     size = sum(file.bytes for part in manifest.parts for file in part.files.values())
     print(
         f"{manifest.name}: {manifest.items:,} training items in {len(manifest.parts)} parts "
-        f"({size / 1e9:.2f} GB), {manifest.queries.rows:,} queries, in {arguments.to}"
+        f"({size / 1e9:.2f} GB), {manifest.queries.rows:,} held-out queries, in {arguments.to}"
     )
 
 
 def chosen_stream(arguments: Namespace) -> Stream:
-    """A file or folder that is read as it goes, or a data set."""
-    if is_streamed(path := Path(arguments.dataset)):
-        if arguments.split != "default":
-            raise InputError(f"{path.name} is read as it goes: --split-seed draws its queries, not --split.")
-        refuse_options(arguments)
+    """Return a stream of the chosen file or folder, read block by block, or of a data set."""
+    path, is_file = Path(arguments.dataset), is_streamed(Path(arguments.dataset))
+    if is_file and arguments.split != "default":
+        raise InputError(f"{path.name} has no --split; --split-seed chooses its held-out queries.")
+    source, split = (None, "default") if is_file else options.chosen_data(arguments)
+    if arguments.option and (source is None or isinstance(source, UserDataset)):
+        raise InputError(
+            f"{path} is a file; --option {arguments.option[0]} works only with a data set of this program."
+        )
+    if source is None:
         return stream_files(path, arguments.split_seed, arguments.items)
-    source, split = options.chosen_data(arguments)
-    if isinstance(source, OwnData):
-        refuse_options(arguments)
     return stream_source(source, split, arguments.split_seed, arguments.items)
-
-
-def refuse_options(arguments: Namespace) -> None:
-    """Of a file, which has none."""
-    if arguments.option:
-        raise InputError(f"{arguments.dataset} is a file, which has no --option; got {arguments.option[0]}.")

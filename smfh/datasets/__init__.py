@@ -1,20 +1,20 @@
-"""The data sets, one loader a file, and DATASETS, where each is entered once."""
+"""The data sets, one loader per file, and DATASETS, which registers them."""
 
 from dataclasses import fields
 from typing import Any
 
+from smfh.datasets.corruption import CORRUPTIONS, corrupt
 from smfh.datasets.emoji import Emoji
 from smfh.datasets.nus_wide import NusWide
-from smfh.datasets.own import MATRIX_FORMATS, OwnData
 from smfh.datasets.pascal import PascalSentence
 from smfh.datasets.planted import Planted
 from smfh.datasets.shared_mat import IaprTc12, MirFlickr
-from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress, data_root, found_files
-from smfh.datasets.split_files import SPLIT_FORMATS, read_split
-from smfh.datasets.splits import carve_validation, validation_as_queries
+from smfh.datasets.source import DatasetCard, DatasetSource, Loaded, OnProgress, found_files
+from smfh.datasets.splits import SPLIT_FORMATS, carve_validation, read_split, validation_as_queries
 from smfh.datasets.synthetic import Synthetic
+from smfh.datasets.user_data import MATRIX_FORMATS, UserDataset
 from smfh.datasets.wiki import Wiki
-from smfh.types import MultimodalDataset, Split, unknown
+from smfh.types import unknown
 
 DATASETS: dict[str, type[DatasetSource]] = {
     source.name: source
@@ -22,16 +22,16 @@ DATASETS: dict[str, type[DatasetSource]] = {
 }
 
 
-def load_set(source: DatasetSource, on_progress: OnProgress | None = None) -> tuple[MultimodalDataset, Split]:
-    """The data set as it usually is, by a function that can be called in another process."""
+def load_set(source: DatasetSource, on_progress: OnProgress = None) -> Loaded:
+    """Load a data set with its default split; a module-level function, so that workers can call it."""
     return source.load(on_progress=on_progress)
 
 
 def make_source(name: str, **options: Any) -> DatasetSource:
-    """The data set of this name with these options; what is not given keeps its default."""
+    """Create the source of a registered data set; options that are not given have their defaults."""
     if name not in DATASETS:
         raise unknown("data set", name, DATASETS)
     known = {f.name for f in fields(DATASETS[name])}
-    if strange := [option for option in options if option not in known]:
-        raise unknown(f"option of {name}", strange[0], sorted(known) or ["none"])
+    if invalid := [option for option in options if option not in known]:
+        raise unknown(f"option of {name}", invalid[0], sorted(known) or ["none"])
     return DATASETS[name](**options)

@@ -1,11 +1,11 @@
-"""A small set with a known answer: binary topics planted in every modality."""
+"""A small artificial data set with a known solution: binary topics planted in every modality."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
-from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress
+from smfh.datasets.source import DatasetCard, DatasetSource, Loaded, OnProgress
 from smfh.datasets.splits import resolve_split
 from smfh.types import Matrix, MultimodalDataset, Split, parameter
 
@@ -14,35 +14,33 @@ NAMES = ("image", "text", "sound", "touch", "smell")
 
 @dataclass(frozen=True)
 class Planted(DatasetSource):
-    """X_t = Y Û_tᵀ + noise, where Y switches on the topics of an item's classes: an exact factorisation."""
+    """X_t = Y Û_tᵀ + noise, with binary topics Y of the items' classes and a random basis Û_t."""
 
     name = "planted"
     is_light = True
     card = DatasetCard(
         title="Planted",
-        about="Made up: every class switches on topics of its own in all modalities, so that the right "
-        "factorisation and the right answers are known.",
+        about="Artificial: every class switches on topics in all modalities, so that the true factorisation "
+        "and the relevant items are known.",
         size="400 items, 60 + 40 dimensions, 5 classes",
-        terms="Made on the spot.",
-        origin="It comes with the program.",
+        terms="Generated when needed.",
+        origin="Included in the program.",
     )
 
     items: int = parameter(400, "N", 10, 1_000_000, "Number of items.", "log")
     classes: int = parameter(5, "K", 2, 100, "Number of classes.")
     modalities: int = parameter(2, "n_t", 2, len(NAMES), "Number of modalities.")
-    labels_per_item: int = parameter(1, "l", 1, 10, "Labels of an item at the most.")
-    noise: float = parameter(0.05, "σ", 0.0, 10.0, "Share of noise in the features.")
+    labels_per_item: int = parameter(1, "l", 1, 10, "Maximum number of labels per item.")
+    noise: float = parameter(0.05, "σ", 0.0, 10.0, "Amount of noise in the features.")
     sparse_text: bool = False
-    data_seed: int = parameter(0, "seed", 0, 2**32 - 1, "Another seed, another set.")
+    data_seed: int = parameter(0, "seed", 0, 2**32 - 1, "Random seed of the data.")
 
-    def load(
-        self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress | None = None
-    ) -> tuple[MultimodalDataset, Split]:
+    def load(self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress = None) -> Loaded:
         rng = np.random.default_rng(self.data_seed)
         labels = np.zeros((self.items, self.classes), dtype=np.bool_)
         for row, count in enumerate(rng.integers(1, min(self.labels_per_item, self.classes) + 1, self.items)):
             labels[row, rng.choice(self.classes, count, replace=False)] = True
-        topics = 2 * self.classes  # two a class, each on in most of its items
+        topics = 2 * self.classes  # two per class; each is 1 in about 90 % of the items of its class
         Y = np.repeat(labels, 2, axis=1) * (rng.random((self.items, topics)) < 0.9)
         modalities: dict[str, Matrix] = {}
         for position, name in enumerate(NAMES[: self.modalities]):

@@ -1,111 +1,148 @@
-"""What every data set is: a small configuration that describes itself and can be loaded."""
+"""The base class of all data sets, and helpers to find their files and encode their labels."""
 
-import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from smfh.types import BoolArray, InputError, MultimodalDataset, Split, choice_problems, range_problems
+from smfh.datasets.corruption import CORRUPTIONS, Loaded, corrupt
+from smfh.folders import data_folders
+from smfh.types import BoolArray, InputError, Split, parameter, range_problems
 
-OnProgress = Callable[[float, str], None]  # share done, what is being done
+OnProgress = Callable[[float, str], None] | None  # called with the share done and the current step
+WRONG_LABELS = "Share of training items with the labels of another item. Scores use the true labels."
+UNPAIRED = "Share of training items with the text (or other second modality) of another item."
+MISSING = "Share of training items without one of their modalities: its features carry no information."
+UNSEEN = (
+    "Share of classes without training items. Choose unseen items as the database: they have all classes."
+)
+CORRUPTION_SEED = "Random seed of the wrong labels, pairs, missing features and unseen classes."
 
 
 @dataclass(frozen=True)
 class DatasetCard:
-    """What a person wants to know before choosing a data set."""
+    """The description of a data set that is shown before it is chosen."""
 
     title: str
     about: str
     size: str
     terms: str  # licence, or terms of use
-    origin: str  # where a person gets it
-    folder: str = ""  # below the data folder; none for a built-in set
-    files: tuple[str, ...] = ()  # expected in it, or patterns such as <category>/<image>.jpg
-    example: str = ""  # words for a first question that shows it at its best
+    origin: str  # where to get it
+    folder: str = ""  # below a data folder; empty for built-in sets
+    files: tuple[str, ...] = ()  # names, or patterns such as <category>/<image>.jpg
+    example: str = ""  # a good first query
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)  # the options of all sets are keywords
 class DatasetSource(ABC):
-    """A data set as a frozen dataclass: its fields are its options, checked by what they declare."""
+    """Base class of data sets; the fields of a subclass are its options, checked when it is created.
+
+    Every data set can be loaded with corrupted training items, to measure how robust methods are.
+    """
 
     name: ClassVar[str]
     card: ClassVar[DatasetCard]
-    is_light: ClassVar[bool] = False  # loaded in a moment: its features come with it
+    is_light: ClassVar[bool] = False  # loads within a second, features included
+
+    wrong_labels: float = parameter(0.0, "wrong_labels", 0.0, 1.0, WRONG_LABELS, kw_only=True)
+    unpaired: float = parameter(0.0, "unpaired", 0.0, 1.0, UNPAIRED, kw_only=True)
+    missing_modality: float = parameter(0.0, "missing_modality", 0.0, 1.0, MISSING, kw_only=True)
+    unseen_classes: float = parameter(0.0, "unseen_classes", 0.0, 1.0, UNSEEN, kw_only=True)
+    corruption_seed: int = parameter(0, "corruption_seed", 0, 2**32 - 1, CORRUPTION_SEED, kw_only=True)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Make `load` of the data set corrupt the training items as its options say."""
+        super().__init_subclass__(**options)
+        if (load := vars(cls).get("load")) is not None:
+
+            @wraps(load)
+            def load_and_corrupt(self: "DatasetSource", *given: Any, **named: Any) -> Loaded:
+                loaded: Loaded = load(self, *given, **named)
+                return corrupt(*loaded, self.corruptions, self.corruption_seed)
+
+            setattr(cls, "load", load_and_corrupt)  # noqa: B010, mypy does not let a method be assigned
 
     def __post_init__(self) -> None:
-        if problems := range_problems(self) + choice_problems(self):
+        if problems := range_problems(self):
             raise InputError(problems)
 
     @abstractmethod
-    def load(
-        self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress | None = None
-    ) -> tuple[MultimodalDataset, Split]:
-        """All items with features fitted on the split's training rows alone, and the split."""
+    def load(self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress = None) -> Loaded:
+        """Return all items and the split; features are fitted on the training rows only."""
 
     def missing(self) -> list[str]:
-        """What is needed and not there, in words, and what to do about it; empty when the set is ready."""
-        card, root = self.card, data_root()
-        if card.files and root is None:
-            where = f"point SMFH_DATA (or --data) at a folder that has {card.folder}/"
-            return [f"{card.title} needs its files: {where}. {card.origin}"]
-        found = found_files(card)
-        absent = [file for file in card.files if file not in found]
+        """Describe missing files and what to do about them; empty if the set is ready."""
+        found = found_files(self.card)
+        absent = [file for file in self.card.files if file not in found]
+        if not absent:
+            return []
         more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
-        files = f"{', '.join(absent[:3])}{more} in {card.folder}/ below the data folder"
-        return [f"{card.title} expects {files}. {card.origin}"] if absent else []
+        return [
+            f"{self.card.title} needs {', '.join(absent[:3])}{more} in {self.card.folder}/ below the data "
+            f"folder (set by SMFH_DATA or --data). {self.card.origin}"
+        ]
 
     @property
     def folder(self) -> Path:
-        """Where its files are; refused where some are missing."""
+        """The folder with the files of the data set; raises `InputError` if some are missing."""
         if missing := self.missing():
             raise InputError(missing)
-        return required_root() / self.card.folder
+        return find_folder(self.card)
+
+    @property
+    def corruptions(self) -> dict[str, float]:
+        """The chosen corruptions with their shares, without those whose share is 0."""
+        shares = {name: float(getattr(self, name)) for name in CORRUPTIONS}
+        return {name: share for name, share in shares.items() if share}
+
+    @property
+    def title(self) -> str:
+        """The title of the card with the corruptions, such as "Wiki, 30 % wrong labels"."""
+        corrupted = (f"{100 * share:g} % {CORRUPTIONS[name]}" for name, share in self.corruptions.items())
+        return ", ".join([self.card.title, *corrupted])
 
     @property
     def bytes(self) -> int:
-        """That it takes in memory, where its options decide that; 0 where only loading it tells."""
+        """Size of the data in memory if the options determine it, else 0."""
         return 0
 
     @property
     def can_be_fetched(self) -> bool:
-        """Whether it is a public file that `fetch` downloads."""
+        """Whether `fetch` can download the data set."""
         return type(self).fetch is not DatasetSource.fetch
 
-    def fetch(self, on_progress: OnProgress | None = None) -> Path:
-        """Download and unpack it into the data folder, if it is a public file; the folder it is now in."""
-        raise InputError(f"{self.card.title} cannot be fetched by program. {self.card.origin}")
+    def fetch(self, on_progress: OnProgress = None) -> Path:
+        """Download the data set into the first data folder, and return its folder there."""
+        raise InputError(f"{self.card.title} cannot be downloaded automatically. {self.card.origin}")
+
+
+def find_folder(card: DatasetCard) -> Path:
+    """Return the data set's folder below the data folder with most of its files, or below the first."""
+    folders = [folder / card.folder for folder in data_folders()]
+    return max(folders, key=lambda folder: len(found_files(card, folder)))
+
+
+def found_files(card: DatasetCard, folder: Path | None = None) -> list[str]:
+    """List the files on the card that are present; a pattern counts if any file matches it."""
+    folder = folder or find_folder(card)
+    return [file for file in card.files if any(folder.glob(re.sub(r"<[^>]*>", "*", file)))]
+
+
+def class_names_of(labels: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return all classes in the labels: numbers in numerical order, then words in alphabetical order."""
+    names = {name for row in labels for name in row}
+    return tuple(sorted(names, key=lambda name: (float(name) if name.isdecimal() else np.inf, name)))
 
 
 def multi_hot(labels: Sequence[Sequence[str]], classes: Sequence[str]) -> BoolArray:
-    """Which row has which of the classes."""
+    """Return a Boolean (rows, classes) matrix that is true where a row has a class."""
     column = {name: number for number, name in enumerate(classes)}
-    hot = np.zeros((len(labels), len(classes)), dtype=np.bool_)
-    for row, own in enumerate(labels):
-        hot[row, [column[name] for name in own]] = True
-    return hot
-
-
-def data_root() -> Path | None:
-    """The folder that holds the benchmark files, named by the person who runs the program."""
-    folder = os.environ.get("SMFH_DATA")
-    return Path(folder) if folder else None
-
-
-def required_root() -> Path:
-    """The data folder where it is known to be there."""
-    root = data_root()
-    if root is None:
-        raise InputError("Point SMFH_DATA (or --data) at the folder with the benchmark files.")
-    return root
-
-
-def found_files(card: DatasetCard) -> list[str]:
-    """Those of the card's files that are there; a pattern counts where anything fits it."""
-    root = data_root()
-    patterns = {file: re.sub(r"<[^>]*>", "*", file) for file in card.files}
-    return [file for file in card.files if root and any((root / card.folder).glob(patterns[file]))]
+    matrix = np.zeros((len(labels), len(classes)), dtype=np.bool_)
+    for row, names in enumerate(labels):
+        matrix[row, [column[name] for name in names]] = True
+    return matrix

@@ -1,65 +1,64 @@
-"""Data of the shape of NUS-WIDE at any size, with a planted structure: for benchmarks and for trying out."""
+"""Artificial data of any size in the shape of NUS-WIDE, with a planted structure, for benchmarks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress
+from smfh.datasets.source import DatasetCard, DatasetSource, Loaded, OnProgress
 from smfh.datasets.splits import resolve_split
 from smfh.types import BoolArray, MultimodalDataset, Split, parameter
 
 VISUAL_WORDS, TAGS = 500, 1_000
 TAGS_PER_ITEM = 6  # on average
-CAPTION = 100  # bytes that one takes
-TRAIN_SHARE, MOST_QUERIES = 180_000 / 186_577, 6_577  # as the paper splits NUS-WIDE
-SHARES = np.array([0.40, 0.30, 0.28, 0.19, 0.18, 0.12, 0.10, 0.08, 0.07, 0.06])  # of the items
+CAPTION_BYTES = 100
+TRAIN_SHARE, MAX_QUERIES = 180_000 / 186_577, 6_577  # of NUS-WIDE in the paper
+SHARES = np.array([0.40, 0.30, 0.28, 0.19, 0.18, 0.12, 0.10, 0.08, 0.07, 0.06])  # of items in each class
 TOPICS_PER_CLASS = 3
 WORDS_PER_TOPIC, TAGS_PER_CLASS = 40, 60
-BLOCK = 16_384  # rows made at once, so that memory is the result and little more
+BLOCK_ROWS = 16_384  # drawn at once, to use little more memory than the result needs
 CLASSES = tuple(f"class {k}" for k in range(len(SHARES)))
 
-Drawn = tuple[NDArray[np.float32], sparse.csr_array, BoolArray]  # visual words, tags and labels of some items
+Block = tuple[NDArray[np.float32], sparse.csr_array, BoolArray]  # visual words, tags and labels
 
 
 @dataclass(frozen=True)
 class Synthetic(DatasetSource):
-    """Classes switch on topics, topics make visual words, classes choose tags; the rest is background."""
+    """Items whose classes determine topics (and so visual words) and tags; the rest is noise."""
 
     name = "synthetic"
     card = DatasetCard(
         title="Synthetic NUS-WIDE",
-        about="Made up in the shape of NUS-WIDE: every item has one or more of ten classes, which decide "
-        "over its visual words and its tags, up to a share of noise.",
-        size="20,000 items unless asked otherwise, 500 + 1,000 (sparse) dimensions, 10 classes",
-        terms="Made on the spot.",
-        origin="It comes with the program.",
+        about="Artificial data in the shape of NUS-WIDE: every item has one or more of ten classes, which "
+        "determine its visual words and tags, up to a share of noise.",
+        size="20,000 items by default, 500 + 1,000 (sparse) dimensions, 10 classes",
+        terms="Generated when needed.",
+        origin="Included in the program.",
     )
 
     items: int = parameter(20_000, "N", 100, 1_000_000, "Number of items; NUS-WIDE has 186,577.", "log")
-    noise: float = parameter(0.5, "σ", 0.0, 1.0, "Share of words and tags that no class decides.")
-    data_seed: int = parameter(0, "seed", 0, 2**32 - 1, "Another seed, another set.")
+    noise: float = parameter(0.5, "σ", 0.0, 1.0, "Share of visual words and tags that are random.")
+    data_seed: int = parameter(0, "seed", 0, 2**32 - 1, "Random seed of the data.")
 
     @property
     def bytes(self) -> int:
         cells = VISUAL_WORDS + 2 * TAGS_PER_ITEM
-        return int(self.items * (4 * cells + len(SHARES) + CAPTION))
+        return int(self.items * (4 * cells + len(SHARES) + CAPTION_BYTES))
 
-    def load(
-        self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress | None = None
-    ) -> tuple[MultimodalDataset, Split]:
-        """First the items that train, then those that ask: as they are drawn at random, so is that split."""
+    def load(self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress = None) -> Loaded:
+        """Generate items at random; by default the first rows are for training and the last are queries."""
         blocks = SyntheticBlocks(self.items, self.noise, self.data_seed)
         image = np.empty((self.items, VISUAL_WORDS), dtype=np.float32)
         tags, hot, done = [], [], 0
-        for own_words, own_tags, own_labels in blocks.draw_all():
-            image[done : done + len(own_labels)] = own_words
-            tags.append(own_tags)
-            hot.append(own_labels)
-            done += len(own_labels)
+        for block_words, block_tags, block_labels in chain(blocks.draw_training(), [blocks.draw_queries()]):
+            image[done : done + len(block_labels)] = block_words
+            tags.append(block_tags)
+            hot.append(block_labels)
+            done += len(block_labels)
             if on_progress:
                 on_progress(done / self.items, "Drawing items")
         text, labels, classes = sparse.csr_array(sparse.vstack(tags)), np.concatenate(hot), np.array(CLASSES)
@@ -69,81 +68,65 @@ class Synthetic(DatasetSource):
 
 
 def query_count(items: int) -> int:
-    """How many of so many items ask: NUS-WIDE's share, and no more than it has."""
-    return max(min(items - round(items * TRAIN_SHARE), MOST_QUERIES), 1)
+    """Return the number of queries for this number of items: the share in NUS-WIDE, at most 6,577."""
+    return max(min(items - round(items * TRAIN_SHARE), MAX_QUERIES), 1)
 
 
 class SyntheticBlocks:
-    """Any number of such items, a block at a time by its own seed; topics and vocabularies are shared."""
+    """Items drawn in blocks, each with its own seed; all share the same topics and vocabularies."""
 
     def __init__(self, items: int, noise: float, seed: int) -> None:
         self.queries, self.noise, self.seed = query_count(items), noise, seed
         self.training = items - self.queries
         rng = np.random.default_rng(seed)
-        self.vocabularies, self.topics = draw_vocabularies(len(SHARES), rng), draw_topics(len(SHARES), rng)
+        # an order of all tags for each class, most frequent first; the last row is the background
+        self.vocabularies = np.array([rng.permutation(TAGS) for _ in range(len(SHARES) + 1)])
+        self.topics = np.zeros((TOPICS_PER_CLASS * len(SHARES), VISUAL_WORDS), dtype=np.float32)
+        for topic in self.topics:  # the weight of each visual word
+            words = rng.choice(VISUAL_WORDS, WORDS_PER_TOPIC, replace=False)
+            topic[words] = rng.exponential(size=WORDS_PER_TOPIC)
 
     @property
     def split(self) -> Split:
-        """Of all, in the order in which they are drawn."""
+        """The split: training items first, then queries, in the order in which they are drawn."""
         rows = np.arange(self.training + self.queries)
         return Split(rows[: self.training], rows[self.training :])
 
-    def draw_training(self) -> Iterator[Drawn]:
-        for number, start in enumerate(range(0, self.training, BLOCK), 1):
-            yield self.draw(min(BLOCK, self.training - start), number)
+    def draw_training(self) -> Iterator[Block]:
+        for number, start in enumerate(range(0, self.training, BLOCK_ROWS), 1):
+            yield self.draw(min(BLOCK_ROWS, self.training - start), number)
 
-    def draw_queries(self) -> Drawn:
-        return self.draw(self.queries, 0, 1)  # 0 alone is no seed beside the one that drew the topics
+    def draw_queries(self) -> Block:
+        return self.draw(self.queries, 0, 1)  # [seed, 0] would repeat the seed of the topics
 
-    def draw_all(self) -> Iterator[Drawn]:
-        yield from self.draw_training()
-        yield self.draw_queries()
+    def draw(self, items: int, *block: int) -> Block:
+        """Draw labels, tags, and visual words X = (1 − σ) Z B + σ E.
 
-    def draw(self, items: int, *block: int) -> Drawn:
+        Z are random weights of the topics B of the item's classes, E is an exponential background.
+        """
         rng = np.random.default_rng([self.seed, *block])
         labels = draw_labels(items, rng)
         tags = draw_tags(labels, self.noise, rng, self.vocabularies)
-        return draw_visual_words(labels, self.noise, rng, self.topics), tags, labels
+        on = np.repeat(labels, TOPICS_PER_CLASS, axis=1)
+        Z = on * rng.random(on.shape, dtype=np.float32)
+        X = rng.standard_exponential((items, VISUAL_WORDS), dtype=np.float32)
+        X *= np.float32(self.noise)
+        X += np.float32(1 - self.noise) * (Z @ self.topics)
+        return X, tags, labels
 
 
 def draw_labels(items: int, rng: np.random.Generator) -> BoolArray:
-    """Each class on its own, by its share; an item left without any gets one."""
+    """Draw each class independently with its share; an item without a class gets one."""
     labels = rng.random((items, len(SHARES))) < SHARES
-    bare = np.flatnonzero(~labels.any(axis=1))
-    labels[bare, rng.choice(len(SHARES), size=len(bare), p=SHARES / SHARES.sum())] = True
+    empty = np.flatnonzero(~labels.any(axis=1))
+    labels[empty, rng.choice(len(SHARES), size=len(empty), p=SHARES / SHARES.sum())] = True
     return labels
-
-
-def draw_visual_words(
-    labels: BoolArray, noise: float, rng: np.random.Generator, B: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    """X = (1 − σ) Z B + σ E: topics Z of the item's classes, their words B, exponential background E."""
-    on = np.repeat(labels, TOPICS_PER_CLASS, axis=1)
-    Z = on * rng.random(on.shape, dtype=np.float32)
-    X = rng.standard_exponential((len(labels), VISUAL_WORDS), dtype=np.float32)
-    X *= np.float32(noise)
-    X += np.float32(1 - noise) * (Z @ B)
-    return X
-
-
-def draw_topics(classes: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """The words of every topic, (topics, words)"""
-    B = np.zeros((TOPICS_PER_CLASS * classes, VISUAL_WORDS), dtype=np.float32)
-    for topic in B:
-        words = rng.choice(VISUAL_WORDS, WORDS_PER_TOPIC, replace=False)
-        topic[words] = rng.exponential(size=WORDS_PER_TOPIC)
-    return B
-
-
-def draw_vocabularies(classes: int, rng: np.random.Generator) -> NDArray[Any]:
-    """The tags of every class by rank, and of the background, which is the last."""
-    return np.array([rng.permutation(TAGS) for _ in range(classes + 1)])
 
 
 def draw_tags(
     labels: BoolArray, noise: float, rng: np.random.Generator, vocabularies: NDArray[Any]
 ) -> sparse.csr_array:
-    """Tags by Zipf's law: of one of the item's classes, or, by the share of noise, of any kind."""
+    """Draw tags by Zipf's law from the item's classes or, with probability `noise`, the background."""
     items, classes = labels.shape
     item = np.repeat(np.arange(items), 1 + rng.poisson(TAGS_PER_ITEM - 1, items))
     counts = labels.sum(axis=1)
@@ -154,7 +137,7 @@ def draw_tags(
     background = rng.random(len(item)) < noise
     vocabulary[background] = classes
     rank[background] = _zipf(TAGS, int(background.sum()), rng)
-    cells = np.unique(item * TAGS + vocabularies[vocabulary, rank])  # a tag is there or not, never twice
+    cells = np.unique(item * TAGS + vocabularies[vocabulary, rank])  # each tag at most once per item
     starts = np.concatenate([[0], np.cumsum(np.bincount(cells // TAGS, minlength=items))])
     ones = np.ones(len(cells), dtype=np.float32)
     parts = (ones, (cells % TAGS).astype(np.int32), starts.astype(np.int32))
@@ -162,6 +145,6 @@ def draw_tags(
 
 
 def _zipf(words: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
-    """Ranks with probability ∝ 1 / (rank + 1)"""
+    """Draw `size` ranks below `words` with probability ∝ 1 / (rank + 1)."""
     cumulative = np.cumsum(1 / np.arange(1, words + 1))
     return np.searchsorted(cumulative / cumulative[-1], rng.random(size))

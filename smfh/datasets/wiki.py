@@ -1,4 +1,4 @@
-"""The Wikipedia benchmark (Rasiwasia et al., 2010) in its own files, with the paper's features."""
+"""The Wikipedia benchmark (Rasiwasia et al., 2010), read from its original files and features."""
 
 import html
 import re
@@ -9,13 +9,13 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from smfh.datasets.download import download, unpack
-from smfh.datasets.source import DatasetCard, DatasetSource, OnProgress, required_root
+from smfh.datasets.source import DatasetCard, DatasetSource, Loaded, OnProgress
 from smfh.datasets.splits import resolve_split
 from smfh.features.pictures import thumbnail
 from smfh.files import Variable, read_mat, read_text, shortened
+from smfh.folders import data_folders
 from smfh.types import FloatArray, InputError, MultimodalDataset, Split
 
 FOLDER = "wiki"
@@ -29,16 +29,16 @@ CHECKSUMS: Mapping[str, str] = MappingProxyType(
         "categories.list": "4929f3ee00e9de9ffe11f9ab18fc8919b0f6182cc801309409df2f2d05e2b0f5",
     }
 )
-IDENTIFIER = re.compile(r"[0-9a-zA-Z][0-9a-zA-Z._-]*")  # becomes part of a path, so nothing else may
+IDENTIFIER = re.compile(r"[0-9a-zA-Z][0-9a-zA-Z._-]*")  # safe as part of a path
 TEXT = re.compile(rb"<text>(.*?)</text>", re.DOTALL)
 MAX_TEXT_BYTES = 1 << 20
-SHOWN_CHARACTERS = 300
+MAX_CAPTION_CHARACTERS = 300
 
 
 class Pair(NamedTuple):
-    """A line of a .list file."""
+    """A text, its picture and their class: one line of a .list file."""
 
-    text: str  # identifiers, which are file names
+    text: str  # file name without extension, as is `image`
     image: str
     label: int  # counted from 0
 
@@ -55,47 +55,50 @@ class Wiki(DatasetSource):
         "visual words for pictures, LDA topics for texts.",
         size="2,866 pairs (2,173 training, 693 queries), 128 + 10 dimensions, 10 classes",
         terms="For research; the source states no licence.",
-        origin="It is the archive 'Wikipedia' of the cross-modal retrieval page of the Statistical Visual "
-        "Computing Laboratory, UC San Diego; `python -m smfh data wiki --fetch` gets it. Its folders images/ "
-        "and texts/ are shown where they are there.",
+        origin="The archive “Wikipedia” on the cross-modal retrieval page of the Statistical Visual "
+        "Computing Laboratory, UC San Diego. `python -m smfh data wiki --fetch` downloads it with "
+        "its pictures and texts.",
         folder=FOLDER,
         files=tuple(CHECKSUMS),
     )
 
-    def load(
-        self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress | None = None
-    ) -> tuple[MultimodalDataset, Split]:
-        """Training rows first, then the official queries; a random split draws 75 % as the paper does."""
+    def load(self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress = None) -> Loaded:
+        """Load the items and their split: the official one, or a random one with 75 % for training."""
         folder = self.folder
         classes = read_classes(folder)
-        features = read_mat(folder / "raw_features.mat", ["I_tr", "I_te", "T_tr", "T_te"]).variables
+        features = read_mat(folder / "raw_features.mat").variables
         image, text = (_stack(features, letter) for letter in "IT")
         parts = [read_pairs(folder / part, len(classes)) for part in PARTS]
         pairs = [pair for part in parts for pair in part]
         labels = np.eye(len(classes), dtype=np.bool_)[[pair.label for pair in pairs]]
-        captions, pictures = name_pairs(folder, pairs), find_pictures(folder, pairs, classes)
+        captions = [
+            read_caption(folder / "texts" / f"{pair.text}.xml") or f"{pair.text} / {pair.image}"
+            for pair in pairs
+        ]
+        paths = tuple(folder / "images" / classes[pair.label] / f"{pair.image}.jpg" for pair in pairs)
+        pictures = PictureFiles(paths) if all(path.is_file() for path in paths) else None
         modalities = {"image": image, "text": text}
         data = MultimodalDataset(self.name, modalities, labels, classes, captions, pictures)
         rows = np.arange(len(data))
         official = Split(train=rows[: len(parts[0])], queries=rows[len(parts[0]) :])
         return data, resolve_split(split, seed, len(data), official)
 
-    def fetch(self, on_progress: OnProgress | None = None) -> Path:
-        """Download the public archive and unpack what is used, each known file checked."""
-        folder = required_root() / FOLDER
+    def fetch(self, on_progress: OnProgress = None) -> Path:
+        """Download the public archive, unpack the files that are used, and return their folder."""
+        folder = data_folders()[0] / FOLDER
         archive = download(ARCHIVE, folder / "wikipedia_dataset.zip", on_progress=on_progress)
         unpack(archive, folder, CHECKSUMS)
         classes = read_classes(folder)
         pairs = [pair for part in PARTS for pair in read_pairs(folder / part, len(classes))]
-        unpack(archive, folder, [f"images/{classes[p.label]}/{p.image}.jpg" for p in pairs], required=False)
-        unpack(archive, folder, [f"texts/{pair.text}.xml" for pair in pairs], required=False)
+        pictures = [f"images/{classes[pair.label]}/{pair.image}.jpg" for pair in pairs]
+        unpack(archive, folder, pictures + [f"texts/{pair.text}.xml" for pair in pairs], required=False)
         archive.unlink()
         return folder
 
 
 @dataclass(frozen=True)
 class PictureFiles(Sequence[bytes]):
-    """Thumbnails made from files when they are looked at; 2,866 pictures would take a while at once."""
+    """A sequence of thumbnails, each made when it is read, since making all 2,866 takes a while."""
 
     paths: tuple[Path, ...]
 
@@ -106,45 +109,37 @@ class PictureFiles(Sequence[bytes]):
         if isinstance(index, slice):
             return PictureFiles(self.paths[index])
         try:
-            content = self.paths[index].read_bytes()
+            return thumbnail(self.paths[index].read_bytes())
         except OSError as error:
             raise InputError(
-                f"{self.paths[index].name} cannot be read any more ({error.strerror or error}): put the data "
-                "folder back where it was, or choose another data set."
+                f"{self.paths[index].name} cannot be read any more ({error.strerror or error}). Restore the "
+                "data folder, or choose another data set."
             ) from error
-        return thumbnail(content)
-
-
-def find_pictures(folder: Path, pairs: Sequence[Pair], classes: Sequence[str]) -> PictureFiles | None:
-    """The pictures of all rows, or None where the folder does not have them."""
-    paths = tuple(folder / "images" / classes[pair.label] / f"{pair.image}.jpg" for pair in pairs)
-    return PictureFiles(paths) if all(path.is_file() for path in paths) else None
-
-
-def name_pairs(folder: Path, pairs: Sequence[Pair]) -> list[str]:
-    """The beginning of every row's text; where the folder does not have it, the names of its two files."""
-    paths = [folder / "texts" / f"{pair.text}.xml" for pair in pairs]
-    said = [read_caption(path) if path.is_file() else "" for path in paths]
-    return [words or f"{pair.text} / {pair.image}" for words, pair in zip(said, pairs, strict=True)]
 
 
 def read_caption(path: Path) -> str:
-    """The words inside <text>, on one line; the rest of the markup is not looked at."""
+    """Return the first 300 characters or so of the words inside <text>, on one line; "" without a file."""
+    if not path.is_file():
+        return ""
     with path.open("rb") as file:
         found = TEXT.search(file.read(MAX_TEXT_BYTES))
     words = " ".join(html.unescape(found[1].decode(errors="replace")).split()) if found else ""
-    return words if len(words) <= SHOWN_CHARACTERS else f"{words[:SHOWN_CHARACTERS].rsplit(' ', 1)[0]} …"
+    if len(words) <= MAX_CAPTION_CHARACTERS:
+        return words
+    return f"{words[:MAX_CAPTION_CHARACTERS].rsplit(' ', 1)[0]} …"
 
 
 def read_classes(folder: Path) -> tuple[str, ...]:
     names = tuple(read_text(folder / "categories.list").split())
-    if strange := [name for name in names if not IDENTIFIER.fullmatch(name)]:
-        raise InputError(f"categories.list: a class is one plain word; got {', '.join(map(repr, strange))}.")
+    if invalid := [name for name in names if not IDENTIFIER.fullmatch(name)]:
+        raise InputError(
+            f"categories.list: a class must be one plain word; got {', '.join(map(repr, invalid))}."
+        )
     return names
 
 
 def read_pairs(path: Path, classes: int) -> list[Pair]:
-    """Tab-separated: text, image, and the class of the row, counted from 1."""
+    """Read tab-separated lines of text name, image name and class; classes count from 1 in the file."""
     pairs, problems = [], []
     for row, line in enumerate(read_text(path).splitlines(), start=1):
         cells = line.strip().split("\t")
@@ -159,8 +154,11 @@ def read_pairs(path: Path, classes: int) -> list[Pair]:
 
 
 def _stack(features: Mapping[str, Variable], letter: str) -> FloatArray:
-    """Training rows above query rows, as the .mat file keeps them apart."""
-    parts = [features[f"{letter}_{part}"] for part in ("tr", "te")]
-    if any(sparse.issparse(part) for part in parts) or len({part.shape[1:] for part in parts}) != 1:
-        raise InputError(f"raw_features.mat: {letter}_tr and {letter}_te must be dense and equally wide.")
+    """Stack the training and query rows of the matrices `letter`_tr and `letter`_te."""
+    parts = [features.get(f"{letter}_{part}") for part in ("tr", "te")]
+    is_dense = all(isinstance(part, np.ndarray) and part.dtype.kind in "fiub" for part in parts)
+    if not is_dense or len({part.shape[1:] for part in parts if part is not None}) != 1:
+        raise InputError(
+            f"raw_features.mat: {letter}_tr and {letter}_te must be dense matrices of the same width."
+        )
     return np.vstack([np.asarray(part) for part in parts]).astype(np.float32)

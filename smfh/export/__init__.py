@@ -1,7 +1,15 @@
-"""Results that travel: a comparison as report, LaTeX and rows; a model as a search page, or its codes."""
+"""Export of a comparison (HTML report, LaTeX, CSV) and of a model (search page, files of codes)."""
 
-from smfh.export.figures import every_chart
-from smfh.export.findings import compared_pairs, sentences, told_directions, winners
-from smfh.export.latex import latex_of
-from smfh.export.report import html_from, html_of, pair_rows, score_rows
-from smfh.export.rows import csv_rows
+from smfh.export.report import every_chart, html_of
+from smfh.export.tables import (
+    compared_pairs,
+    csv_rows,
+    latex_of,
+    markdown_of,
+    pair_rows,
+    score_rows,
+    sentences,
+    table_directions,
+    table_rows,
+    winners,
+)

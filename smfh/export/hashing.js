@@ -1,7 +1,7 @@
 // Words → features → code → nearest items, step by step as smfh/features/text.py, smfh/features/maps.py and
 // smfh/asking.py do it. Features are rounded to single precision where Python has them so; all else is in
 // double precision on both sides.
-const EPS = 1e-12, DECIMALS = 1e12;
+const EPS = 1e-12, DECIMALS = 1e12, WEIGHT_SUM = 2 ** 30;
 const single = Math.fround;
 
 // The content: a length, a JSON header of that length, and behind it the arrays that the header names.
@@ -97,7 +97,7 @@ function makeHasher(content) {
   // φ(x) W − thresholds
   function margins({ columns, values }) {
     const { power, unit_rows, width } = content.map;
-    let scaled = Float64Array.from(values, (value) => (power === 1 ? value : value ** power));
+    let scaled = Float64Array.from(values, (value) => (power === 1 ? value : Math.sign(value) * Math.abs(value) ** power));
     if (unit_rows) {
       const factor = 1 / Math.max(norm(scaled), EPS);
       scaled = scaled.map((value) => value * factor);
@@ -136,8 +136,8 @@ function makeHasher(content) {
     return found.sort((a, b) => b.cosine - a.cosine || a.item - b.item).slice(0, content.partners);
   }
 
-  // Few words are helped by the training texts that have them: t m(x) + (1 − t) Σ s² m(x_j) / Σ s² > 0.
-  function encode(question, near) {
+  // Few words are helped by the training texts that have them: t m(x) + (1 − t) Σ s² m(x_j) / Σ s².
+  function marginsOf(question, near) {
     const own = margins(question);
     const t = Math.min(1, question.columns.length / content.usual_length) ** 2;
     if (t < 1 && near.length) {
@@ -150,23 +150,31 @@ function makeHasher(content) {
       }
       for (let k = 0; k < bits; k++) own[k] = t * own[k] + (1 - t) * helped[k] / total;
     }
-    return Array.from(own, (margin) => margin > 0);
+    return own;
+  }
+
+  // Whole numbers with the sum 2³⁰, by how far the margins are from 0; null for Hamming distances.
+  function weightsOf(margins) {
+    if (content.distance === "hamming") return null;
+    const total = margins.reduce((sum, margin) => sum + Math.abs(margin), 0);
+    return Array.from(margins, (margin) => (total ? Math.round(WEIGHT_SUM * (Math.abs(margin) / total)) : 0));
   }
 
   // √x / ‖√x‖ of an item in the modality that is searched
   function unitRoots(item) {
-    const { columns, values } = rowOf(target, item), roots = Float64Array.from(values, Math.sqrt);
+    const { columns, values } = rowOf(target, item);
+    const roots = Float64Array.from(values, (value) => Math.sign(value) * Math.sqrt(Math.abs(value)));
     const factor = 1 / Math.max(norm(roots), EPS);
     return { columns, values: roots.map((root) => root * factor) };
   }
 
-  // z_i · Σ_j s_j (z_j − z̄) of these items
+  // z_i · Σ_j s_j² (z_j − z̄) of these items
   function likeness(near, some) {
     const wanted = new Float64Array(arrays.usual.length);
     for (const { item, cosine } of near) {
       const { columns, values } = unitRoots(item);
-      for (let k = 0; k < wanted.length; k++) wanted[k] -= cosine * arrays.usual[k];
-      columns.forEach((place, k) => { wanted[place] += cosine * values[k]; });
+      for (let k = 0; k < wanted.length; k++) wanted[k] -= cosine ** 2 * arrays.usual[k];
+      columns.forEach((place, k) => { wanted[place] += cosine ** 2 * values[k]; });
     }
     return some.map((item) => {
       const { columns, values } = unitRoots(item);
@@ -181,20 +189,22 @@ function makeHasher(content) {
     return Array.from({ length: bits }, (_, k) => ((word(k) >>> (k & 31)) & 1) === 1);
   }
 
-  function distances(code) {
-    const asked = new Uint32Array(wordsOfCode), result = new Uint32Array(items);
+  // The sum of the weights of the bits that differ, or their number.
+  function distances(code, weights) {
+    const asked = new Uint32Array(wordsOfCode), result = new Float64Array(items);
     code.forEach((on, k) => { if (on) asked[k >> 5] |= 1 << (k & 31); });
     for (let item = 0; item < items; item++)
       for (let w = 0; w < wordsOfCode; w++) {
         let differing = asked[w] ^ arrays.codes[item * wordsOfCode + w];
-        for (; differing; differing &= differing - 1) result[item]++;
+        for (; differing; differing &= differing - 1)
+          result[item] += weights ? weights[32 * w + 31 - Math.clz32(differing & -differing)] : 1;
       }
-    return result;
+    return weights ? result.map((sum) => sum * (bits / WEIGHT_SUM)) : result;
   }
 
   // The nearest items: by distance, then by likeness where there are partners, then in database order.
-  function rank(code, near) {
-    const far = distances(code), order = Array.from(far.keys()).sort((a, b) => far[a] - far[b] || a - b);
+  function rank(code, weights, near) {
+    const far = distances(code, weights), order = Array.from(far.keys()).sort((a, b) => far[a] - far[b] || a - b);
     let found = order.slice(0, content.most);
     if (near && target.starts) {
       const last = far[found[found.length - 1]];
@@ -205,7 +215,7 @@ function makeHasher(content) {
       found = places.slice(0, content.most).map((place) => tied[place]);
     }
     const same = far.filter((distance) => distance === far[found[0]]).length;
-    return { code, items: found, distances: found.map((item) => far[item]), same };
+    return { code, weights: weights?.map((weight) => weight * (bits / WEIGHT_SUM)), items: found, distances: found.map((item) => far[item]), same };
   }
 
   const flip = (code, flips) => code.map((on, k) => on !== flips.includes(k));
@@ -214,12 +224,12 @@ function makeHasher(content) {
   function ask(sentence, flips = []) {
     const question = features(sentence);
     if (!question.columns.length) return null;
-    const near = partners(question);
-    return rank(flip(encode(question, near), flips), near);
+    const near = partners(question), margins = marginsOf(question, near);
+    return rank(flip(Array.from(margins, (margin) => margin > 0), flips), weightsOf(margins), near);
   }
 
-  // What is found for the code of an item.
-  const askItem = (item, flips = []) => rank(flip(codeOf(item), flips), null);
+  // What is found for the code of an item, by Hamming distance: a code has no margins.
+  const askItem = (item, flips = []) => rank(flip(codeOf(item), flips), null, null);
 
   // The words that weigh most in an item's text.
   function tokensOf(item, most = 6) {

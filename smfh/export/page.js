@@ -1,7 +1,7 @@
 // The page: what is asked stands in the address behind #, and all texts are set as text.
 const of = (id) => document.getElementById(id);
 const make = (name, text = "", look = "") => Object.assign(document.createElement(name), { textContent: text, className: look });
-const inBits = (distance) => (distance ? `${distance} ${distance === 1 ? "bit" : "bits"}` : "same code");
+const inBits = (distance) => (distance ? `${Number.isInteger(distance) ? distance : distance.toFixed(2)} ${distance === 1 ? "bit" : "bits"}` : "same code");
 
 function makePage(content, hasher) {
   const state = { words: content.example, item: null, flips: [] };
@@ -33,7 +33,7 @@ function makePage(content, hasher) {
       bit.type = "button";
       bit.setAttribute("role", "switch");
       bit.setAttribute("aria-checked", String(on));
-      bit.title = `bit ${k}`;
+      bit.title = found.weights ? `bit ${k}, weight ${found.weights[k].toFixed(2)}` : `bit ${k}`;
       bit.setAttribute("aria-label", `bit ${k}`);
       bit.addEventListener("click", () => {
         state.flips = state.flips.includes(k) ? state.flips.filter((other) => other !== k) : [...state.flips, k];

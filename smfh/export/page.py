@@ -1,13 +1,18 @@
-"""Search in one file: an HTML page with codes, pictures, words and hash function; no server, no network.
+"""Search page in one HTML file with codes, pictures, words and the hash function; works offline.
 
-What the page does with them stands in hashing.js; its answers are those of `smfh.asking`.
+The script hashing.js searches; its results equal those of `smfh.retrieval.search`. The page contains
+Python's Unicode tables, because browsers may use another Unicode version.
 """
 
 import base64
+import gzip
 import hashlib
 import html
 import io
-from collections.abc import Sequence
+import json
+import unicodedata
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +20,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from smfh.asking import (
-    MOST_ANSWERS,
-    MOST_TIED,
-    PARTNERS,
+from smfh.datasets import DATASETS
+from smfh.features.maps import row_norms
+from smfh.features.text import PIECE, UNSPACED, Vocabulary, split_tokens
+from smfh.hamming import DISTANCES
+from smfh.hashing import FittedHasher
+from smfh.retrieval.evaluation import PROTOCOLS, database_codes
+from smfh.retrieval.search import (
+    MAX_RESULTS,
+    MAX_TIED,
+    NEIGHBOURS,
     TIES,
     count_tokens,
+    mean_target,
     spell_out,
-    takes_words,
     text_encoder,
-    usual_target,
+    text_modalities,
 )
-from smfh.datasets import DATASETS
-from smfh.evaluation import PROTOCOLS, database_codes
-from smfh.export.container import pack_content
-from smfh.export.spelling import letter_ranges, mark_ranges, spelling_of
-from smfh.features.maps import row_norms
-from smfh.features.text import PIECE, TextEncoder, TfIdf
-from smfh.hashing import FittedHasher, HashFunction
 from smfh.types import InputError, IntArray, Matrix, MultimodalDataset, Split, unknown
 
 FOLDER = Path(__file__).parent
@@ -40,10 +44,13 @@ POLICY = (
     "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; img-src blob:; "
     "base-uri 'none'; form-action 'none'"
 )
-PICTURE, LIGHT = 128, 8 << 10  # pixels of a thumbnail, and octets that are taken as they are
-QUALITY = 80
-MOST_BYTES = 64 << 20  # of content: 5 s of work, and a file of 30 MB, which is more than a mail takes
+THUMBNAIL_PIXELS, MAX_PICTURE_BYTES = 128, 8 << 10  # larger pictures are scaled down
+WEBP_QUALITY = 80
+MAX_BYTES = 64 << 20  # before compression; takes 5 s and gives a file of 30 MB
 SIGNATURES = {b"\x89PNG": "image/png", b"RIFF": "image/webp", b"\xff\xd8\xff": "image/jpeg"}
+ARRAY_TYPES = {"f4": "f32", "f8": "f64", "u4": "u32", "u1": "u8"}  # NumPy name → name in the page
+ALIGNMENT_BYTES = 8  # each array starts at a multiple of this
+ASSIGNED = (range(0xD800), range(0xE000, 0x40000), range(0xE0000, 0xE0200))  # ranges of assigned code points
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -55,98 +62,98 @@ def search_page(
     source: str | None = None,
     target: str | None = None,
     ties: str = "likeness",
+    distance: str = "asymmetric",
 ) -> str:
-    """The whole page, which finds items of `target` for words of `source`; None: the first that can be.
+    """Return a page that searches `target` with words of `source`; None: first suitable modality.
 
-    Where ties stay in database order, the page holds no features of what is found.
+    If ties stay in database order, the page does not contain the features of the target.
     """
     if ties not in TIES:
         raise unknown("order of ties", ties, TIES)
-    source = source or next(iter(takes_words(data)), next(iter(data.modalities)))
+    if distance not in DISTANCES:
+        raise unknown("distance", distance, DISTANCES)
+    source = source or next(iter(text_modalities(data)), next(iter(data.modalities)))
     target = target or next((name for name in hasher.modalities if name != source), source)
-    encoder, function = text_encoder(data, source), hasher.functions[source]
+    encoder, phi = text_encoder(data, source), hasher.functions[source].feature_map
     if too_large := size_problem(content_bytes(data, split, source, target, ties), ties):
         raise InputError(too_large)
+    learnt = {
+        "projection": hasher.functions[source].projection.ravel(),
+        "thresholds": hasher.functions[source].thresholds,
+    }
+    if any(array.dtype != np.float32 for array in learnt.values()):
+        raise InputError("The search page needs a model in single precision; train it on float32 features.")
     codes, rows = database_codes(hasher, data, split, target, "training")
     X, vocabulary = data.modalities[source][split.train], encoder.vocabulary
     captions, labels = words_of(data, rows)
-    title = DATASETS[data.name].card.title if data.name in DATASETS else data.name
+    card = DATASETS[data.name].card if data.name in DATASETS else None
+    examples = [card.example] if card else []
+    examples += [captions[0], *(token for token in vocabulary.tokens if not token.startswith(PIECE))]
+    known = (text for text in examples if encoder.encode([spell_out(text)]).sum() > 0)
     header = {
-        "about": f"{len(rows):,} items, found by words: {hasher.method.title}, {hasher.bits} bits, "
-        f"{source} → {target}. All of it is in this file; it needs no network.",
-        "ties": TIES[ties],
+        "about": f"{len(rows):,} items, searched by words: {hasher.method.title}, {hasher.bits} bits, "
+        f"{source} → {target}. Everything is in this file; it needs no network.",
+        "distance": distance,
+        "ties": f"{DISTANCES[distance]} {TIES[ties]}",
         "database": PROTOCOLS["training"],
-        "terms": DATASETS[data.name].card.terms if data.name in DATASETS else "",
-        "example": known_example(data, encoder, captions),
+        "terms": card.terms if card else "",
+        "example": next(known, ""),
         "captions": captions,
         "labels": labels,
         "items": len(rows),
         "bits": hasher.bits,
-        "most": MOST_ANSWERS,
-        "most_tied": MOST_TIED,
-        "partners": PARTNERS,
+        "most": MAX_RESULTS,
+        "most_tied": MAX_TIED,
+        "partners": NEIGHBOURS,
         "usual_length": float(count_tokens(X).mean()),
         "tokens": vocabulary.tokens,
         "letters": vocabulary.letters,
         "spelling": spelling_of(vocabulary),
+        "map": {"power": phi.power, "unit_rows": phi.unit_rows, "width": phi.width},
     }
-    arrays: Arrays = {"letters": letter_ranges(), "marks": mark_ranges()}
-    arrays["codes"] = (
-        np.ascontiguousarray(codes, dtype="<u8").view(np.uint32)[:, : -(-hasher.bits // 32)].ravel()
-    )
+    halves = np.ascontiguousarray(codes, dtype="<u8").view(np.uint32)[:, : -(-hasher.bits // 32)]
+    letters, marks = code_point_ranges()
+    arrays: Arrays = {"letters": letters, "marks": marks, "codes": halves.ravel()}
     arrays |= _rows("source", X) | {"source_norms": row_norms(X).astype(np.float32)}
-    if isinstance(encoder, TfIdf):
+    if encoder.weights is not None:
         arrays["weights"] = encoder.weights.astype(np.float32)
     if ties == "likeness":
         arrays |= _rows("target", data.modalities[target][rows])
-        arrays["usual"] = usual_target(data, split, target).astype(np.float64).ravel()
-    header["map"], learnt = function_of(function)
+        arrays["usual"] = mean_target(data, split, target).astype(np.float64).ravel()
+    arrays |= learnt
+    if phi.anchors is not None:
+        arrays |= _rows("anchors", phi.anchors) | {"anchor_squares": row_norms(phi.anchors) ** 2}
     if data.thumbnails is not None:
         header["types"], pictures = pictures_of([data.thumbnails[row] for row in rows])
         arrays |= pictures
-    return assemble(f"{title}, searched by {hasher.bits} bits", pack_content(header, arrays | learnt))
+    title = f"{card.title if card else data.name}, searched by {hasher.bits} bits"
+    return assemble(title, pack_content(header, arrays))
 
 
 def content_bytes(data: MultimodalDataset, split: Split, source: str, target: str, ties: str) -> int:
-    """About how many octets a page holds, before they are compressed; nothing is made to know it."""
+    """Estimate the size of a search page in bytes before compression, without creating the page."""
     features = [data.modalities[source], *([data.modalities[target]] if ties == "likeness" else [])]
-    numbers = sum(X.nnz if sparse.issparse(X) else X.size for X in features)  # each with its column
-    pictures = 0 if data.thumbnails is None else sum(min(len(file), LIGHT) for file in data.thumbnails)
-    said = 0 if data.captions is None else sum(map(len, data.captions))
-    return (8 * numbers + pictures + said) * len(split.train) // len(data)
+    numbers = sum(X.nnz if sparse.issparse(X) else X.size for X in features)  # each stored with its column
+    pictures = (
+        0 if data.thumbnails is None else sum(min(len(file), MAX_PICTURE_BYTES) for file in data.thumbnails)
+    )
+    characters = 0 if data.captions is None else sum(map(len, data.captions))
+    return (8 * numbers + pictures + characters) * len(split.train) // len(data)
 
 
 def size_problem(size: int, ties: str) -> str:
-    """Why no page is made of so many octets; "" where one is."""
-    if size <= MOST_BYTES:
+    """Return an error message if a page of this size is too large to export, else ""."""
+    if size <= MAX_BYTES:
         return ""
-    way_out = "take fewer items" + (", or let ties stay in database order" if ties == "likeness" else "")
+    way_out = "use fewer items" + (", or keep ties in database order" if ties == "likeness" else "")
     return (
-        f"All of it in one file would be about {size / 2**20:,.0f} MB before it is packed, and at most "
-        f"{MOST_BYTES >> 20} MB are: {way_out}."
+        f"Too large to export: about {size / 2**20:,.0f} MB before compression; the limit is "
+        f"{MAX_BYTES >> 20} MB. You can {way_out}."
     )
 
 
-def known_example(data: MultimodalDataset, encoder: TextEncoder, captions: Sequence[str]) -> str:
-    """Words to begin with: the data set's example, or what else is known in the language that is asked in."""
-    offered = [DATASETS[data.name].card.example] if data.name in DATASETS else []
-    offered += [captions[0], *(token for token in encoder.vocabulary.tokens if not token.startswith(PIECE))]
-    return next((words for words in offered if encoder.encode([spell_out(words)]).sum() > 0), "")
-
-
-def function_of(function: HashFunction) -> tuple[dict[str, Any], Arrays]:
-    """φ, W and thresholds, as they are."""
-    phi = function.feature_map
-    arrays: Arrays = {"projection": function.projection.ravel(), "thresholds": function.thresholds}
-    if any(array.dtype != np.float32 for array in arrays.values()):
-        raise InputError("A page holds models of single precision; this one was trained on double precision.")
-    if phi.anchors is not None:
-        arrays |= _rows("anchors", phi.anchors) | {"anchor_squares": row_norms(phi.anchors) ** 2}
-    return {"power": phi.power, "unit_rows": phi.unit_rows, "width": phi.width}, arrays
-
-
 def _rows(name: str, X: Matrix) -> Arrays:
-    """A matrix as sparse rows."""
+    """Return a matrix as the three arrays of the CSR format; keys begin with `name`."""
     rows = sparse.csr_array(X)
     rows.sort_indices()
     return {
@@ -157,16 +164,26 @@ def _rows(name: str, X: Matrix) -> Arrays:
 
 
 def words_of(data: MultimodalDataset, rows: IntArray) -> tuple[list[str], list[str]]:
-    """What each item says, its labels or its number where it says nothing; and its labels."""
+    """Return the caption of each item (else its labels, else its row number), and its labels."""
     names = np.array(data.class_names, dtype=object)
     labels = [", ".join(names[data.labels[row]]) for row in rows]
-    said = [""] * len(labels) if data.captions is None else [data.captions[row] for row in rows]
-    return [a or b or f"item {row}" for a, b, row in zip(said, labels, rows, strict=True)], labels
+    captions = [""] * len(labels) if data.captions is None else [data.captions[row] for row in rows]
+    return [a or b or f"item {row}" for a, b, row in zip(captions, labels, rows, strict=True)], labels
 
 
 def pictures_of(files: Sequence[bytes]) -> tuple[list[str], Arrays]:
-    """The kind of each picture, and all of them behind each other; heavy ones are made smaller."""
-    light = [file if len(file) <= LIGHT and _kind(file) else shrink(file) for file in files]
+    """Return the MIME type of each picture, and the concatenated files; large ones are scaled down."""
+    from PIL import Image
+
+    light = []
+    for file in files:
+        if len(file) > MAX_PICTURE_BYTES or not _kind(file):
+            with Image.open(io.BytesIO(file)) as picture:
+                small = picture.convert("RGBA")
+            small.thumbnail((THUMBNAIL_PIXELS, THUMBNAIL_PIXELS))
+            small.save(thumbnail := io.BytesIO(), "WEBP", quality=WEBP_QUALITY)
+            file = thumbnail.getvalue()
+        light.append(file)
     starts = np.cumsum([0, *map(len, light)]).astype(np.uint32)
     pictures = np.frombuffer(b"".join(light), dtype=np.uint8)
     return [_kind(file) for file in light], {"thumbnail_starts": starts, "thumbnails": pictures}
@@ -176,31 +193,15 @@ def _kind(file: bytes) -> str:
     return next((kind for signature, kind in SIGNATURES.items() if file.startswith(signature)), "")
 
 
-def shrink(file: bytes) -> bytes:
-    """The picture as a WebP file that fits a thumbnail."""
-    from PIL import Image
-
-    with Image.open(io.BytesIO(file)) as picture:
-        small = picture.convert("RGBA")
-    small.thumbnail((PICTURE, PICTURE))
-    result = io.BytesIO()
-    small.save(result, "WEBP", quality=QUALITY)
-    return result.getvalue()
-
-
 def assemble(title: str, content: str) -> str:
-    """One HTML file that runs its own script and style and nothing else."""
+    """Return the HTML file; its security policy allows only its own script and style."""
     script = "".join((FOLDER / name).read_text(encoding="utf-8") for name in ("hashing.js", "page.js"))
     script = f'"use strict";\n{script}'
     style = (FOLDER / "page.css").read_text(encoding="utf-8")
-    policy = POLICY.format(script=_digest(script), style=_digest(style))
-    parts = {
-        "policy": policy,
-        "title": html.escape(title),
-        "style": style,
-        "content": content,
-        "script": script,
-    }
+    digests = (hashlib.sha256(text.encode()).digest() for text in (script, style))
+    own_script, own_style = (base64.b64encode(digest).decode() for digest in digests)
+    parts = {"title": html.escape(title), "style": style, "content": content, "script": script}
+    parts["policy"] = POLICY.format(script=own_script, style=own_style)
     before, *sections = (FOLDER / "page.html").read_text(encoding="utf-8").split("{")
     filled = [before]
     for section in sections:
@@ -209,5 +210,55 @@ def assemble(title: str, content: str) -> str:
     return "".join(filled)
 
 
-def _digest(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+def pack_content(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Encode header length, header and arrays, in this order, as gzip in base64."""
+    places, contents, end = {}, list[bytes](), 0
+    for name, array in arrays.items():
+        places[name] = [ARRAY_TYPES[array.dtype.str[1:]], end, array.size]
+        content = array.astype(array.dtype.newbyteorder("<")).tobytes()
+        contents += [content, bytes(-len(content) % ALIGNMENT_BYTES)]
+        end += len(content) + len(contents[-1])
+    text = json.dumps({**header, "arrays": places}, ensure_ascii=False).encode()
+    text += b" " * (-(4 + len(text)) % ALIGNMENT_BYTES)
+    whole = b"".join([len(text).to_bytes(4, "little"), text, *contents])
+    return base64.b64encode(gzip.compress(whole, mtime=0)).decode()
+
+
+@cache
+def characters() -> list[str]:
+    """Return all characters in the ranges of ASSIGNED."""
+    return [chr(point) for points in ASSIGNED for point in points]
+
+
+def spelling_of(vocabulary: Vocabulary) -> dict[str, Any]:
+    """Return the tables for tokenisation in the browser: case folding, and names of symbols.
+
+    A symbol is included if its name contains a word of the vocabulary, or if NFKC would turn the symbol into
+    letters, such as 🈯 into 指.
+    """
+    known = set(vocabulary.tokens)
+    symbols = (c for c in characters() if unicodedata.category(c) == "So")
+    names = {c: spell_out(c).strip() for c in symbols}
+    return {
+        "unspaced": UNSPACED,
+        "piece": PIECE,
+        "fold": {c: c.casefold() for c in characters() if c.casefold() != c},
+        "names": {
+            c: name
+            for c, name in names.items()
+            if any(part.isalnum() for part in unicodedata.normalize("NFKC", c))
+            or known & set(split_tokens(name, vocabulary.letters))
+        },
+    }
+
+
+@cache
+def code_point_ranges() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return code points of letters and digits, and of combining marks: first, last, first, last, …"""
+    ranges = []
+    for includes in (str.isalnum, lambda c: unicodedata.category(c)[0] == "M"):
+        points = np.array([ord(c) for c in characters() if includes(c)], dtype=np.uint32)
+        first = np.diff(points, prepend=0) != 1
+        first[0] = True
+        ranges.append(np.column_stack([points[first], points[np.append(first[1:], True)]]).ravel())
+    return ranges[0], ranges[1]

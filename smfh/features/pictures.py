@@ -1,48 +1,104 @@
-"""Picture files, which may be anything, → pixels; pixels → a small file to look at."""
+"""Decode untrusted picture files, and make thumbnails and contact sheets."""
 
 import io
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import cache
+from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smfh.types import InputError
 
-if TYPE_CHECKING:
-    from PIL.Image import Image
-
-FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")  # decoded in memory, with no outside program
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")  # decoded in memory, without other programs
 MAX_PIXELS = 25_000_000
+MAX_SCANS = 100  # of a progressive JPEG; each goes through the whole picture, and ten are usual
+MAX_SCANNED_PIXELS = 500_000_000  # scans × pixels
 
 
-def decode_image(data: bytes, name: str = "picture", max_pixels: int = MAX_PIXELS) -> NDArray[np.uint8]:
-    """The picture as height × width × 3 (RGB), upright, on white where it is transparent.
+@cache
+def picture_formats() -> tuple[str, ...]:
+    """Return the formats that can be decoded: with HEIF if the package pillow-heif is installed."""
+    if find_spec("pillow_heif") is None:
+        return FORMATS
+    from pillow_heif import register_heif_opener
 
-    Its size is read from the header and checked before any pixel is unpacked.
+    register_heif_opener()
+    return (*FORMATS, "HEIF")
+
+
+def decode_image(
+    data: bytes, name: str = "picture", max_pixels: int = MAX_PIXELS, side: int = 0
+) -> NDArray[np.uint8]:
+    """Decode a picture file to height × width × 3 (RGB), upright, white where it is transparent.
+
+    The size in the header and the number of scans are checked before any pixel is decoded. With `side`, a
+    large picture is reduced by a whole factor, but not below `side`; a JPEG, which is reduced while it is
+    decoded, may then have twice the pixels.
     """
     from PIL import Image, ImageOps
 
     if not data:
-        raise InputError(f"{name} is empty: expected a picture file ({', '.join(FORMATS)}).")
+        raise InputError(f"{name} is empty; expected a picture file ({', '.join(FORMATS)}).")
+    size = "too many pixels"
     try:
-        with Image.open(io.BytesIO(data), formats=FORMATS) as image:
-            width, height = image.size
-            if width * height > max_pixels:
-                raise _too_large(name, f"{width} × {height} pixels", max_pixels)
+        with Image.open(io.BytesIO(data), formats=picture_formats()) as image:
+            is_jpeg = image.format == "JPEG"
+            max_pixels *= 2 if side and is_jpeg else 1
+            if image.width * image.height > max_pixels:
+                size = f"{image.width} × {image.height} pixels"
+                raise Image.DecompressionBombError
+            if is_jpeg:
+                scans = data.count(b"\xff\xda")  # in compressed data, a zero follows each 0xff
+                if scans > MAX_SCANS or scans * image.width * image.height > MAX_SCANNED_PIXELS:
+                    raise InputError(
+                        f"{name} is a JPEG file with {scans:,} scans; the limit is "
+                        f"{MAX_SCANS}, and lower for large pictures."
+                    )
+                if side:
+                    image.draft("RGB", (side, side))
             image.load()
-            return _rgb(ImageOps.exif_transpose(image))
+            upright = ImageOps.exif_transpose(image)
+            if side and (factor := min(upright.size) // side) > 1 and upright.mode in ("L", "RGB", "RGBA"):
+                upright = upright.reduce(factor)
+            if upright.mode.startswith("I"):  # Pillow would clip 16-bit grey at 255 instead of scaling it
+                grey = np.clip(np.asarray(upright, dtype=np.int64) >> 8, 0, 255).astype(np.uint8)
+                return np.repeat(grey[:, :, None], 3, axis=2)
+            if upright.has_transparency_data:
+                paper = Image.new("RGBA", upright.size, "white")
+                upright = Image.alpha_composite(paper, upright.convert("RGBA"))
+            return np.array(upright.convert("RGB"))
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise InputError(
+            f"{name} has {size}; the limit is {max_pixels:,} pixels (width × height). Make it smaller."
+        ) from error
     except InputError:
         raise
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise _too_large(name, "far more pixels", max_pixels) from error
-    except Exception as error:  # on bad bytes the decoders raise nearly anything
-        raise InputError(_why_unreadable(data, name)) from error
+    except Exception as error:  # on invalid data, decoders raise many types of exceptions
+        message = f"{name} is not a picture that can be read; expected {', '.join(picture_formats())}."
+        ends = {b"\x89PNG": b"IEND", b"\xff\xd8": b"\xff\xd9", b"GIF8": b"\x00;"}
+        if end := next((end for start, end in ends.items() if data.startswith(start)), b""):
+            message = f"{name} is damaged. Create or download it again."
+        is_short = data[:4] == b"RIFF" and int.from_bytes(data[4:8], "little") + 8 > len(data)
+        if is_short or end not in data:
+            message = f"{name} is truncated: its end is missing after {len(data):,} bytes. Download it again."
+        raise InputError(message) from error
+
+
+def header_pixels(data: bytes) -> int:
+    """Return width × height from the header of a picture file; 0 if it cannot be read."""
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(data), formats=picture_formats()) as image:
+            return image.width * image.height
+    except Exception:  # `decode_image` reports it
+        return 0
 
 
 def thumbnail(picture: bytes | NDArray[np.uint8], size: int = 96) -> bytes:
-    """A JPEG file of the picture, at most `size` pixels wide and high, never enlarged."""
+    """Return the picture as a JPEG file, reduced to at most `size` pixels in width and height."""
     from PIL import Image
 
     pixels = decode_image(picture) if isinstance(picture, bytes) else picture
@@ -53,39 +109,8 @@ def thumbnail(picture: bytes | NDArray[np.uint8], size: int = 96) -> bytes:
     return file.getvalue()
 
 
-def _rgb(image: "Image") -> NDArray[np.uint8]:
-    from PIL import Image
-
-    if image.mode.startswith("I"):  # Pillow would clip 16-bit grey at 255 instead of scaling it
-        grey = np.clip(np.asarray(image, dtype=np.int64) >> 8, 0, 255).astype(np.uint8)
-        return np.repeat(grey[:, :, None], 3, axis=2)
-    if image.has_transparency_data:
-        image = image.convert("RGBA")
-        paper = Image.new("RGBA", image.size, "white")
-        image = Image.alpha_composite(paper, image)
-    return np.array(image.convert("RGB"))
-
-
-def _too_large(name: str, came: str, max_pixels: int) -> InputError:
-    return InputError(
-        f"{name} has {came}; at most {max_pixels:,} pixels (width × height) are read. Save it smaller."
-    )
-
-
-def _why_unreadable(data: bytes, name: str) -> str:
-    kinds = {b"\x89PNG": b"IEND", b"\xff\xd8": b"\xff\xd9", b"GIF8": b"\x00;"}
-    for start, end in kinds.items():
-        if data.startswith(start):
-            if end not in data:
-                return f"{name} is truncated: its end is missing after {len(data):,} bytes. Fetch it again."
-            return f"{name} is damaged: it begins as a picture but cannot be decoded. Fetch it again."
-    if data[:4] == b"RIFF" and int.from_bytes(data[4:8], "little") + 8 > len(data):
-        return f"{name} is truncated: its end is missing after {len(data):,} bytes. Fetch it again."
-    return f"{name} is not a picture that can be read: expected {', '.join(FORMATS)}."
-
-
 def contact_sheet(pictures: Sequence[bytes], names: Sequence[str], footer: str, columns: int = 12) -> bytes:
-    """A PNG file with the pictures in rows, each above its name, and a line below them all."""
+    """Return a PNG file that shows the pictures in rows, each above its name, and a footer."""
     from PIL import Image, ImageDraw, ImageFont
 
     cell, line = 112, 14

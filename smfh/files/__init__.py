@@ -1,7 +1,16 @@
-"""Readers that can be handed anything: a bad file ends in an `InputError`, never in a crash."""
+"""Readers for untrusted files: sizes are checked before reading; a bad file raises `InputError`."""
 
-from smfh.files.archive import Archive, ArchiveLimits, open_archive
-from smfh.files.arrays import Array, read_npy, read_npz, write_npz
-from smfh.files.content import Content, guarded, read_json, read_text, shortened
+from smfh.files.archive import (
+    Archive,
+    ArchiveLimits,
+    Array,
+    open_archive,
+    pack_npz,
+    read_npy,
+    read_npz,
+    write_npz,
+)
+from smfh.files.content import Content, convert_errors, read_json, read_json_file, read_text, shortened
+from smfh.files.listing import Listing, Uploads, open_listing
 from smfh.files.mat import MatContents, Variable, read_mat
-from smfh.files.table import Table, read_table
+from smfh.files.table import TABLE_SUFFIXES, Table, TableContents, read_table

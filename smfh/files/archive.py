@@ -1,45 +1,72 @@
-""".zip archives, limited before anything is unpacked. Member names are keys, never paths."""
+""".zip and .npz archives, checked against limits before unpacking.
+
+Names of members are never used as paths, array headers are checked before memory is allocated, and nothing is
+unpickled.
+"""
 
 import io
+import math
+import sys
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import IO, BinaryIO
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any, BinaryIO
 
-from smfh.files.content import MAX_FILE_BYTES, Content, guarded, megabytes, name_of, opened
+import numpy as np
+from numpy.typing import NDArray
+
+from smfh.files.atomic import write_atomically
+from smfh.files.content import Content, convert_errors, name_of, open_content
+from smfh.files.limits import (
+    MAX_ARRAY_BYTES,
+    MAX_ENTRIES,
+    MAX_FILE_BYTES,
+    Header,
+    check_headers,
+    check_size,
+    megabytes,
+)
 from smfh.types import InputError
 
-END_OF_DIRECTORY = b"PK\x05\x06"
-ZIP64_LOCATOR = b"PK\x06\x07"
-LONGEST_END = 22 + 0xFFFF  # the end record and its comment
-DIRECTORY_BYTES_A_MEMBER = 1024  # a header of 46 bytes, names and extra fields
-HARMLESS_BYTES = 1 << 26  # what expands to less cannot hurt, however well it was compressed
+END_OF_DIRECTORY, ZIP64_LOCATOR = b"PK\x05\x06", b"PK\x06\x07"
+MAX_END_BYTES = 22 + 0xFFFF  # the largest end-of-directory record, with its comment
+DIRECTORY_BYTES_PER_MEMBER = 1024  # limit for one entry: a header of 46 bytes, name and extra fields
+HARMLESS_BYTES = 1 << 26  # smaller members are accepted whatever their compression ratio
+MAX_HEADER_BYTES = 10_000
+MAX_START_BYTES = MAX_HEADER_BYTES + 16  # magic number and header
+KINDS = "fiubU"  # numbers and strings
+SURROGATES = 0xD800 >> 11  # halves of characters, which are invalid alone
+
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class ArchiveLimits:
-    members: int = 20_000
-    expanded: int = 1 << 30  # bytes, all members together
-    ratio: int = 200  # expanded to compressed
+    members: int = MAX_ENTRIES
+    expanded: int = 1 << 30  # bytes of all members together
+    ratio: int = 200  # expanded to compressed size
 
 
 DEFAULT_LIMITS = ArchiveLimits()
+# a matrix of few distinct counts compresses as strongly as a zip bomb, so the ratio may be high
+NPZ_LIMITS = ArchiveLimits(members=1000, expanded=MAX_ARRAY_BYTES, ratio=1100)
 
 
 @dataclass(frozen=True)
 class Archive:
-    """An opened archive whose directory is within the limits."""
+    """An open .zip archive that has passed all checks against the limits."""
 
     name: str
-    members: dict[str, zipfile.ZipInfo]  # without folders
+    members: dict[str, zipfile.ZipInfo]  # files by name, without folders
     _zip: zipfile.ZipFile
 
     @contextmanager
     def open(self, member: str) -> Iterator[IO[bytes]]:
-        """The member as a stream that ends after the size which the directory declares."""
-        with guarded(f"{member} in {self.name}"), self._zip.open(self.members[member]) as stream:
+        """Open a member as a stream that ends after its declared size."""
+        with convert_errors(f"{member} in {self.name}"), self._zip.open(self.members[member]) as stream:
             yield stream
 
     def read(self, member: str) -> bytes:
@@ -51,10 +78,10 @@ class Archive:
 def open_archive(
     content: Content, name: str = "", limits: ArchiveLimits = DEFAULT_LIMITS
 ) -> Iterator[Archive]:
-    """An archive, or all the reasons why it is refused."""
+    """Open a .zip archive; refuse a bad one with an `InputError` that lists every reason."""
     name = name_of(content, name)
-    with opened(content, name, max(MAX_FILE_BYTES, limits.expanded)) as file:
-        with guarded(f"The directory of {name}"):
+    with open_content(content, name, max(MAX_FILE_BYTES, limits.expanded)) as file:
+        with convert_errors(f"The directory of {name}"):
             _check_directory_size(file, name, limits)
             archive = zipfile.ZipFile(file)
         with archive:
@@ -65,47 +92,165 @@ def open_archive(
 
 
 def _check_directory_size(file: BinaryIO, name: str, limits: ArchiveLimits) -> None:
-    """Refuse a directory too large to be parsed: Python builds an object for each entry."""
+    """Refuse an archive whose directory is too large to parse: Python makes an object per entry."""
     size = file.seek(0, io.SEEK_END)
-    file.seek(max(0, size - LONGEST_END - 20))
+    file.seek(max(0, size - MAX_END_BYTES - 20))
     tail = file.read()
     file.seek(0)
     start = tail.find(END_OF_DIRECTORY)
     if start < 0:
         if file.read(4) == b"PK\x03\x04":
-            raise InputError(f"{name} is truncated: the directory at its end is missing. Fetch it again.")
+            raise InputError(f"{name} is truncated: its end is missing. Create or download it again.")
         raise InputError(f"{name} is not a .zip archive.")
-    while start >= 0:  # every record that a reader could take for the real one
+    while start >= 0:  # check each record that a parser could use
         declared = int.from_bytes(tail[start + 12 : start + 16], "little")
         zip64 = tail[max(0, start - 20) : start].startswith(ZIP64_LOCATOR)
-        if zip64 or declared > limits.members * DIRECTORY_BYTES_A_MEMBER:
-            raise InputError(f"{name} has too large a directory; at most {limits.members:,} files are read.")
+        if zip64 or declared > limits.members * DIRECTORY_BYTES_PER_MEMBER:
+            raise InputError(f"The directory of {name} is too large; the limit is {limits.members:,} files.")
         start = tail.find(END_OF_DIRECTORY, start + 1)
 
 
 def _problems(members: list[zipfile.ZipInfo], name: str, limits: ArchiveLimits) -> list[str]:
     problems = []
     if len(members) > limits.members:
-        problems.append(f"{name} holds {len(members):,} files; at most {limits.members:,} are read.")
-    expanded = sum(info.file_size for info in members)
-    if expanded > limits.expanded:
-        problems.append(
-            f"{name} expands to {megabytes(expanded)}; at most {megabytes(limits.expanded)} are read."
-        )
+        problems.append(f"{name} has {len(members):,} files; the limit is {limits.members:,}.")
+    if (expanded := sum(info.file_size for info in members)) > limits.expanded:
+        limit = megabytes(limits.expanded)
+        problems.append(f"{name} expands to {megabytes(expanded)}; the limit is {limit}.")
     for info in members:
+        member = f"{info.filename} in {name}"
         if info.file_size > max(HARMLESS_BYTES, limits.ratio * info.compress_size):
-            problems.append(
-                f"{info.filename} in {name} expands {info.file_size // max(1, info.compress_size):,}-fold, "
-                f"as a zip bomb does; at most {limits.ratio}-fold is read."
-            )
+            ratio = info.file_size // max(1, info.compress_size)
+            problems.append(f"{member} expands {ratio:,}-fold; the limit is {limits.ratio}-fold.")
         if info.flag_bits & 1:
-            problems.append(f"{info.filename} in {name} is encrypted; make the archive without a password.")
-        # the other methods unpack without a bound on what one step may produce
+            problems.append(f"{member} is encrypted. Create the archive without a password.")
+        # other compression methods can expand without limit in one step
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             problems.append(
-                f"{info.filename} in {name} is compressed by method {info.compress_type}; "
-                "make the archive with the usual one (deflate)."
+                f"{member} uses compression method {info.compress_type}. Use the default, deflate."
             )
-    twice = [member for member, times in Counter(info.filename for info in members).items() if times > 1]
-    problems += [f"{member} stands more than once in {name}." for member in twice]
-    return problems
+    names = Counter(info.filename for info in members)
+    return problems + [f"{name} contains {member} more than once." for member in names if names[member] > 1]
+
+
+def read_npz(
+    content: Content,
+    names: Sequence[str] | None = None,
+    name: str = "",
+    max_bytes: int = MAX_ARRAY_BYTES,
+    is_data: bool = False,
+) -> dict[str, Array]:
+    """Read all arrays of a .npz file, or the named ones: read-only, with at most two dimensions.
+
+    For data of a user (`is_data`) rows, columns and the size as float32 are limited, too.
+    """
+    name = name_of(content, name)
+    arrays: dict[str, Array] = {}
+    problems: list[str] = []
+    limits = replace(NPZ_LIMITS, expanded=max(NPZ_LIMITS.expanded, max_bytes))
+    with open_archive(content, name, limits) as archive:
+        members = {
+            member.removesuffix(".npy"): member for member in archive.members if member.endswith(".npy")
+        }
+        names = list(members) if names is None else names
+        if missing := [key for key in names if key not in members]:
+            raise InputError(f"{name} lacks {', '.join(missing)}; it has {', '.join(members) or 'no array'}.")
+        sizes = {key: archive.members[members[key]].file_size for key in names}
+        if sum(sizes.values()) > max_bytes + len(names) * MAX_START_BYTES:
+            check_size(f"{name}, unpacked,", sum(sizes.values()), max_bytes)
+        headers: dict[str, ArrayHeader] = {}
+        left = max_bytes
+        for key, size in sizes.items():
+            try:
+                with archive.open(members[key]) as member:
+                    headers[key] = _read_header(member, size, f"{key} in {name}", left)
+                left -= headers[key].bytes
+            except InputError as error:
+                problems += error.problems
+        if not problems and is_data:
+            check_headers(name, (headers[key].as_data(key) for key in names), max_bytes)
+        for key in () if problems else names:
+            try:
+                with archive.open(members[key]) as member:
+                    arrays[key] = _read_values(member, headers[key], f"{key} in {name}")
+            except InputError as error:
+                problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return arrays
+
+
+def read_npy(content: Content, name: str = "", max_bytes: int = MAX_ARRAY_BYTES) -> Array:
+    """Read a .npy file of a user's data, with the limits of `read_npz`."""
+    name = name_of(content, name)
+    with convert_errors(name), open_content(content, name, max(MAX_FILE_BYTES, max_bytes)) as file:
+        size = file.seek(0, io.SEEK_END)
+        file.seek(0)
+        header = _read_header(file, size, name, max_bytes)
+        check_headers(name, [header.as_data("the array")], max_bytes)
+        return _read_values(file, header, name)
+
+
+def write_npz(path: Path, arrays: Mapping[str, Array], level: int = 6) -> None:
+    """Write the arrays to a .npz file with compression level 1 (fast) to 9 (small)."""
+    write_atomically(path, lambda file: pack_npz(file, arrays, level))
+
+
+def pack_npz(file: BinaryIO, arrays: Mapping[str, Array], level: int = 6) -> None:
+    """Write the arrays as `numpy.savez_compressed` does, but with the given compression level."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+
+
+@dataclass(frozen=True)
+class ArrayHeader:
+    """The header of a .npy array."""
+
+    shape: tuple[int, ...]
+    is_fortran: bool
+    dtype: np.dtype[Any]
+    start: int  # of the values, in bytes
+
+    @property
+    def bytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def as_data(self, name: str) -> Header:
+        return Header(name, self.shape, self.dtype.itemsize)
+
+
+def _read_header(file: IO[bytes], size: int, name: str, max_bytes: int) -> ArrayHeader:
+    """Read the header of a .npy file of `size` bytes; refuse other values than numbers and strings."""
+    head = io.BytesIO(file.read(MAX_START_BYTES))  # a longer header is cut off here, and refused
+    try:
+        version = np.lib.format.read_magic(head)
+        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        shape, fortran, dtype = read[version](head, max_header_size=MAX_HEADER_BYTES)
+    except Exception as error:  # a crafted header makes the parser of Python literals raise nearly anything
+        raise InputError(f"{name} is not a .npy array, or its header is damaged or truncated.") from error
+    if dtype.hasobject:
+        raise InputError(f"{name} contains pickled objects, which are never opened. Save numbers or strings.")
+    if dtype.kind not in KINDS or dtype.names:
+        raise InputError(f"{name} must contain real numbers or strings; got {dtype}.")
+    if len(shape) > 2 or min(shape, default=0) < 0:
+        raise InputError(f"{name} must be a vector or a matrix; got shape {shape}.")
+    header = ArrayHeader(shape, fortran, dtype, head.tell())
+    if max(header.bytes, math.prod(shape), *shape) > max_bytes:  # arrays of zero bytes may have many items
+        needs, limit = megabytes(header.bytes), megabytes(max_bytes)
+        raise InputError(f"{name} needs {needs} (shape {shape}); the limit is {limit}.")
+    if header.start + header.bytes > size:
+        raise InputError(f"{name} is truncated: the file is too short for shape {shape}.")
+    return header
+
+
+def _read_values(file: IO[bytes], header: ArrayHeader, name: str) -> Array:
+    file.seek(header.start)
+    dtype = header.dtype
+    array = np.frombuffer(file.read(header.bytes), dtype, count=math.prod(header.shape))
+    if dtype.kind == "U":  # Python could later raise a SystemError on invalid characters
+        points = array.view(np.dtype(np.uint32).newbyteorder(dtype.byteorder))
+        if (invalid := points[(points > sys.maxunicode) | (points >> 11 == SURROGATES)]).size:
+            raise InputError(f"{name} contains {invalid[0]:#x}, which is not a Unicode character.")
+    return array.reshape(header.shape, order="F" if header.is_fortran else "C")

@@ -1,32 +1,34 @@
-"""What is handed in: a file on disk or the bytes of an upload, opened within a size limit, and the guard."""
+"""Read files on disk or in memory as streams, text or JSON; bad content raises `InputError`."""
 
 import io
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from smfh.files.limits import MAX_FILE_BYTES, MAX_JSON_BYTES, MAX_JSON_VALUES, check_size
 from smfh.types import InputError
 
 Content = Path | bytes
 
-MAX_FILE_BYTES = 1 << 30
 MAX_PROBLEMS = 20
 MAX_REASON = 200  # characters
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # half a character in JSON, which may lack its other half
 
 
 def name_of(content: Content, name: str) -> str:
-    """The name that messages use: the one given, else the file's own, never its folder."""
+    """Return the name to use in messages: the given one, else the file name without its folder."""
     return name or (content.name if isinstance(content, Path) else "the file")
 
 
 @contextmanager
-def opened(content: Content, name: str, max_bytes: int = MAX_FILE_BYTES) -> Iterator[BinaryIO]:
-    """The content as a seekable stream, if it is there, not empty and not too large."""
+def open_content(content: Content, name: str, max_bytes: int = MAX_FILE_BYTES) -> Iterator[BinaryIO]:
+    """Open a file or bytes as a seekable stream; refuse missing, empty and too large ones."""
     try:
         if isinstance(content, Path) and not content.is_file() and content.exists():
-            raise InputError(f"{name} is no file.")  # a folder; or a pipe, at which one would wait for ever
+            raise InputError(f"{name} is not a file.")  # a folder, or a pipe that would block
         size = len(content) if isinstance(content, bytes) else content.stat().st_size
         file = io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
     except OSError as error:
@@ -34,52 +36,61 @@ def opened(content: Content, name: str, max_bytes: int = MAX_FILE_BYTES) -> Iter
     with file:
         if size == 0:
             raise InputError(f"{name} is empty.")
-        if size > max_bytes:
-            raise InputError(f"{name} has {megabytes(size)}; at most {megabytes(max_bytes)} are read.")
+        check_size(name, size, max_bytes)
         yield file
 
 
 @contextmanager
-def guarded(name: str) -> Iterator[None]:
-    """At the mouth of a reader: whatever its parser raises on bad bytes is told as a fault of the file."""
+def convert_errors(name: str) -> Iterator[None]:
+    """Convert every exception that a parser raises on bad bytes to `InputError`."""
     try:
         yield
     except InputError:
         raise
     except MemoryError as error:
-        raise InputError(f"{name} needs more memory than there is; it is damaged or too large.") from error
-    except Exception as error:  # on crafted bytes parsers raise nearly anything
-        if isinstance(error, OSError) and error.errno:  # the disk, not the bytes
+        raise InputError(
+            f"{name} needs more memory than is available; it is damaged or too large."
+        ) from error
+    except Exception as error:  # parsers raise nearly anything on crafted bytes
+        if isinstance(error, OSError) and error.errno:  # the disk failed, not the parser
             raise InputError(f"{name} cannot be read: {error.strerror or error}.") from error
-        why = f"{type(error).__name__}: {error}"[:MAX_REASON]
-        raise InputError(f"{name} is damaged or truncated ({why}). Make or fetch it again.") from error
+        reason = f"{type(error).__name__}: {error}"[:MAX_REASON]
+        raise InputError(
+            f"{name} is damaged or truncated ({reason}). Create or download it again."
+        ) from error
 
 
 def read_text(content: Content, name: str = "", max_bytes: int = MAX_FILE_BYTES) -> str:
-    """The content as UTF-8 text, without the mark that some programs put before it."""
+    """Read UTF-8 text, without a byte order mark."""
     name = name_of(content, name)
-    with guarded(name), opened(content, name, max_bytes) as file:
+    with convert_errors(name), open_content(content, name, max_bytes) as file:
         try:
             return file.read().decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise InputError(
-                f"{name} is not UTF-8 text (byte {error.start:,}); in a spreadsheet choose “CSV UTF-8”."
+                f"{name} is not UTF-8 text (byte {error.start:,}). In a spreadsheet, save it as “CSV UTF-8”."
             ) from error
 
 
 def read_json(text: str | bytes) -> Any:
-    """What JSON says; refused where it holds halves of characters: no page and no file could show them."""
-    said = json.loads(text)
-    json.dumps(said, ensure_ascii=False).encode()  # which raises at them
-    return said
+    """Parse JSON; refuse lone surrogates, since no page or file could store them."""
+    value = json.loads(text)
+    json.dumps(value, ensure_ascii=False).encode()
+    return value
 
 
-def megabytes(size: int) -> str:
-    return f"{size / (1 << 20):,.1f} MB"
+def read_json_file(content: Content, name: str = "") -> Any:
+    """Read a JSON file; values are counted before parsing, because each takes far more memory than text."""
+    name = name_of(content, name)
+    text = read_text(content, name, MAX_JSON_BYTES)
+    if (values := sum(map(text.count, "[{,"))) > MAX_JSON_VALUES:
+        raise InputError(f"{name} has about {values:,} values; the limit is {MAX_JSON_VALUES:,}.")
+    with convert_errors(name):
+        return read_json(text) if SURROGATE.search(text) else json.loads(text)
 
 
 def shortened(problems: Sequence[str]) -> list[str]:
-    """The first problems, and how many more there are: a page cannot show a million of them."""
+    """Return the first 20 problems, and a line with the number of the remaining ones."""
     if len(problems) <= MAX_PROBLEMS:
         return list(problems)
     return [*problems[:MAX_PROBLEMS], f"… and {len(problems) - MAX_PROBLEMS:,} more problems."]

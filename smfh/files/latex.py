@@ -1,7 +1,8 @@
-"""Tables for LaTeX, with booktabs; text from data is set as it is, and cannot run."""
+"""LaTeX tables with booktabs; text from data is escaped, so that it cannot run commands."""
 
+import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 NAMED = {"\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater"}
 GREEK = {"Σ": "Sigma", "α": "alpha", "β": "beta", "γ": "gamma", "η": "eta", "λ": "lambda", "μ": "mu"}
@@ -10,18 +11,47 @@ SPECIAL = str.maketrans(
     {sign: f"\\{sign}" for sign in "&%$#_{}"}
     | {sign: rf"\text{name}{{}}" for sign, name in NAMED.items()}
     | {sign: rf"$\{name}$" for sign, name in SYMBOLS.items()}
+    | {"₂": "$_2$"}
 )
+MATHEMATICS = (
+    (r"Σ_\(([^)]*)\)", r"\\sum_{\1}"),
+    (r"Σ_(\w)", r"\\sum_{\1}"),
+    (r"log₂", r"\\log_2"),
+    (r"≤", r" \\leq "),
+    (r"·", r"\\cdot"),
+    (r"ρ", r"\\rho"),
+    (r"\bmin\b", r"\\min"),
+    (r"(?<![\\{a-z])\b([A-Z]{2}|[a-z]{3,})\b", r"\\mathrm{\1}"),
+)
+WORDS = re.compile(r"(?P<math>.*?)((?P<comma>,|;| ·) (?P<words>[a-z]{2,}[ :].*))?$", re.DOTALL)
 Rows = Sequence[Sequence[str]]
 
 
 def escape(text: str) -> str:
-    """Text on one line that LaTeX sets as it is, without what cannot be seen, at which it would stop."""
-    seen = "".join(c if unicodedata.category(c)[0] != "C" else " " for c in text)
-    return " ".join(seen.split()).translate(SPECIAL)
+    """Return text escaped for LaTeX, on one line and without control characters, which LaTeX refuses."""
+    visible = "".join(c if unicodedata.category(c)[0] != "C" else " " for c in text)
+    return " ".join(visible.split()).translate(SPECIAL)
+
+
+def typeset(formula: str, words: Callable[[str], str] = escape) -> str:
+    """Return a plain-text formula and the words after it in LaTeX; words alone are only escaped.
+
+    "P@K = Σ_(k≤K) rel(k) / K, mean over queries" becomes a fraction in mathematics mode and then the words.
+    `words` escapes the words. The mathematics is also valid in Matplotlib.
+    """
+    math, comma, rest = WORDS.match(formula).group("math", "comma", "words")  # type: ignore[union-attr]
+    if not any(sign in math for sign in "Σ="):
+        return words(formula)
+    left, equals, right = math.rpartition(" = ")
+    if equals and " / " in right:
+        right = rf"\frac{{{right.replace(' / ', '}{', 1)}}}"
+    for pattern, replacement in MATHEMATICS:
+        left, right = (re.sub(pattern, replacement, part) for part in (left, right))
+    return f"${left}{equals}{right}${words(comma or '')}{' ' * bool(rest)}{words(rest or '')}"
 
 
 def latex_table(caption: str, columns: Sequence[str], groups: Sequence[Rows], words: int = 1) -> str:
-    r"""A table, a rule above each group of rows; the first columns are words, and cells are LaTeX already."""
+    r"""Return a table of LaTeX cells with a rule above each group; `words` columns are left-aligned."""
     lines = [
         r"\begin{table}",
         r"\centering",

@@ -1,121 +1,296 @@
-""".mat files (MATLAB 4 to 7), parsed in a child process: a crafted file may kill it, not the app."""
+""".mat files (MATLAB 4 to 7.3), read by SciPy and h5py after their headers have been checked.
 
-import json
+Both parsers are compiled code that trusts its input. The checks here refuse every known way to make it crash
+or fill the memory; as others may exist, the app reads uploads in worker processes.
+"""
+
+import math
 import os
-import signal
 import struct
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+import warnings
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, zip_longest
 from typing import Any, BinaryIO, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.io import loadmat, whosmat
 
-from smfh.files.arrays import read_npz
-from smfh.files.content import Content, guarded, megabytes, name_of, opened
+from smfh.files.content import Content, convert_errors, name_of, open_content
+from smfh.files.limits import MAX_ROWS, Header, check_headers, check_size
 from smfh.types import InputError
 
-CHILD = Path(__file__).with_name("mat_child.py")
 MAX_MAT_BYTES = 1 << 29
-SECONDS = 60.0
-INTERPRETER_BYTES = 1 << 29  # address space of Python with NumPy and SciPy, before any data
-REFUSED = 3  # the child's exit code when it says in words what is wrong
+MAX_DEPTH = 20  # of nested cells; SciPy's parser is recursive
+MAX_MATRICES_PER_VARIABLE = 20  # in one cell array
+MAX_CELLS = 1_000_000  # of a variable, nested ones included
+MAX_VARIABLES = 1_000
+HDF5 = b"\x89HDF\r\n\x1a\n"
+MATRIX, COMPRESSED = 14, 15  # element types in the file
+NUMBER_TYPES = (1, 2, 3, 4, 5, 6, 7, 9, 12, 13)
+TEXT_TYPES = (*NUMBER_TYPES, 16, 17, 18)
+MATRIX_HEADERS = ((6, 5, 1), (6, 5, 16), (6, 6, 1), (6, 6, 16))  # element types of flags, shape, name
+CELL, CHAR, SPARSE, NUMBERS = 1, 4, 5, range(6, 16)  # array classes in the file
+COMPLEX = 8  # flag in an array's attributes
+ITEM_BYTES = {"double": 8, "single": 4, "logical": 1} | {
+    f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
 
 Variable = NDArray[Any] | sparse.csr_array
+Listing = Sequence[tuple[str, tuple[int, ...], str]]  # name, shape, kind
 
 
 class MatContents(NamedTuple):
-    """What of a .mat file can be read."""
+    """The variables of a .mat file that can be read, and the names of the others."""
 
-    variables: Mapping[str, Variable]  # matrices of numbers, and lists of words
-    left_out: tuple[str, ...]  # what else is in it, such as model (struct, 1 × 1)
+    variables: Mapping[str, Variable]  # matrices of numbers, and vectors of strings
+    ignored: tuple[str, ...]  # the other variables, such as model (struct, 1 × 1)
 
 
-def read_mat(
-    content: Content,
-    names: Sequence[str] | None = None,
-    name: str = "",
-    max_bytes: int = MAX_MAT_BYTES,
-    seconds: float = SECONDS,
-) -> MatContents:
-    """All that can be read of the file, or the matrices of these names.
+def read_mat(content: Content, name: str = "", max_bytes: int = MAX_MAT_BYTES) -> MatContents:
+    """Read all variables that are matrices of numbers, or strings.
 
-    Cells of words become a list of words, with | between those of one item; cells of matrices become a
-    variable each, such as X (1) and X (2).
+    A cell array of strings becomes a vector of strings; strings in a nested cell are joined with |. In a cell
+    array of matrices, each matrix becomes one variable, such as X (1) and X (2).
     """
     name = name_of(content, name)
-    with guarded(name), opened(content, name, max_bytes) as file:
-        _check_container(file, name)
-        handed: dict[str, Any] = {"input": content} if isinstance(content, bytes) else {"stdin": file}
-        return _collect(_run_child(handed, names, name, max_bytes, seconds), name, max_bytes)
+    with convert_errors(name), open_content(content, name, max_bytes) as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # SciPy warns about odd but readable files
+        if HDF5 in (file.read(8), file.read(512)[504:]):
+            return _read_hdf5(file, name, max_bytes)
+        readable = _check_variables(file, name, max_bytes)
+        stream: Any = file  # SciPy's types know only paths
+        listing = whosmat(stream)
+        can_read = dict(zip_longest((entry[0] for entry in listing), readable, fillvalue=True))
+        listing = [entry for entry in listing if not entry[0].startswith("__")]
+        usable = [entry for entry in listing if can_read[entry[0]] and entry[0].isidentifier()]
+        headers = [Header(key, shape, ITEM_BYTES.get(kind, 0)) for key, shape, kind in usable]
+        check_headers(name, headers, max_bytes)
+        loaded = loadmat(stream, variable_names=[entry[0] for entry in usable], spmatrix=False)
+        converted = {key: _convert(key, loaded[key], max_bytes) for key, *_ in usable if key in loaded}
+    return _contents(name, listing, converted, max_bytes)
 
 
-def _run_child(
-    handed: dict[str, Any], names: Sequence[str] | None, name: str, max_bytes: int, seconds: float
-) -> bytes:
-    """The .npz file that the child makes of what it is handed, by pipes: an upload never comes to a disk."""
-    request = {
-        "names": None if names is None else list(names),
-        "max_bytes": max_bytes,
-        "memory": INTERPRETER_BYTES + 3 * max_bytes,  # the file's bytes, the matrices, their conversion
-    }
-    command = [sys.executable, "-P", "-W", "ignore", str(CHILD), json.dumps(request)]
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # each thread would reserve address space
-    try:
-        child: subprocess.CompletedProcess[bytes] = subprocess.run(  # noqa: S603  our own file, no shell
-            command, capture_output=True, timeout=seconds, env=environment, **handed
-        )
-    except subprocess.TimeoutExpired as error:
-        raise InputError(f"{name} was not read within {seconds:g} s; it is damaged or too large.") from error
-    if child.returncode == REFUSED:
-        said = child.stderr.decode(errors="replace").strip()
-        raise InputError([f"{name}: {line}" for line in said[:4000].splitlines()])
-    if child.returncode != 0:
-        how = signal.Signals(-child.returncode).name if child.returncode < 0 else f"code {child.returncode}"
-        raise InputError(f"{name} makes the reader of .mat files crash ({how}); it is damaged or crafted.")
-    return child.stdout
+def _contents(
+    name: str, listing: Listing, converted: Mapping[str, Mapping[str, Variable]], max_bytes: int
+) -> MatContents:
+    """Join the arrays of all variables; refuse a file without any, and one that is too large."""
+    if not any(converted.values()):
+        there = _describe(listing) or "no variables"
+        raise InputError(f"{name} has no matrix of real numbers; it has {there}.")
+    variables = {key: value for parts in converted.values() for key, value in parts.items()}
+    arrays = (
+        (value.data, value.indices, value.indptr) if isinstance(value, sparse.csr_array) else (value,)
+        for value in variables.values()
+    )
+    check_size(name, sum(array.nbytes for parts in arrays for array in parts), max_bytes)
+    return MatContents(variables, tuple(_describe([e]) for e in listing if not converted.get(e[0])))
 
 
-def _collect(written: bytes, name: str, max_bytes: int) -> MatContents:
-    """What the child has written, checked as if a stranger had."""
-    parts = read_npz(written, name=name, max_bytes=max_bytes)
-    variables: dict[str, Variable] = {}
-    for key in parts:
-        variable, _, part = key.rpartition("/")
-        if part in ("dense", "words"):
-            variables[variable] = parts[key]
-        elif part == "data":
-            arrays = tuple(parts[f"{variable}/{piece}"] for piece in ("data", "indices", "indptr"))
-            rows, columns = (int(n) for n in parts[f"{variable}/shape"])
-            matrix = sparse.csr_array(arrays, shape=(rows, columns))
-            matrix.check_format(full_check=True)
-            variables[variable] = matrix
-    return MatContents(variables, tuple(map(str, parts["/left_out"])))
+def _describe(listing: Listing) -> str:
+    """List variables with their shapes, such as `x (2 × 3), names (cell, 10 × 1)`."""
+    parts = []
+    for name, shape, kind in listing:
+        size = " × ".join(f"{n:,}" for n in shape)
+        parts.append(f"{name} ({size})" if kind in ITEM_BYTES else f"{name} ({kind}, {size})")
+    return ", ".join(parts)
 
 
-def _check_container(file: BinaryIO, name: str) -> None:
-    """Name the two ways in which a .mat file is often wrong: version 7.3, and cut short."""
+def _convert(name: str, value: Any, max_bytes: int) -> dict[str, Variable]:
+    """Return a variable as arrays by name; empty unless it has numbers, strings or cells of them."""
+    if isinstance(value, sparse.sparray):
+        matrix: Any = value
+        return {name: sparse.csr_array(matrix)}
+    array = np.asarray(value)
+    if array.dtype.kind not in "UO":
+        is_matrix = array.dtype.kind in "fiub" and array.ndim <= 2
+        return {name: np.ascontiguousarray(array)} if is_matrix else {}
+    cells = array.ravel(order="F")
+    strings = [_cell_string(cell) for cell in cells]
+    known = [string for string in strings if string is not None]
+    if len(known) == len(strings):
+        check_size(name, 4 * len(known) * max(map(len, known), default=0), max_bytes)
+        return {name: np.array(known, dtype=np.str_)}
+    if len(cells) > MAX_MATRICES_PER_VARIABLE or any(
+        getattr(c, "dtype", array.dtype).kind in "UO" for c in cells
+    ):
+        return {}
+    parts = [_convert(f"{name} ({number})", cell, max_bytes) for number, cell in enumerate(cells, start=1)]
+    return {key: part for one in parts for key, part in one.items()} if all(parts) else {}
+
+
+def _cell_string(cell: Any) -> str | None:
+    """Return a cell's text, number, or nested texts joined with |, as a string; None for other types."""
+    kind = getattr(getattr(cell, "dtype", None), "kind", "")
+    if isinstance(cell, str):
+        return str(cell)
+    if kind == "U":
+        return " ".join(cell.ravel())
+    if kind == "O":
+        inner = [" ".join(c.ravel()) for c in cell.ravel() if getattr(c, "dtype", cell.dtype).kind == "U"]
+        return "|".join(inner) if len(inner) == cell.size else None
+    return f"{cell.item():.15g}" if kind and kind in "fiub" and cell.size == 1 else None
+
+
+def _check_variables(file: BinaryIO, name: str, max_bytes: int) -> list[bool]:
+    """Return whether each variable of a version 5 file is readable; refuse damaged and large files."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     head = file.read(128)
-    if b"MATLAB 7.3" in head[:32] or head.startswith(b"\x89HDF"):
-        raise InputError(f"{name} is a MATLAB 7.3 (HDF5) file; save it in MATLAB with -v7.")
     order = {b"IM": "<", b"MI": ">"}.get(head[126:128])
-    if order is None:
-        return  # version 4 has no such mark; SciPy decides
-    position = 128
-    while position < size:
+    readable: list[bool] = []
+    position, expanded = 128, 0
+    while order is not None and position + 8 <= size:  # version 4 has no byte order mark and no elements
         file.seek(position)
-        tag = file.read(8)
-        if len(tag) < 8:
+        kind, length = struct.unpack(f"{order}II", tag := file.read(8))
+        position += 8 + length
+        if position > size:
             break
-        kind, length = struct.unpack(order + "II", tag)
-        # a tag with something in its upper half carries its value in its own eight bytes
-        position += 8 if kind >> 16 else 8 + length
-    if position != size:
+        data = tag + file.read(length)
+        if kind == COMPRESSED:
+            data = zlib.decompressobj().decompress(data[8:], max_bytes - expanded + 1)
+        expanded += len(data)
+        check_size(f"{name}, unpacked,", expanded, max_bytes)
+        ((kind, matrix),) = _elements(memoryview(data), order)
+        readable.append(_is_readable(matrix, order, iter(range(MAX_CELLS))))
+    if order is not None and position != size:
         raise InputError(
-            f"{name} is truncated or damaged: its parts need {position:,} bytes, it has {megabytes(size)} "
-            f"({size:,} bytes). Fetch it again."
+            f"{name} is truncated: it needs {position:,} bytes, it has {size:,}. Download it again."
         )
+    file.seek(0)
+    return readable
+
+
+def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
+    """Yield the type and content of each element; raise ValueError if one exceeds the data."""
+    position = 0
+    while position < len(data):
+        kind, length = struct.unpack_from(f"{order}II", data, position)
+        start, end = position + 8, position + 8 + length + -length % 8
+        if kind >> 16:  # a small element, stored inside its tag
+            kind, length, start, end = kind & 0xFFFF, kind >> 16, position + 4, position + 8
+        if start + length > min(end, len(data)):
+            raise ValueError("an element is longer than its matrix")
+        yield kind, data[start : start + length]
+        position = end
+
+
+def _is_readable(matrix: memoryview, order: str, cells_left: Iterator[int], depth: int = 0) -> bool:
+    """Whether a matrix has numbers, strings or cells; raises ValueError if SciPy might crash on it."""
+    elements = _elements(matrix, order)
+    (flags_kind, flags), (shape_kind, shape_bytes), (name_kind, _) = islice(elements, 3)
+    array_class, attributes, *_ = struct.unpack(f"{order}I", flags[:4])[0].to_bytes(4, "little")
+    if array_class not in (CELL, CHAR, SPARSE, *NUMBERS):
+        return False
+    if (flags_kind, shape_kind, name_kind) not in MATRIX_HEADERS or not 8 <= len(shape_bytes) <= 128:
+        raise ValueError("a matrix has no proper header")
+    shape = np.frombuffer(shape_bytes, f"{order}i4").tolist()
+    if array_class == CELL:
+        if depth > MAX_DEPTH:
+            raise ValueError("cells are nested too deeply")
+        if math.prod(shape) > MAX_ROWS:
+            raise InputError(f"A cell array has {math.prod(shape):,} cells; the limit is {MAX_ROWS:,}.")
+        parts = list(islice(elements, MAX_ROWS + 1))
+        if len(parts) != math.prod(shape) or {kind for kind, _ in parts} - {MATRIX}:
+            raise ValueError("a cell array has other entries than its shape promises")
+        for _ in parts:
+            if next(cells_left, None) is None:
+                raise InputError(f"A variable has too many cells; the limit is {MAX_CELLS:,}.")
+        return all(not part or _is_readable(part, order, cells_left, depth + 1) for _, part in parts)
+    parts = list(islice(elements, 5))
+    kinds = [kind for kind, _ in parts]
+    if set(kinds) - set(TEXT_TYPES if array_class == CHAR else NUMBER_TYPES):
+        raise ValueError("a matrix has values of an unknown type")
+    if len(parts) != (3 if array_class == SPARSE else 1) + bool(attributes & COMPLEX):
+        raise ValueError("a matrix has too few or too many parts")
+    if array_class == SPARSE:  # with bad indices SciPy would access memory outside its arrays
+        rows, ends = (np.frombuffer(part, f"{order}i4") for _, part in parts[:2])
+        used = rows[: ends[-1]]
+        sound = kinds[:2] == [5, 5] and len(ends) == shape[1] + 1 and ends[0] == 0 and len(used) == ends[-1]
+        if not sound or (np.diff(ends) < 0).any() or (used < 0).any() or (used >= shape[0]).any():
+            raise ValueError("a sparse matrix has indices outside its shape")
+    return True
+
+
+def _read_hdf5(file: BinaryIO, name: str, max_bytes: int) -> MatContents:
+    """Read a MATLAB 7.3 file: HDF5, matrices transposed, sparse ones as groups, cells as references."""
+    import h5py
+
+    with h5py.File(file, "r") as root:
+        names = [key for key in islice(root, MAX_VARIABLES) if not key.startswith("#")]
+        found = {key: root[key] for key in names if isinstance(root.get(key, getlink=True), h5py.HardLink)}
+        headers = {key: _hdf5_header(key, one) for key, one in found.items()}
+        check_headers(name, filter(None, headers.values()), max_bytes)
+        listing = [
+            (key, headers[key].shape if headers[key] else (1, 1), _matlab_class(one))  # type: ignore[union-attr]
+            for key, one in found.items()
+        ]
+        converted: dict[str, dict[str, Variable]] = {}
+        for key, one in found.items():
+            value = None if headers[key] is None else _hdf5_value(root, one, max_bytes)
+            converted[key] = {} if value is None else _convert(key, value, max_bytes)
+    return _contents(name, listing, converted, max_bytes)
+
+
+def _matlab_class(value: Any) -> str:
+    """Return double, char, cell, …; for files of other programs "double" if there are numbers."""
+    known = value.attrs.get("MATLAB_class", b"")
+    text = known.decode("ascii", "replace") if isinstance(known, bytes) else str(known)
+    return text or ("double" if getattr(getattr(value, "dtype", None), "kind", "") in "fiub" else "struct")
+
+
+def _hdf5_header(key: str, value: Any) -> Header | None:
+    """Return the header of a matrix as it will be in memory; None for objects that are not read."""
+    import h5py
+
+    if isinstance(value, h5py.Group):
+        if "MATLAB_sparse" not in value.attrs or not {"data", "ir", "jc"} <= set(value):
+            return None
+        parts = [_hdf5_header(part, value[part]) for part in ("data", "ir", "jc")]
+        if any(part is None or len(part.shape) != 1 for part in parts):
+            return None
+        rows, columns = int(value.attrs["MATLAB_sparse"]), value["jc"].shape[0] - 1
+        check_size(key, 16 * value["ir"].shape[0], MAX_MAT_BYTES)
+        return Header(key, (rows, columns), 0)
+    if not isinstance(value, h5py.Dataset) or value.shape is None or not 1 <= len(value.shape) <= 2:
+        return None
+    is_reference = value.dtype == h5py.ref_dtype
+    if value.external or value.is_virtual or not (is_reference or value.dtype.kind in "fiub"):
+        return None
+    check_size(f"A chunk of {key}", math.prod(value.chunks or (1,)) * value.dtype.itemsize, MAX_MAT_BYTES)
+    return Header(key, value.shape[::-1], value.dtype.itemsize)
+
+
+def _hdf5_value(root: Any, value: Any, max_bytes: int, depth: int = 0) -> Any:
+    """Return a matrix, a string, or an object array of cells, as SciPy returns them; None if unknown."""
+    import h5py
+
+    kind = _matlab_class(value)
+    if isinstance(value, h5py.Group):
+        rows, columns = int(value.attrs["MATLAB_sparse"]), value["jc"].shape[0] - 1
+        data, indices, ends = value["data"][()], value["ir"][()].astype(np.int64), value["jc"][()]
+        ends = ends.astype(np.int64)
+        is_sound = len(ends) > 0 and ends[0] == 0 and len(indices) == len(data) == ends[-1]
+        if not is_sound or (np.diff(ends) < 0).any() or (indices < 0).any() or (indices >= rows).any():
+            raise ValueError("a sparse matrix has indices outside its shape")
+        return sparse.csr_array(sparse.csc_array((data, indices, ends), shape=(rows, columns)))
+    if value.attrs.get("MATLAB_empty"):
+        return np.zeros((0, 0)) if kind != "char" else ""
+    if kind == "char":
+        lines = np.atleast_2d(value[()].T).astype("<u2")
+        return np.array([line.tobytes().decode("utf-16-le", "replace") for line in lines])
+    if value.dtype != h5py.ref_dtype:
+        return np.ascontiguousarray(value[()].T)
+    if depth > 1:
+        return None
+    cells = np.empty(value.size, dtype=object)
+    left = max_bytes
+    for place, reference in enumerate(value[()].T.ravel(order="F")):
+        inner = root[reference] if reference else None
+        header = None if inner is None else _hdf5_header("A cell", inner)
+        if header is None or (left := left - max(header.item_bytes * math.prod(header.shape), 100)) < 0:
+            return None
+        cells[place] = _hdf5_value(root, inner, max_bytes, depth + 1)
+    return None if any(cell is None for cell in cells) else cells.reshape(value.shape[::-1], order="F")

@@ -1,113 +1,297 @@
-""".csv tables: UTF-8 text whose every cell is plain text or a number, never a formula."""
+"""Tables as .csv, .tsv, .jsonl or .parquet; a cell is text, a number or a list, never a formula."""
 
 import csv
 import io
+import json
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import PurePath
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smfh.files.content import MAX_PROBLEMS, Content, guarded, name_of, read_text, shortened
-from smfh.types import InputError
+from smfh.files.content import (
+    MAX_PROBLEMS,
+    Content,
+    convert_errors,
+    name_of,
+    open_content,
+    read_json,
+    read_text,
+)
+from smfh.files.limits import (
+    MAX_CHARACTERS,
+    MAX_COLUMNS,
+    MAX_FILE_BYTES,
+    MAX_NUMBERS,
+    MAX_ROWS,
+    MAX_TABLE_BYTES,
+    check_size,
+)
+from smfh.files.parquet_footer import column_chunks
+from smfh.types import FloatArray, InputError
 
-MAX_TABLE_BYTES = 1 << 28
-MAX_ROWS = 500_000
-MAX_COLUMNS = 20_000
-MAX_NUMBERS = 1 << 27
+TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
+PROBE_ROWS = 100  # of a .jsonl file, in which the columns are found
+BATCH_BYTES, BATCH_ROWS = 1 << 28, 1024  # of a .parquet file at a time
+WIDE = np.finfo(np.float32).max
+
+
+class TableContents(NamedTuple):
+    """The rows of a table, with their columns by name."""
+
+    numbers: list[int]  # of the rows in the file
+    cells: dict[str, list[Any]]  # by heading
+    matrices: dict[str, FloatArray]  # by group of columns; NaN where a cell is no finite number
+    problems: dict[int, str]  # of the rows that cannot be used, by index
 
 
 @dataclass(frozen=True)
 class Table:
-    """The text of a table, cut into rows when they are asked for."""
+    """A table whose rows are parsed when they are read."""
 
     name: str
     header: tuple[str, ...]
-    text: str
-    delimiter: str
+    rows: Callable[[Sequence[str]], Iterator[tuple[int, Sequence[Any], str]]]
+    """Yields the number, the cells of the given columns, and the problem of each row that is not blank."""
 
-    def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Each row that is not blank, with its number as a spreadsheet counts: the header is row 1."""
-        reader = csv.reader(io.StringIO(self.text, newline=""), delimiter=self.delimiter)
-        try:
-            for number, cells in enumerate(reader, start=1):
-                if number > MAX_ROWS:
-                    raise InputError(f"{self.name} has more than {MAX_ROWS:,} rows.")
-                if number > 1 and any(cell.strip() for cell in cells):
-                    yield number, cells
-        except csv.Error as error:
-            raise InputError(f"{self.name} cannot be read near line {reader.line_num}: {error}.") from error
+    def read(self, cells: Sequence[str], groups: Mapping[str, Sequence[str]] | None = None) -> TableContents:
+        """Read columns of cells, and groups of number columns as matrices, in one pass.
 
-    def problems(self) -> list[str]:
-        """The rows with too few or too many cells, and the lack of any row."""
-        wanted = len(self.header)
-        counts = [(number, len(cells)) for number, cells in self.rows()]
-        if not counts:
-            return [f"{self.name} has a header but no rows."]
-        return [
-            f"Row {number} of {self.name} has {came} cells; the header has {wanted}."
-            for number, came in counts
-            if came != wanted
-        ]
+        A group of one column may have lists of numbers in its cells.
+        """
+        groups = groups or {}
+        wanted = list(
+            dict.fromkeys([*cells, *(heading for columns in groups.values() for heading in columns)])
+        )
+        place = {heading: number for number, heading in enumerate(wanted)}
+        texts: dict[str, list[Any]] = {heading: [] for heading in cells}
+        vectors: dict[str, list[FloatArray]] = {name: [] for name in groups}
+        contents = TableContents([], texts, {}, {})
+        values_left, characters_left = MAX_NUMBERS, MAX_CHARACTERS
+        for number, row, problem in self.rows(wanted):
+            for heading in texts:
+                texts[heading].append(row[place[heading]])
+                characters_left -= _characters(row[place[heading]])
+            if characters_left < 0:
+                raise InputError(f"{self.name} has more than {MAX_CHARACTERS:,} characters of text.")
+            for name, columns in groups.items():
+                given = [row[place[heading]] for heading in columns]
+                vector, reason = _vector(given[0] if len(given) == 1 else given, columns)
+                values_left -= len(vector)
+                if values_left < 0:
+                    raise InputError(f"{self.name} has more than {MAX_NUMBERS:,} numbers. Save it as .npz.")
+                vectors[name].append(vector)
+                problem = problem or reason
+            if problem:
+                contents.problems[len(contents.numbers)] = problem
+            contents.numbers.append(number)
+        for name, rows in vectors.items():
+            contents.matrices[name] = _stack(name, rows, contents.problems)
+        return contents
 
-    def column(self, name: str) -> list[str]:
-        """The cells below this heading, without spaces around them; empty where a row is too short."""
-        place = self.header.index(name)
-        return [cells[place].strip() if place < len(cells) else "" for _, cells in self.rows()]
+    def column(self, heading: str) -> list[Any]:
+        """Return the cells of one column."""
+        return self.read([heading]).cells[heading]
 
-    def numbers(self, columns: list[str]) -> NDArray[np.float32]:
-        """These columns as a matrix, or every cell that is not a finite number, with its row."""
-        indices = [self.header.index(column) for column in columns]
-        rows: list[NDArray[np.float32]] = []
-        problems: list[str] = []
-        for number, cells in self.rows():
-            if (len(rows) + 1) * len(indices) > MAX_NUMBERS:
-                raise InputError(f"{self.name} has more than {MAX_NUMBERS:,} numbers; use .npz for so many.")
-            given = [cells[k] if k < len(cells) else "" for k in indices]
-            row = _numbers(given)
-            problems += [
-                f"Row {number} of {self.name}, column {columns[i]!r}: expected a finite number; "
-                f"got {given[i][:40]!r}."
-                for i in np.flatnonzero(~np.isfinite(row))
-            ]
-            rows.append(row)
-        if problems:
-            raise InputError(shortened(problems))
-        return np.array(rows, dtype=np.float32).reshape(len(rows), len(indices))
+
+def _characters(cell: Any) -> int:
+    """Return roughly how much memory a cell takes."""
+    if isinstance(cell, dict | list):
+        return sum(map(_characters, cell.values() if isinstance(cell, dict) else cell))
+    return len(cell) if isinstance(cell, str | bytes | np.ndarray) else 8
+
+
+def _vector(given: Any, columns: Sequence[str]) -> tuple[FloatArray, str]:
+    """Return numbers as a vector, with the reason if one is not finite."""
+    if isinstance(given, str) and given[:1] == "[":
+        with suppress(ValueError, RecursionError):
+            given = json.loads(given)
+    values = given if isinstance(given, list | np.ndarray) else [given]
+    try:
+        row = np.array(values, dtype=np.float64)
+    except (ValueError, TypeError, OverflowError):
+        row = np.full(len(values), np.nan)
+        for place, value in enumerate(values):
+            with suppress(ValueError, TypeError, OverflowError):
+                row[place] = float(value)
+    if row.ndim != 1:
+        row = np.full(1, np.nan)
+    row[np.abs(row) > WIDE] = np.nan
+    problem = ""
+    if len(wrong := np.flatnonzero(~np.isfinite(row))) or not len(row):
+        first = int(wrong[0]) if len(wrong) else 0
+        heading = columns[first] if len(columns) > 1 else columns[0]
+        got = str(values[first])[:40] if len(values) > first else ""
+        problem = f"column {heading!r}: expected a finite number; got {got!r}"
+    return row.astype(np.float32), problem
+
+
+def _stack(name: str, rows: list[FloatArray], problems: dict[int, str]) -> FloatArray:
+    """Stack rows; those of another length than most become NaN, with a problem."""
+    width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
+    for index, row in enumerate(rows):
+        if len(row) != width:
+            problems.setdefault(index, f"{name} has {len(row)} numbers; most rows have {width}")
+            rows[index] = np.full(width, np.nan, dtype=np.float32)
+    return np.array(rows, dtype=np.float32).reshape(len(rows), width)
 
 
 def read_table(content: Content, name: str = "") -> Table:
-    """The table of a CSV file, separated by commas, semicolons or tabs, with a heading for each column."""
-    name, text = name_of(content, name), read_text(content, name, MAX_TABLE_BYTES)
-    first = io.StringIO(text, newline=None).readline()  # any of the three kinds of line ends
-    delimiter = max(",;\t", key=first.count)
-    with guarded(f"The header of {name}"):
-        header = tuple(cell.strip() for cell in next(csv.reader(io.StringIO(first), delimiter=delimiter), []))
-    problems = []
-    if not any(header):
-        problems.append(f"{name} must begin with a row of headings.")
-    if len(header) > MAX_COLUMNS:
-        problems.append(f"{name} has {len(header):,} columns; at most {MAX_COLUMNS:,} are read.")
-    twice = [heading for heading, times in Counter(header).items() if times > 1]
-    problems += [f"{name} has the heading {heading!r} more than once." for heading in twice[:MAX_PROBLEMS]]
+    """Read a table with column names; the file extension determines the format, CSV by default."""
+    name = name_of(content, name)
+    suffix = PurePath(name).suffix.lower()
+    read = {".parquet": _read_parquet, ".jsonl": _read_json_lines}.get(suffix, _read_text_table)
+    table = read(content, name)
+    problems = [] if any(table.header) else [f"{name} must begin with a row of column names."]
+    if len(table.header) > MAX_COLUMNS:
+        problems.append(f"{name} has {len(table.header):,} columns; the limit is {MAX_COLUMNS:,}.")
+    repeated = [heading for heading, times in Counter(table.header).items() if times > 1 and heading]
+    problems += [f"{name} has more than one column {heading!r}." for heading in repeated[:MAX_PROBLEMS]]
     if problems:
         raise InputError(problems)
-    return Table(name, header, text, delimiter)
+    return table
 
 
-def _numbers(cells: list[str]) -> NDArray[np.float32]:
-    """The cells as numbers, NaN where one is none or is too large for float32."""
+def _read_text_table(content: Content, name: str) -> Table:
+    """Read text with a row of headings; a list of captions or a matrix may have none.
+
+    Lists of captions are `picture.jpg#0 TAB caption`. In a .txt file the last column may contain the
+    delimiter without quotes.
+    """
+    text = read_text(content, name, MAX_TABLE_BYTES)
+    first = io.StringIO(text, newline=None).readline()  # accepts \n, \r\n and \r
+    is_flickr = re.match(r"[^\t#]+#\d+\t", first) is not None
+    delimiter = "\t" if is_flickr else max(",;\t|", key=first.count)
+    with convert_errors(f"The header of {name}"):
+        header = tuple(cell.strip() for cell in next(csv.reader(io.StringIO(first), delimiter=delimiter), []))
+    skipped = 1
+    if is_flickr:
+        header, skipped = ("image", "caption"), 0
+    elif header and all(map(_is_number, header)):
+        header, skipped = tuple(str(number) for number in range(1, len(header) + 1)), 0
+    is_loose = name.lower().endswith((".txt", ".token"))
+
+    def rows(wanted: Sequence[str]) -> Iterator[tuple[int, list[str], str]]:
+        places = [header.index(heading) for heading in wanted]
+        reader = csv.reader(
+            io.StringIO(text, newline=""),
+            delimiter=delimiter,
+            quoting=csv.QUOTE_NONE if is_loose and not skipped else csv.QUOTE_MINIMAL,
+        )
+        try:
+            for number, cells in enumerate(reader, start=1):
+                if number > MAX_ROWS:
+                    raise InputError(f"{name} has more than {MAX_ROWS:,} rows, which is the limit.")
+                if number <= skipped or not any(cell.strip() for cell in cells):
+                    continue
+                if is_loose and len(cells) > len(header):
+                    cells[len(header) - 1 :] = [delimiter.join(cells[len(header) - 1 :])]
+                count, problem = len(cells), ""
+                if count != len(header):
+                    problem = f"it has {count} cells; the header has {len(header)}"
+                yield number, [cells[p].strip() if p < count else "" for p in places], problem
+        except csv.Error as error:
+            raise InputError(f"{name} cannot be read near line {reader.line_num}: {error}.") from error
+
+    return Table(name, header, rows)
+
+
+def _is_number(text: str) -> bool:
     try:
-        row = np.array(cells, dtype=np.float64)
+        float(text)
     except ValueError:
-        row = np.array([_number(cell) for cell in cells])
-    row[np.abs(row) > np.finfo(np.float32).max] = np.nan
-    return row.astype(np.float32)
+        return False
+    return True
 
 
-def _number(cell: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        return float("nan")
+def _read_json_lines(content: Content, name: str) -> Table:
+    text = read_text(content, name, MAX_TABLE_BYTES)
+
+    def lines() -> Iterator[tuple[int, dict[str, Any], str]]:
+        stream = io.StringIO(text)
+        for number, line in enumerate(stream, start=1):
+            if number > MAX_ROWS:
+                raise InputError(f"{name} has more than {MAX_ROWS:,} rows, which is the limit.")
+            if not line.strip():
+                continue
+            value: Any = None
+            with suppress(ValueError, RecursionError):  # what JSON cannot be, or is too deep
+                value = read_json(line)
+            is_object = isinstance(value, dict)
+            yield number, value if is_object else {}, "" if is_object else "it is not a JSON object"
+
+    def rows(wanted: Sequence[str]) -> Iterator[tuple[int, list[Any], str]]:
+        for number, value, problem in lines():
+            yield number, [value.get(heading, "") for heading in wanted], problem
+
+    keys = (key for _, value, _ in islice(lines(), PROBE_ROWS) for key in islice(value, MAX_COLUMNS + 1))
+    return Table(name, tuple(dict.fromkeys(keys)), rows)
+
+
+def _read_parquet(content: Content, name: str) -> Table:
+    """Read a .parquet file; sizes are checked in its metadata, and few rows are in memory at a time."""
+    from pyarrow import parquet
+
+    with convert_errors(name), open_content(content, name, MAX_FILE_BYTES) as file:
+        chunks = column_chunks(file, name)
+        check_size(f"{name}, unpacked,", sum(chunk.unpacked_bytes for chunk in chunks), MAX_FILE_BYTES)
+        if (values := sum(chunk.values for chunk in chunks)) > MAX_NUMBERS:
+            raise InputError(f"{name} has {values:,} values; the limit is {MAX_NUMBERS:,}.")
+        opened = parquet.ParquetFile(
+            file, thrift_string_size_limit=1 << 24, thrift_container_size_limit=1 << 20
+        )
+        metadata, schema = opened.metadata, opened.schema_arrow
+        if metadata.num_rows > MAX_ROWS or len(schema.names) > MAX_COLUMNS:
+            raise InputError(
+                f"{name} has {metadata.num_rows:,} rows and {len(schema.names):,} columns; the limits are "
+                f"{MAX_ROWS:,} and {MAX_COLUMNS:,}."
+            )
+        names_of = _class_names(schema.metadata or {})
+        # a value of a dictionary may be repeated in every row: few rows at a time if it could be long
+        widest: dict[str, int] = {}
+        for chunk in (chunk for chunk in chunks if chunk.is_bytes):
+            widest[chunk.column] = max(chunk.unpacked_bytes, widest.get(chunk.column, 1))
+        batch_rows = int(min(max(BATCH_BYTES // max(sum(widest.values()), 1), 1), BATCH_ROWS))
+
+    def rows(wanted: Sequence[str]) -> Iterator[tuple[int, list[Any], str]]:
+        with convert_errors(name), open_content(content, name, MAX_FILE_BYTES) as file:
+            number = 0
+            for batch in parquet.ParquetFile(file).iter_batches(
+                batch_rows, columns=list(wanted), use_threads=False
+            ):
+                columns = [
+                    _parquet_cells(batch.column(heading), names_of.get(heading, ())) for heading in wanted
+                ]
+                for row in range(batch.num_rows):
+                    number += 1
+                    yield number, [cells[row] for cells in columns], ""
+
+    return Table(name, tuple(schema.names), rows)
+
+
+def _class_names(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
+    """Return the names of coded labels by column, as the library `datasets` writes them."""
+    with suppress(ValueError, RecursionError, AttributeError, KeyError, TypeError):
+        features = read_json(metadata[b"huggingface"])["info"]["features"]
+        found = {heading: one["names"] for heading, one in features.items() if "names" in one}
+        return {heading: list(map(str, names)) for heading, names in found.items()}
+    return {}
+
+
+def _parquet_cells(column: Any, names: Sequence[str]) -> Sequence[Any]:
+    """Return the cells of a column; lists of numbers of one length as the rows of a matrix."""
+    if hasattr(column, "value_lengths") and column.null_count == 0:
+        lengths, values = np.asarray(column.value_lengths()), column.flatten()
+        if values.null_count == 0 and len(set(lengths.tolist())) == 1:
+            numbers = values.to_numpy(zero_copy_only=False)
+            if numbers.dtype.kind in "fiub":
+                return list(numbers.reshape(len(lengths), -1))
+    cells = ["" if cell is None else cell for cell in column.to_pylist()]
+    if names:
+        return [names[c] if isinstance(c, int) and 0 <= c < len(names) else "" for c in cells]
+    return cells

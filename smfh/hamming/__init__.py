@@ -1,6 +1,15 @@
-"""Packed codes, distances, ranking."""
+"""Packed binary codes, their Hamming and asymmetric distances, search and ranking."""
 
+from smfh.hamming.asymmetric import (
+    DISTANCES,
+    Queries,
+    Weights,
+    as_queries,
+    bit_weights,
+    distances_in_bits,
+    weighted_distances,
+)
 from smfh.hamming.codes import distances, pack, unpack
 from smfh.hamming.index import CodeIndex
-from smfh.hamming.plain import MOST_PAIRS, rank_plainly_while
-from smfh.hamming.ranking import Tally, judge, rank, tally
+from smfh.hamming.plain import MAX_PAIRS, rank_plainly_while
+from smfh.hamming.ranking import Tally, judge, own_ranks, rank, tally, tally_weighted

@@ -1,6 +1,6 @@
-"""Packed codes and what two of them have in common.
+"""Packed codes and their Hamming distances.
 
-A code is a row of ⌈bits/64⌉ words; the last word is padded with zeros, which no distance sees.
+A code is a row of ⌈bits/64⌉ words of 64 bits; the last word is padded with zeros, so distances do not change.
 """
 
 from collections.abc import Iterator
@@ -10,28 +10,28 @@ from numpy.typing import NDArray
 
 from smfh.types import BoolArray, InputError, Words
 
-WORD = 64
-BLOCK_PAIRS = 1 << 22  # pairs compared at once: 32 MB for their XORs, whatever the number of queries
+WORD_BITS = 64
+MAX_BLOCK_PAIRS = 1 << 22  # pairs compared at once; their XORs take 32 MB
 
 
 def pack(bits: BoolArray) -> Words:
-    """Rows of bits as rows of words; bit k of an item is bit k mod 64 of its word ⌊k/64⌋."""
+    """Pack rows of bits into rows of words; bit k of an item is bit k mod 64 of its word ⌊k/64⌋."""
     if bits.ndim != 2 or bits.dtype != np.bool_:
         raise InputError(
             f"Bits to pack must be a boolean items × bits matrix; got {bits.dtype} of shape {bits.shape}."
         )
     octets = np.packbits(bits, axis=1, bitorder="little")
     octets = np.pad(octets, ((0, 0), (0, -octets.shape[1] % 8)))
-    # "<u8": the same words on a machine of either byte order
+    # "<u8" gives the same words on machines of either byte order
     return octets.view("<u8").astype(np.uint64, copy=False)
 
 
 def unpack(codes: Words, bits: int) -> BoolArray:
-    """The first `bits` bits of every row, so that unpack(pack(B), bits of B) = B."""
+    """Unpack the first `bits` bits of every row; the inverse of `pack`."""
     problems = _code_problems("codes", codes)
-    if not problems and not 0 <= bits <= codes.shape[1] * WORD:
+    if not problems and not 0 <= bits <= codes.shape[1] * WORD_BITS:
         problems.append(
-            f"Codes of {codes.shape[1]} words hold up to {codes.shape[1] * WORD} bits; {bits} were asked for."
+            f"Codes of {codes.shape[1]} words hold up to {codes.shape[1] * WORD_BITS} bits, not {bits}."
         )
     if problems:
         raise InputError(problems)
@@ -40,7 +40,7 @@ def unpack(codes: Words, bits: int) -> BoolArray:
 
 
 def distances(queries: Words, database: Words) -> NDArray[np.uint16]:
-    """d(q, i) = Σ_w popcount(q_w ⊕ i_w), as a queries × items matrix."""
+    """Return the distances d(q, i) = Σ_w popcount(q_w ⊕ i_w) as a queries × items matrix."""
     check_pair(queries, database)
     result = np.zeros((len(queries), len(database)), dtype=np.uint16)
     for block in _query_blocks(len(queries), len(database)):
@@ -50,8 +50,8 @@ def distances(queries: Words, database: Words) -> NDArray[np.uint16]:
 
 
 def _query_blocks(queries: int, items: int) -> Iterator[slice]:
-    """Slices of queries that meet at most BLOCK_PAIRS items together, or one query at a time."""
-    step = max(1, BLOCK_PAIRS // max(items, 1))
+    """Yield slices of at least one query, with at most MAX_BLOCK_PAIRS pairs if possible."""
+    step = max(1, MAX_BLOCK_PAIRS // max(items, 1))
     return (slice(start, start + step) for start in range(0, queries, step))
 
 
@@ -62,21 +62,22 @@ def _code_problems(what: str, codes: Words) -> list[str]:
 
 
 def check_pair(queries: Words, database: Words) -> None:
+    """Raise an InputError unless queries and database are packed codes of the same length."""
     problems = _code_problems("queries", queries) + _code_problems("database", database)
     if not problems and queries.shape[1] != database.shape[1]:
         problems.append(
             f"Queries of {queries.shape[1]} words cannot be compared with a database of "
-            f"{database.shape[1]}; encode both with as many bits."
+            f"{database.shape[1]}; encode both with the same number of bits."
         )
     if problems:
         raise InputError(problems)
 
 
 def check_padding(codes: Words, bits: int) -> None:
-    """Refuse codes with a bit set beyond the last: their distances could exceed `bits`."""
-    words = -(-bits // WORD)
-    spare = np.uint64((1 << bits % WORD) - 1 if bits % WORD else (1 << WORD) - 1)
+    """Raise an InputError if a padding bit after the first `bits` is 1, or the length is wrong."""
+    words = -(-bits // WORD_BITS)
+    spare = np.uint64((1 << bits % WORD_BITS) - 1 if bits % WORD_BITS else (1 << WORD_BITS) - 1)
     if codes.shape[1] != words or np.any(codes[:, -1] & ~spare):
         raise InputError(
-            f"Codes of {bits} bits have {words} words and nothing behind the last bit; these do not."
+            f"Codes of {bits} bits must have {words} words and zeros after the last bit; these do not."
         )

@@ -1,8 +1,8 @@
-"""A database made ready for searches: its distinct codes, each with the rows that have it.
+"""A search index: the distinct codes of a database, each with the list of its rows.
 
-Codes learnt from labels repeat: 760 are distinct among the 2,173 of Wiki. A search meets each of them once
-and merges the rows of the nearest; the answers, ties included, are those of a search through all items. Equal
-queries are asked once as well.
+Many items have identical codes: the 2,173 items of Wiki have 760 distinct codes. A search compares a query
+with each distinct code once and merges the rows of the nearest codes. The results, including ties, equal
+those of a search through all items. Identical queries are also searched only once.
 """
 
 from typing import NamedTuple
@@ -11,44 +11,54 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smfh.hamming import plain
+from smfh.hamming.asymmetric import (
+    Weights,
+    check_weights,
+    distances_in_bits,
+    quantise,
+    tie_levels,
+    weighted_distances,
+)
 from smfh.hamming.codes import check_pair, distances
 from smfh.parallel import over_rows
-from smfh.types import InputError, IntArray, Words
+from smfh.types import Distances, InputError, IntArray, Words
 
 Octets = NDArray[np.uint8]
-Found = tuple[IntArray, NDArray[np.uint16]]  # rows and their distances
+Ranking = tuple[IntArray, Distances]  # rows and their distances
 
-BLOCK = 4096  # codes that stay in the cache while the queries of a thread meet them
-QUERIES_AT_ONCE = 64  # of a thread
-FEW = 0.4  # distinct codes among all, at most, for lists of rows to pay; as measured, like all that follows
-FEW_ASKED = 0.8  # distinct queries among all, at most, to be asked once each
-SHALLOW, DEEP = 1 / 32, 1 / 8  # of all items: so few are merged; to find so many, one pass goes over all
-SAMPLE = 4096  # items that tell whether it is worth to look at all of them
-MANY = 200  # queries that together pay for finding the distinct codes
+BLOCK_ITEMS = 4096  # of a block, which stays in the cache while a thread compares its queries with it
+MAX_FINE_OCTETS = 8  # of a code whose quantised weights are fine enough if their sum fits in an octet
+BATCH_QUERIES = 64  # queries that a thread handles at a time
+# Limits chosen by measurement:
+MAX_DISTINCT_SHARE = 0.4  # share of distinct codes up to which lists of rows are faster
+MAX_DISTINCT_QUERIES = 0.8  # share of distinct queries up to which searching each once is faster
+SHALLOW_SHARE, DEEP_SHARE = 1 / 32, 1 / 8  # results/items: merge lists below, sort all above
+SAMPLE_ITEMS = 4096  # items from which the number of distinct codes is estimated
+MIN_QUERIES = 200  # number of queries from which finding the distinct codes pays off
 
 
 class Distinct(NamedTuple):
-    """The distinct rows of codes in order of their first appearance, and who has them."""
+    """The distinct codes in order of first appearance, and the rows of each code."""
 
     codes: Words  # (distinct, words)
-    which: IntArray  # (items,), of the distinct codes
-    starts: IntArray  # (distinct + 1,): code c is that of rows[starts[c] : starts[c + 1]], ascending
+    which: IntArray  # (items,), index of each item's code in `codes`
+    starts: IntArray  # (distinct + 1,): rows[starts[c] : starts[c + 1]], ascending, have code c
     rows: IntArray  # (items,)
 
 
-def find_distinct(codes: Words, share: float = FEW) -> Distinct | None:
-    """The distinct codes; None where they seem, or are, more than this share of all, which is soon known.
+def find_distinct(codes: Words, share: float = MAX_DISTINCT_SHARE) -> Distinct | None:
+    """Find the distinct codes; return None if their share of all codes is, or seems, above `share`.
 
-    Of s items with one of D codes each, D (1 − e^(−s/D)) codes are to be expected; where a sample has more
-    than the mean of that and s, the rest is not looked at.
+    A sample of s items from D equally frequent codes has about D (1 − e^(−s/D)) distinct codes. If the sample
+    has more than the mean of this number and s, the other items are not examined.
     """
     if plain.is_plain(len(codes)):
         return None
     from smfh.hamming import kernels
 
     most = int(share * len(codes))
-    if len(codes) > SAMPLE and most:
-        some = codes[:: -(-len(codes) // SAMPLE)]
+    if len(codes) > SAMPLE_ITEMS and most:
+        some = codes[:: -(-len(codes) // SAMPLE_ITEMS)]
         if _number(some, int(len(some) - most * np.expm1(-len(some) / most)) // 2) is None:
             return None
     if (numbered := _number(codes, most)) is None:
@@ -60,7 +70,7 @@ def find_distinct(codes: Words, share: float = FEW) -> Distinct | None:
 
 
 def _number(codes: Words, most: int) -> tuple[IntArray, IntArray] | None:
-    """Where each distinct code appears first, and which of them every item has; None for more than `most`."""
+    """Return the first row of each code and each item's code number; None if over `most` codes."""
     from smfh.hamming import kernels
 
     if not most:
@@ -72,82 +82,124 @@ def _number(codes: Words, most: int) -> tuple[IntArray, IntArray] | None:
 
 
 class CodeIndex:
-    """What `rank` searches, made once for any number of searches; immutable, so that threads share it.
+    """A search index for many searches of the same database; immutable, so threads can share it.
 
-    Where more than a `share` of the codes is distinct, all of them are met as they are.
+    Parameters
+    ----------
+    database
+        Packed codes, one row per item.
+    share
+        If a larger share of the codes is distinct, identical codes are not merged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from smfh.hamming import CodeIndex, pack
+    >>> codes = pack(np.eye(3, dtype=bool))
+    >>> rows, distances = CodeIndex(codes).rank(codes[:1], top=2)
+    >>> rows.tolist(), distances.tolist()
+    ([[0, 1]], [[0, 2]])
     """
 
-    def __init__(self, database: Words, share: float = FEW) -> None:
+    def __init__(self, database: Words, share: float = MAX_DISTINCT_SHARE) -> None:
         check_pair(database, database)
         self.items = len(database)
         self.distinct = find_distinct(database, share)
         self._codes = database if self.distinct is None else self.distinct.codes
         self._blocks = to_blocks(self._codes, count_octets(self._codes))
 
-    def rank(self, queries: Words, top: int | None = None) -> Found:
-        """The `top` nearest items of every query and their distances, nearest first; None: all items.
+    def rank(self, queries: Words, top: int | None = None, weights: Weights | None = None) -> Ranking:
+        """Find the `top` nearest items (None: all) of every query and their distances, nearest first.
 
-        Equal distances keep database order. Both results are (queries, min(top, items)).
+        Distances are asymmetric if the bits of the queries have weights. Ties are in database order. Both
+        results have the shape (queries, min(top, items)).
         """
-        if top is not None and top < 1:
-            raise InputError(f"A ranking needs at least one place; got top={top}. Use None for all items.")
-        check_pair(queries, self._codes)
-        depth = self.items if top is None else min(top, self.items)
-        asked = find_distinct(queries, FEW_ASKED) if len(queries) >= MANY else None
-        found = self._rank(queries if asked is None else asked.codes, depth)
-        return found if asked is None else (found[0][asked.which], found[1][asked.which])
+        depth = check_search(queries, self._codes, top, self.items, weights)
+        is_many = weights is None and len(queries) >= MIN_QUERIES
+        if not is_many or (once := find_distinct(queries, MAX_DISTINCT_QUERIES)) is None:
+            return self._rank(queries, depth, weights)
+        order, nearest = self._rank(once.codes, depth)
+        return order[once.which], nearest[once.which]
 
-    def _rank(self, queries: Words, depth: int) -> Found:
-        if self.distinct is None and plain.is_plain(len(queries) * self.items):
-            return plain.rank(queries, self._codes, depth)
+    def _rank(self, queries: Words, depth: int, weights: Weights | None = None) -> Ranking:
+        is_few = len(queries) <= plain.MAX_FEW_QUERIES and depth > DEEP_SHARE * self.items
+        if self.distinct is None and (is_few or plain.is_plain(len(queries) * self.items)):
+            return plain.rank(queries, self._codes, depth, weights)
         from smfh.hamming import kernels
 
         order = np.empty((len(queries), depth), dtype=np.int32)
-        nearest = np.empty((len(queries), depth), dtype=np.uint16)
+        nearest = np.empty((len(queries), depth), dtype=np.uint16 if weights is None else np.uint32)
         octets = max(self._blocks.shape[1], count_octets(queries))
         blocks = self._blocks if octets == self._blocks.shape[1] else to_blocks(self._codes, octets)
         query_octets = to_octets(queries, octets)
 
         def find_codes_inplace(rows: slice, order: IntArray, nearest: IntArray) -> None:
-            candidates = np.empty((len(order), min(len(self._codes), 2 * order.shape[1]), 2), dtype=np.int32)
-            far = np.empty(BLOCK, dtype=np.min_scalar_type(8 * octets + 1))  # one more: beyond any bound
-            asked = query_octets[rows]
-            kernels.rank_inplace(asked, blocks, len(self._codes), far, candidates, order, nearest)
+            places = len(order), min(len(self._codes), 2 * order.shape[1])
+            if weights is not None:
+                kind = np.dtype(np.uint8 if octets <= MAX_FINE_OCTETS else np.uint16)
+                lower: IntArray = np.empty(BLOCK_ITEMS, dtype=kind)
+                given = quantise(weights[rows], octets, (1 << 8 * kind.itemsize) - 2)
+                working = lower, np.empty(places, dtype=np.int64)
+                kernels.rank_weighted_inplace(
+                    query_octets[rows], *given, blocks, len(self._codes), *working, order, nearest
+                )
+                return
+            candidates = np.empty((*places, 2), dtype=np.int32)
+            far = np.empty(BLOCK_ITEMS, dtype=np.min_scalar_type(8 * octets + 1))  # + 1: beyond every bound
+            batch = query_octets[rows]
+            kernels.rank_inplace(batch, blocks, len(self._codes), far, candidates, order, nearest)
 
         def work(rows: slice) -> None:
             if self.distinct is None:
                 find_codes_inplace(rows, order[rows], nearest[rows])
                 return
             _, which, starts, listed = self.distinct
-            if depth > SHALLOW * self.items:
-                far = distances(queries[rows], self._codes)
-                kernels.sort_all_inplace(far, starts, which, order[rows], nearest[rows])
+            if depth > SHALLOW_SHARE * self.items:
+                if weights is None:
+                    far: IntArray = distances(queries[rows], self._codes)
+                    kernels.sort_all_inplace(far, starts, which, order[rows], nearest[rows])
+                else:
+                    far = weighted_distances(queries[rows], self._codes, weights[rows])
+                    kernels.sort_all_inplace(tie_levels(far), starts, which, order[rows], nearest[rows])
+                    nearest[rows] = np.take_along_axis(far, which[order[rows]], axis=1)
                 return
             shape = len(order[rows]), min(depth, len(self._codes))
-            codes, far = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.uint16)
+            codes, far = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=nearest.dtype)
             find_codes_inplace(rows, codes, far)
             kernels.merge_inplace(codes, far, starts, listed, order[rows], nearest[rows])
 
         if depth:
-            over_rows(work, len(queries), QUERIES_AT_ONCE)
-        return order, nearest
+            over_rows(work, len(queries), BATCH_QUERIES)
+        return order, nearest if weights is None else distances_in_bits(nearest, weights.shape[1])
+
+
+def check_search(
+    queries: Words, codes: Words, top: int | None, items: int, weights: Weights | None = None
+) -> int:
+    """Check the arguments of a ranking; return the number of results per query."""
+    if top is not None and top < 1:
+        raise InputError(f"A ranking needs at least one result; got top={top}. Use None for all items.")
+    check_pair(queries, codes)
+    if weights is not None:
+        check_weights(weights, queries)
+    return items if top is None else min(top, items)
 
 
 def count_octets(codes: Words) -> int:
-    """Octets of a row to compare, in fours: all but the last four where these are empty in every row."""
+    """Return the number of octets to compare: all, or four fewer if the last four are always 0."""
     words: int = codes.shape[1]
     return 8 * words - (0 if int(np.bitwise_or.reduce(codes[:, -1])) >> 32 else 4)
 
 
 def to_octets(codes: Words, octets: int) -> Octets:
-    """(items, octets), the lowest first."""
+    """Return the lowest octets of the codes as an (items, octets) array, lowest first."""
     return np.array(np.ascontiguousarray(codes, dtype="<u8").view(np.uint8)[:, :octets])
 
 
 def to_blocks(codes: Words, octets: int) -> Octets:
-    """(blocks, octets, BLOCK): an octet of all items of a block side by side, zeros behind the last item."""
-    blocks = np.zeros((-(-len(codes) // BLOCK), octets, BLOCK), dtype=np.uint8)
+    """Return the codes as (blocks, octets, BLOCK_ITEMS), the layout that the kernels use."""
+    blocks = np.zeros((-(-len(codes) // BLOCK_ITEMS), octets, BLOCK_ITEMS), dtype=np.uint8)
     for number, block in enumerate(blocks):
-        rows = to_octets(codes[number * BLOCK : (number + 1) * BLOCK], octets)
+        rows = to_octets(codes[number * BLOCK_ITEMS : (number + 1) * BLOCK_ITEMS], octets)
         block[:, : len(rows)] = rows.T
     return blocks

@@ -1,12 +1,11 @@
-"""Nearest items, and counts by distance and relevance, of a few queries at a time; compiled on first use.
-Where codes repeat, each is met once, and the lists of the items that have it are merged.
+"""Compiled kernels that rank items, or count them by distance and relevance, for some queries.
 
-Codes and labels come as blocks of octets, (blocks, octets, items): octet o of all items of a block lies side
-by side, so that a plain loop over the items becomes the processor's widest vectors, whichever it has. A block
-stays in the cache while every query meets it. Items are put in order by counting, not by sorting: a distance
-is at most the number of bits.
+Codes and labels are blocks of octets, (blocks, octets, items): octet o of all items of a block is contiguous,
+so that a loop over the items uses the widest vectors of the processor. A block stays in the cache while it is
+compared with every query. Items are ordered by a counting sort, since there are few different distances.
+Identical codes are compared once, and the lists of their items are merged.
 
-All that is compiled stands in this file, since Numba's cache would not see a change in another one.
+All compiled code is in this file, because Numba's cache does not notice changes in other files.
 """
 
 from collections.abc import Callable
@@ -23,20 +22,20 @@ from smfh.types import FloatArray, IntArray, Words
 Octets = NDArray[np.uint8]
 
 compiled = njit(cache=True, nogil=True, error_model="numpy")
-# a sum may be taken in any order, so that it is taken in vectors
+# The compiler may reorder sums, so that it can vectorise them.
 compiled_sum = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
-operation: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic  # called without the context
-LANES = 64  # items whose distances are compared with a bound together
-SUMMED = 16  # octets whose distances are summed as octets: at most 128
-HALF = 32
-LOW = (1 << HALF) - 1
+operation: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic  # callers omit the context
+LANES = 64  # number of items whose distances are compared with a bound at once
+SUMMED_OCTETS = 16  # octets of a code whose distances, at most 128, are summed in one octet
+HALF_BITS = 32
+LOW_HALF = (1 << HALF_BITS) - 1
 ONE = np.uint64(1)
-SCATTER = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio: near codes get far slots of a table
+HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio: similar codes get distant slots
 
 
 @operation
 def popcount(context: Any, word: Any) -> Any:
-    """How many bits of a word, of any width, are set."""
+    """Return the number of 1 bits in a word of any width."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -46,7 +45,7 @@ def popcount(context: Any, word: Any) -> Any:
 
 @operation
 def which_within(context: Any, distances: Any, start: Any, bound: Any) -> Any:
-    """Bit i is set where distances[start + i] is at most `bound`."""
+    """Return a word of LANES bits; bit i is 1 if distances[start + i] ≤ bound."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         cell, place = context.get_value_type(signature.args[0].dtype), ir.IntType(32)
@@ -79,7 +78,7 @@ def _differing_in_four(query: Octets, block: Octets, o: int, i: int) -> np.uint8
 
 @compiled
 def _sum_inplace(query: Octets, block: Octets, first: int, end: int, sums: IntArray) -> None:
-    """Σ_o popcount(q_o ⊕ i_o) over the octets from `first` to `end`, of every item of a block."""
+    """Set `sums` to Σ_o popcount(q_o ⊕ i_o) over octets first ≤ o < end, for each item of a block."""
     for i in range(sums.shape[0]):
         sums[i] = _differing_in_four(query, block, first, i)
     for o in range(first + 4, end, 4):
@@ -89,20 +88,20 @@ def _sum_inplace(query: Octets, block: Octets, first: int, end: int, sums: IntAr
 
 @compiled
 def _measure_inplace(query: Octets, block: Octets, sums: Octets, distances: IntArray) -> None:
-    """d_i = Σ_o popcount(q_o ⊕ i_o) of every item of a block; `sums` is room for what fits into octets."""
+    """Set d_i = Σ_o popcount(q_o ⊕ i_o) for each item of a block; `sums` is working memory."""
     if distances.itemsize == 1:
         _sum_inplace(query, block, 0, block.shape[0], distances)
         return
     distances[:] = 0
-    for first in range(0, block.shape[0], SUMMED):
-        _sum_inplace(query, block, first, min(first + SUMMED, block.shape[0]), sums)
+    for first in range(0, block.shape[0], SUMMED_OCTETS):
+        _sum_inplace(query, block, first, min(first + SUMMED_OCTETS, block.shape[0]), sums)
         for i in range(distances.shape[0]):
             distances[i] += sums[i]
 
 
 @compiled
 def _drop_inplace(candidates: IntArray, bound: int, within: int, top: int) -> int:
-    """Keep the candidates that can be among the `top`: those within the bound, then the first just beyond."""
+    """Keep candidates within the bound and, up to `top`, the first at bound + 1; return their number."""
     number, beyond = 0, top - within
     for k in range(candidates.shape[0]):
         item, distance = candidates[k, 0], candidates[k, 1]
@@ -124,19 +123,20 @@ def _keep_inplace(
     counts: IntArray,
     candidates: IntArray,
 ) -> tuple[int, int, int]:
-    """Add the items of a block that are near enough to the `number` candidates so far.
+    """Append the items of a block within the bound to `candidates`; return bound, within, number.
 
-    As soon as `top` lie within the bound, a later one at that distance comes too late: the bound sinks.
+    There are `number` candidates, `within` of them within the bound. As soon as `top` items are within the
+    bound, later items at that distance are not needed, so the bound decreases.
     """
     for start in range(0, distances.shape[0], LANES):
         if bound < 0:
             break
         near = which_within(distances, start, bound)
         while near:
-            i = start + np.int64(popcount((near & (~near + ONE)) - ONE))  # the lowest bit that is set
+            i = start + np.int64(popcount((near & (~near + ONE)) - ONE))  # position of the lowest 1 bit
             near &= near - ONE
             distance = np.int64(distances[i])
-            if distance <= bound:  # which may have sunk since
+            if distance <= bound:  # the bound may have decreased since
                 if number == candidates.shape[0]:
                     number = _drop_inplace(candidates, bound, within, top)
                 candidates[number, 0], candidates[number, 1] = first + i, distance
@@ -151,7 +151,7 @@ def _keep_inplace(
 
 @compiled
 def _starts_inplace(counts: IntArray) -> None:
-    """Counts by distance become what stands before the first item at each distance."""
+    """Replace the counts by distance with the number of items at smaller distances."""
     before = 0
     for distance in range(counts.shape[0]):
         here = counts[distance]
@@ -161,7 +161,7 @@ def _starts_inplace(counts: IntArray) -> None:
 
 @compiled
 def _sort_inplace(candidates: IntArray, counts: IntArray, order: IntArray, nearest: IntArray) -> None:
-    """The nearest candidates and their distances in order of distance, ties as they come."""
+    """Fill `order` and `nearest` with the candidates sorted by distance, ties in the given order."""
     counts[:] = 0
     for k in range(candidates.shape[0]):
         counts[candidates[k, 1]] += 1
@@ -186,7 +186,7 @@ def rank_inplace(
 ) -> None:
     """Fill `order` and `nearest` (queries, top) with the nearest items, ties in database order.
 
-    `distances` (items of a block) and `candidates` (queries, 2 · top or all items, 2) are room to work in.
+    `distances` (items of a block) and `candidates` (queries, 2 · top or all items, 2) are working memory.
     """
     bits, size, top = 8 * blocks.shape[1], blocks.shape[2], order.shape[1]
     counts = np.zeros((queries.shape[0], bits + 1), dtype=np.int64)
@@ -197,12 +197,131 @@ def rank_inplace(
         first = b * size
         for q in range(queries.shape[0]):
             _measure_inplace(queries[q], blocks[b], sums, distances)
-            distances[items - first :] = ~distances.dtype.type(0)  # behind the last item: beyond every bound
+            distances[items - first :] = ~distances.dtype.type(0)  # padding: beyond every bound
             bounds[q], within[q], number[q] = _keep_inplace(
                 distances, first, top, bounds[q], within[q], number[q], counts[q], candidates[q]
             )
     for q in range(queries.shape[0]):
         _sort_inplace(candidates[q, : number[q]], counts[q], order[q], nearest[q])
+
+
+@compiled
+def _fill_tables_inplace(weights: IntArray, tables: IntArray) -> None:
+    """Fill tables (octets, 256): T_o[x] is the sum of the weights of the 1 bits of x, bits of octet o."""
+    tables[:, 0] = 0
+    for o in range(tables.shape[0]):
+        for x in range(1, 256):
+            lowest = popcount(np.uint8((x & -x) - 1))
+            tables[o, x] = tables[o, x & (x - 1)] + weights[8 * o + lowest]
+
+
+@compiled
+def _heaviness(x: np.uint8, planes: Octets, o: int) -> np.uint8:
+    return np.uint8(
+        popcount(np.uint8(x & planes[0, o]))
+        + 2 * popcount(np.uint8(x & planes[1, o]))
+        + 4 * popcount(np.uint8(x & planes[2, o]))
+        + 8 * popcount(np.uint8(x & planes[3, o]))
+    )
+
+
+@compiled
+def _bound_below_inplace(query: Octets, block: Octets, planes: Octets, lower: IntArray) -> None:
+    """Set `lower` to Σ_k v_k [b_k ≠ q_k] for each item of a block; bit j of v_k is bit k of planes[j]."""
+    lower[:] = 0
+    for o in range(block.shape[0]):
+        for i in range(lower.shape[0]):
+            lower[i] += _heaviness(np.uint8(block[o, i] ^ query[o]), planes, o)
+
+
+@compiled
+def _keep_weighted_inplace(
+    query: Octets,
+    block: Octets,
+    tables: IntArray,
+    lower: IntArray,
+    unit: int,
+    first: int,
+    top: int,
+    bound: int,
+    number: int,
+    candidates: IntArray,
+) -> tuple[int, int]:
+    """Append the items of a block within the bound to `candidates`; return bound and number.
+
+    A distance is at least unit · lower. A candidate is a word with the distance in its high half and the item
+    in its low half, so that sorting leaves ties in database order. If there is no space, only the `top`
+    nearest stay, and later items must be nearer than all of them.
+    """
+    largest = np.int64(~lower.dtype.type(0)) - 1  # padding is larger
+    for start in range(0, lower.shape[0], LANES):
+        if bound < 0:
+            break
+        near = which_within(lower, start, min(bound // unit, largest))
+        while near:
+            i = start + np.int64(popcount((near & (~near + ONE)) - ONE))  # position of the lowest 1 bit
+            near &= near - ONE
+            distance = np.int64(0)
+            for o in range(query.shape[0]):
+                distance += np.int64(tables[o, block[o, i] ^ query[o]])
+            if distance > bound:
+                continue
+            if number == candidates.shape[0]:
+                candidates.sort()
+                number, bound = top, (candidates[top - 1] >> HALF_BITS) - 1
+            if distance <= bound:
+                candidates[number] = (distance << HALF_BITS) | (first + i)
+                number += 1
+    return bound, number
+
+
+@compiled
+def rank_weighted_inplace(
+    queries: Octets,
+    weights: IntArray,
+    planes: Octets,
+    units: IntArray,
+    blocks: Octets,
+    items: int,
+    lower: IntArray,
+    candidates: IntArray,
+    order: IntArray,
+    nearest: IntArray,
+) -> None:
+    """Fill `order` and `nearest` (queries, top) by asymmetric distance, ties in database order.
+
+    `planes` (queries, 4, octets) have the bits of v_k = ⌊w_k / unit⌋, so that most items are excluded by
+    counting bits. The distances of the others are read from tables. `lower` (items of a block) and
+    `candidates` (queries, more than top or all items) are working memory.
+    """
+    number_of_queries, size, top = queries.shape[0], blocks.shape[2], order.shape[1]
+    bounds = np.full(number_of_queries, LOW_HALF - 1, dtype=np.int64)
+    number = np.zeros(number_of_queries, dtype=np.int64)
+    tables = np.empty((number_of_queries, queries.shape[1], 256), dtype=np.uint32)
+    for q in range(number_of_queries):
+        _fill_tables_inplace(weights[q], tables[q])
+    for b in range(blocks.shape[0]):
+        first = b * size
+        for q in range(number_of_queries):
+            _bound_below_inplace(queries[q], blocks[b], planes[q], lower)
+            lower[items - first :] = ~lower.dtype.type(0)  # padding: beyond every bound
+            bounds[q], number[q] = _keep_weighted_inplace(
+                queries[q],
+                blocks[b],
+                tables[q],
+                lower,
+                units[q],
+                first,
+                top,
+                bounds[q],
+                number[q],
+                candidates[q],
+            )
+    for q in range(number_of_queries):
+        found = candidates[q, : number[q]]
+        found.sort()
+        for p in range(top):
+            order[q, p], nearest[q, p] = found[p] & LOW_HALF, found[p] >> HALF_BITS
 
 
 @compiled
@@ -215,18 +334,18 @@ def _are_equal(a: Words, b: Words) -> bool:
 
 @compiled
 def number_inplace(codes: Words, table: IntArray, firsts: IntArray, which: IntArray) -> int:
-    """Number the distinct rows as they first appear: `which` of them each row is, `firsts` where they do.
+    """Number the distinct codes in order of appearance; return how many there are.
 
-    Returns how many there are, or −1 as soon as they are more than `firsts` has room for. `table`, all −1,
-    has a power of two slots, more than that.
+    `which` receives the number of each row's code, `firsts` the first row with each code. Returns −1 if
+    `firsts` is too short. `table` is a hash table of −1; its length is a power of two above that of `firsts`.
     """
     number, last = 0, table.shape[0] - 1
     for i in range(codes.shape[0]):
-        scattered = np.uint64(0)
+        hashed = np.uint64(0)
         for w in range(codes.shape[1]):
-            scattered = (scattered ^ codes[i, w]) * SCATTER
-            scattered ^= scattered >> np.uint64(HALF)
-        slot = np.int64(scattered & np.uint64(last))
+            hashed = (hashed ^ codes[i, w]) * HASH_FACTOR
+            hashed ^= hashed >> np.uint64(HALF_BITS)
+        slot = np.int64(hashed & np.uint64(last))
         while table[slot] >= 0 and not _are_equal(codes[firsts[table[slot]]], codes[i]):
             slot = (slot + 1) & last
         if table[slot] < 0:
@@ -240,7 +359,7 @@ def number_inplace(codes: Words, table: IntArray, firsts: IntArray, which: IntAr
 
 @compiled
 def list_inplace(which: IntArray, starts: IntArray, rows: IntArray) -> None:
-    """The rows that have code c, ascending, are rows[starts[c] : starts[c + 1]]; `starts` comes as zeros."""
+    """Fill `starts`, given as zeros, and `rows`; rows[starts[c] : starts[c + 1]], ascending, have code c."""
     for i in range(which.shape[0]):
         starts[which[i] + 1] += 1
     for c in range(1, starts.shape[0]):
@@ -253,7 +372,7 @@ def list_inplace(which: IntArray, starts: IntArray, rows: IntArray) -> None:
 
 @compiled
 def _sink_inplace(heap: IntArray, size: int) -> None:
-    """Let the first of a heap sink to its place."""
+    """Move the first element of a heap down until the heap is in order again."""
     key, k = heap[0], 0
     while 2 * k + 1 < size:
         child = 2 * k + 1
@@ -272,8 +391,8 @@ def merge_inplace(
 ) -> None:
     """Fill `order` and `nearest` (queries, top) from the nearest distinct codes and the rows of each.
 
-    `codes` and `far` (queries, some) have the codes in order of distance, then of their first rows. No more
-    than `top` of them are needed: whatever comes earlier in that order has a row that comes earlier too.
+    `codes` and `far` (queries, some) are the nearest codes and their distances, by distance and then by first
+    row. At most `top` codes are needed, because each has at least one row.
     """
     some, top = codes.shape[1], order.shape[1]
     heap, place = np.empty(some, dtype=np.int64), np.empty(some, dtype=np.int64)
@@ -283,16 +402,18 @@ def merge_inplace(
             end = first
             while end < some and far[q, end] == far[q, first]:
                 place[end] = starts[codes[q, end]]
-                heap[end - first] = (np.int64(rows[place[end]]) << HALF) | end  # ascending: a heap as it is
+                heap[end - first] = (
+                    np.int64(rows[place[end]]) << HALF_BITS
+                ) | end  # ascending: already a heap
                 end += 1
             size = end - first
             while size and p < top:
-                k = heap[0] & LOW
-                order[q, p], nearest[q, p] = heap[0] >> HALF, far[q, first]
+                k = heap[0] & LOW_HALF
+                order[q, p], nearest[q, p] = heap[0] >> HALF_BITS, far[q, first]
                 p += 1
                 place[k] += 1
                 if place[k] < starts[codes[q, k] + 1]:
-                    heap[0] = (np.int64(rows[place[k]]) << HALF) | k
+                    heap[0] = (np.int64(rows[place[k]]) << HALF_BITS) | k
                 else:
                     size -= 1
                     heap[0] = heap[size]
@@ -304,9 +425,9 @@ def merge_inplace(
 def sort_all_inplace(
     far: IntArray, starts: IntArray, which: IntArray, order: IntArray, nearest: IntArray
 ) -> None:
-    """Fill `order` and `nearest` (queries, top) by one pass over all items, each as far as its code.
+    """Fill `order` and `nearest` (queries, top) in one pass over all items.
 
-    `far` (queries, codes) has the distances of the distinct codes.
+    `far` (queries, codes) contains the distances to the distinct codes.
     """
     top, counts, everything = order.shape[1], np.zeros(far.max() + 1, dtype=np.int64), np.empty_like(which)
     for q in range(far.shape[0]):
@@ -326,22 +447,24 @@ def sort_all_inplace(
 
 @compiled
 def _flag_inplace(query: Octets, block: Octets, flag: int, common: Octets, cells: IntArray) -> None:
-    """cells_i += flag where ⋁_o (q_o ∧ i_o ≠ 0): item and query share a label"""
+    """Add `flag` to cells_i if item i and the query share a label: ⋁_o (q_o ∧ i_o ≠ 0)."""
     common[:] = 0
     for o in range(block.shape[0]):
         for i in range(common.shape[0]):
             common[i] |= block[o, i] & query[o]
     for i in range(common.shape[0]):
-        cells[i] += flag * (common[i] != 0)  # no branch, or it would not be done in vectors
+        cells[i] += flag * (common[i] != 0)  # without a branch, so that the loop is vectorised
 
 
 @compiled_sum
 def _sum_precisions(before: IntArray, at: IntArray, starts: IntArray) -> float:
-    """Σ (relevant + 1) / (items + 1) over the relevant items, from what stands before each of them."""
+    """Return the sum of the precisions (relevant before + 1) / (items before + 1) at relevant items."""
     total = 0.0
     for k in range(before.shape[0]):
         both = before[k] + starts[at[k]]
-        total += (np.int32(both >> HALF) + 1.0) / (np.int32(both & LOW) + 1.0)  # vectors convert 32 bits
+        total += (np.int32(both >> HALF_BITS) + 1.0) / (
+            np.int32(both & LOW_HALF) + 1.0
+        )  # vector instructions convert 32-bit integers
     return total
 
 
@@ -357,47 +480,58 @@ def tally_inplace(
     items_at: IntArray,
     relevant_at: IntArray,
     precision_sums: FloatArray,
-    starts: IntArray,
 ) -> None:
-    """Count all items by distance and relevance, and sum the precisions at the relevant ones.
+    """Count all items by distance and relevance, and sum the precisions at the relevant items.
 
-    `cells` (some, blocks, items of a block) is room for d + 2^shift · relevant of some queries at a time.
-    `starts` (queries, 2^shift) tells what stands before the first item at each distance, items in the low
-    half of a word; empty: what is nearer among these items.
+    `cells` (some, blocks, items of a block) is working memory for d + 2^shift · relevant of some queries.
     """
-    some = cells.shape[0]
-    room, nothing = np.empty(blocks.shape[2], dtype=np.uint8), np.empty(0, dtype=np.int64)
+    some, memory = cells.shape[0], np.empty(blocks.shape[2], dtype=np.uint8)
     before, at = np.empty(items, dtype=np.int64), np.empty(items, dtype=np.uint16)
     for first in range(0, queries.shape[0], some):
         end = min(first + some, queries.shape[0])
         for b in range(blocks.shape[0]):
             for q in range(first, end):
                 row = cells[q - first, b]
-                _measure_inplace(queries[q], blocks[b], room, row)
-                _flag_inplace(query_labels[q], label_blocks[b], 1 << shift, room, row)
+                _measure_inplace(queries[q], blocks[b], memory, row)
+                _flag_inplace(query_labels[q], label_blocks[b], 1 << shift, memory, row)
         for q in range(first, end):
             row = cells[q - first].reshape(-1)[:items]
-            first_at = starts[q] if starts.shape[0] else nothing
-            precision_sums[q] = _tally_row_inplace(
-                row, shift, before, at, items_at[q], relevant_at[q], first_at
-            )
+            precision_sums[q] = _tally_row_inplace(row, shift, before, at, items_at[q], relevant_at[q])
+
+
+@compiled
+def tally_levels_inplace(
+    levels: IntArray,
+    which: IntArray,
+    query_labels: Octets,
+    label_blocks: Octets,
+    shift: int,
+    items_at: IntArray,
+    relevant_at: IntArray,
+    precision_sums: FloatArray,
+) -> None:
+    """Like `tally_inplace`, with levels in place of distances; item i has levels[q, which[i]] for query q."""
+    items, size = which.shape[0], label_blocks.shape[2]
+    cells, memory = np.zeros((label_blocks.shape[0], size), dtype=np.int32), np.empty(size, dtype=np.uint8)
+    before, at = np.empty(items, dtype=np.int64), np.empty(items, dtype=np.int32)
+    row = cells.reshape(-1)[:items]
+    for q in range(levels.shape[0]):
+        for i in range(items):
+            row[i] = levels[q, which[i]]
+        for b in range(label_blocks.shape[0]):
+            _flag_inplace(query_labels[q], label_blocks[b], 1 << shift, memory, cells[b])
+        precision_sums[q] = _tally_row_inplace(row, shift, before, at, items_at[q], relevant_at[q])
 
 
 @compiled
 def _tally_row_inplace(
-    cells: IntArray,
-    shift: int,
-    before: IntArray,
-    at: IntArray,
-    items_at: IntArray,
-    relevant_at: IntArray,
-    starts: IntArray,
+    cells: IntArray, shift: int, before: IntArray, at: IntArray, items_at: IntArray, relevant_at: IntArray
 ) -> float:
-    """Counts of one query; returns its sum of precisions.
+    """Count the items of one query by distance and relevance; return its sum of precisions.
 
-    What stands before an item is what is nearer, known at the end, and what came earlier at its own distance.
+    All nearer items, counted at the end, and earlier items at the same distance rank before an item.
     """
-    # items in the low half of a word, relevant ones in the high half: one access counts both
+    # One word counts both: items in its low half, relevant items in its high half.
     counts = np.zeros(1 << shift, dtype=np.int64)
     number = 0
     for i in range(cells.shape[0]):
@@ -405,12 +539,9 @@ def _tally_row_inplace(
         distance, relevant = cell & ((1 << shift) - 1), cell >> shift
         here = counts[distance]
         before[number], at[number] = here, distance
-        counts[distance] = here + 1 + (relevant << HALF)
+        counts[distance] = here + 1 + (relevant << HALF_BITS)
         number += relevant
     for d in range(items_at.shape[0]):
-        items_at[d], relevant_at[d] = counts[d] & LOW, counts[d] >> HALF
-    if starts.shape[0]:
-        counts[:] = starts
-    else:
-        _starts_inplace(counts)
+        items_at[d], relevant_at[d] = counts[d] & LOW_HALF, counts[d] >> HALF_BITS
+    _starts_inplace(counts)
     return _sum_precisions(before[:number], at[:number], counts)

@@ -1,21 +1,24 @@
-"""One ranking by Hamming distance, ties in database order, for search, evaluation and benchmark alike."""
+"""Ranking by Hamming or asymmetric distance, ties in database order; counts by distance and relevance."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smfh.hamming import plain
-from smfh.hamming.codes import check_padding, check_pair
+from smfh.hamming.asymmetric import Weights, check_weights, tie_levels, weighted_distances
+from smfh.hamming.codes import check_padding, check_pair, distances
 from smfh.hamming.index import (
-    BLOCK,
-    DEEP,
-    FEW,
-    FEW_ASKED,
-    MANY,
-    QUERIES_AT_ONCE,
-    SHALLOW,
+    BATCH_QUERIES,
+    BLOCK_ITEMS,
+    DEEP_SHARE,
+    MAX_DISTINCT_QUERIES,
+    MAX_DISTINCT_SHARE,
+    MIN_QUERIES,
+    SHALLOW_SHARE,
     CodeIndex,
+    Ranking,
+    check_search,
     count_octets,
     find_distinct,
     to_blocks,
@@ -24,100 +27,98 @@ from smfh.hamming.index import (
 from smfh.parallel import over_rows
 from smfh.types import BoolArray, FloatArray, InputError, IntArray, Words
 
-TALLIED_AT_ONCE = 8  # queries of a thread, few, since their distances to all items should stay in the cache
+MAX_LEVELS = 1 << 22  # levels of queries × codes in memory at once
+MAX_BLOCK_PAIRS = 1 << 18  # pairs of a query and an item that a thread compares at once
+TALLY_QUERIES = 8  # queries at once in a thread; their distances to all items should fit in the cache
 
 
-def rank(queries: Words, database: Words, top: int | None = None) -> tuple[IntArray, NDArray[np.uint16]]:
-    """The `top` nearest items of every query and their distances, nearest first; None: all items.
+def rank(queries: Words, database: Words, top: int | None = None, weights: Weights | None = None) -> Ranking:
+    """Find the `top` nearest items (None: all) of every query and their distances, nearest first.
 
-    Equal distances keep database order. Both results are (queries, min(top, items)). Who searches one
-    database again and again makes a CodeIndex of it.
+    Distances are asymmetric if the bits of the queries have weights. Ties are in database order. Both results
+    have the shape (queries, min(top, items)). Use a CodeIndex to search the same database repeatedly.
     """
-    check_pair(queries, database)
-    share_found = 1.0 if top is None else top / max(len(database), 1)
-    pays = len(queries) >= MANY and not SHALLOW < share_found < DEEP
-    return CodeIndex(database, FEW if pays else 0).rank(queries, top)
+    depth = check_search(queries, database, top, len(database), weights)
+    if len(queries) <= plain.MAX_FEW_QUERIES:
+        return plain.rank(queries, database, depth, weights)
+    share = depth / max(len(database), 1)
+    is_worthwhile = len(queries) >= MIN_QUERIES and not SHALLOW_SHARE < share < DEEP_SHARE
+    return CodeIndex(database, MAX_DISTINCT_SHARE if is_worthwhile else 0).rank(queries, top, weights)
+
+
+def own_ranks(queries: Words, database: Words, weights: Weights | None = None) -> IntArray:
+    """Return the rank, from 1, of item i among the results of query i; ties in database order."""
+    rows = np.arange(len(database))
+
+    def work(block: slice) -> IntArray:
+        own = rows[block, None]
+        if weights is None:
+            far: IntArray = distances(queries[block], database)
+        else:
+            far = weighted_distances(queries[block], database, weights[block])
+        limit = np.take_along_axis(far, own, axis=1)
+        before = (far < limit) | ((far == limit) & (rows < own))
+        places: IntArray = 1 + np.count_nonzero(before, axis=1)
+        return places
+
+    return np.concatenate(over_rows(work, len(queries), max(1, MAX_BLOCK_PAIRS // max(len(database), 1))))
 
 
 def judge(order: IntArray, query_labels: Words, database_labels: Words) -> BoolArray:
-    """True where a ranked item is relevant: it shares a set bit of the packed labels with its query."""
+    """Return which ranked items are relevant: their packed labels share a bit with the query's."""
     check_pair(query_labels, database_labels)
     relevance = np.zeros(order.shape, dtype=np.bool_)
 
     def work(rows: slice) -> None:
-        for asked, labels in zip(query_labels[rows].T, database_labels.T, strict=True):
-            relevance[rows] |= (labels[order[rows]] & asked[:, None]) != 0
+        for wanted, labels in zip(query_labels[rows].T, database_labels.T, strict=True):
+            relevance[rows] |= (labels[order[rows]] & wanted[:, None]) != 0
 
-    over_rows(work, len(order), QUERIES_AT_ONCE)
+    over_rows(work, len(order), BATCH_QUERIES)
     return relevance
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """What is known of the database as a ranking of all of it would tell, without holding one."""
+    """Counts by distance and relevance, and sums of precisions, of rankings of all items.
 
-    items_at: IntArray  # (queries, bits + 1), at each distance
-    relevant_at: IntArray  # (queries, bits + 1)
+    Columns are the Hamming distances 0 to bits, or levels: the different asymmetric distances, nearest first.
+    """
+
+    items_at: IntArray  # (queries, columns), number of items at each distance
+    relevant_at: IntArray  # (queries, columns), number of relevant items at each distance
     precision_sums: FloatArray  # (queries,), Σ_k P@k · rel(k) over the ranking of all items
 
 
-def tally(
-    queries: Words,
-    database: Words,
-    query_labels: Words,
-    database_labels: Words,
-    bits: int,
-    before: tuple[IntArray, IntArray] | None = None,
-) -> Tally:
-    """Count all items by distance and relevance; relevant is what shares a set bit of the packed labels.
+def tally(queries: Words, database: Words, query_labels: Words, database_labels: Words, bits: int) -> Tally:
+    """Count all items by distance and relevance; relevant items share a bit of the packed labels.
 
-    One pass a query serves tie-aware scores, look-up by radius and average precision over all items. Where
-    these are but a part of the database, `before` says how many items, and how many relevant ones, stand
-    before the first one of the part at each distance, both (queries, bits + 1).
+    Tie-aware scores, look-up by radius and average precision over all items need only these counts.
     """
     check_pair(queries, database)
     check_pair(query_labels, database_labels)
     check_padding(queries, bits)
     check_padding(database, bits)
-    if (len(query_labels), len(database_labels)) != (len(queries), len(database)):
-        raise InputError(
-            f"{len(queries)} queries and {len(database)} items need a row of labels each; "
-            f"got {len(query_labels)} and {len(database_labels)}."
-        )
+    _check_labels(queries, database, query_labels, database_labels)
     both = np.hstack([queries, query_labels])
-    if before or len(queries) < MANY or (asked := find_distinct(both, FEW_ASKED)) is None:
-        return _tally(queries, database, query_labels, database_labels, bits, before)
+    if len(queries) < MIN_QUERIES or (once := find_distinct(both, MAX_DISTINCT_QUERIES)) is None:
+        return _tally(queries, database, query_labels, database_labels, bits)
     words = queries.shape[1]
-    once = _tally(asked.codes[:, :words], database, asked.codes[:, words:], database_labels, bits)
-    return Tally(*(of_query[asked.which] for of_query in vars(once).values()))
+    distinct = _tally(once.codes[:, :words], database, once.codes[:, words:], database_labels, bits)
+    return Tally(*(of_query[once.which] for of_query in vars(distinct).values()))
 
 
-def _tally(
-    queries: Words,
-    database: Words,
-    query_labels: Words,
-    database_labels: Words,
-    bits: int,
-    before: tuple[IntArray, IntArray] | None = None,
-) -> Tally:
-    if before is None and plain.is_plain(len(queries) * len(database)):
-        return Tally(*plain.tally(queries, database, query_labels, database_labels, bits))
+def _tally(queries: Words, database: Words, query_labels: Words, database_labels: Words, bits: int) -> Tally:
+    if plain.is_plain(len(queries) * len(database)):
+        d = distances(queries, database)
+        return Tally(*plain.tally(d, bits + 1, query_labels, database_labels))
     from smfh.hamming import kernels
 
-    result = Tally(
-        items_at=np.empty((len(queries), bits + 1), dtype=np.int64),
-        relevant_at=np.empty((len(queries), bits + 1), dtype=np.int64),
-        precision_sums=np.empty(len(queries)),
-    )
+    result = _empty_tally(len(queries), bits + 1)
     codes = max(count_octets(queries), count_octets(database))
     labels = max(count_octets(query_labels), count_octets(database_labels))
     blocks, label_blocks = to_blocks(database, codes), to_blocks(database_labels, labels)
     query_octets, query_label_octets = to_octets(queries, codes), to_octets(query_labels, labels)
     shift = bits.bit_length()
-    starts = np.zeros((len(queries) if before else 0, 1 << shift), dtype=np.int64)
-    if before:
-        items, relevant = before
-        starts[:, : bits + 1] = items + (relevant.astype(np.int64) << 32)
 
     def work(rows: slice) -> None:
         kernels.tally_inplace(
@@ -127,12 +128,77 @@ def _tally(
             label_blocks,
             len(database),
             shift,
-            np.empty((TALLIED_AT_ONCE, len(blocks), BLOCK), dtype=np.min_scalar_type((2 << shift) - 1)),
+            np.empty((TALLY_QUERIES, len(blocks), BLOCK_ITEMS), dtype=np.min_scalar_type((2 << shift) - 1)),
             result.items_at[rows],
             result.relevant_at[rows],
             result.precision_sums[rows],
-            starts[rows],
         )
 
-    over_rows(work, len(queries), QUERIES_AT_ONCE)
+    over_rows(work, len(queries), BATCH_QUERIES)
     return result
+
+
+def tally_weighted(
+    queries: Words, database: Words, query_labels: Words, database_labels: Words, weights: Weights
+) -> Iterator[Tally]:
+    """Count all items by asymmetric distance and relevance; yield a tally for each block of queries.
+
+    A query can have as many different distances as there are distinct codes, so the tallies of all queries
+    may not fit in memory.
+    """
+    check_weights(weights, queries)
+    _check_labels(queries, database, query_labels, database_labels)
+    codes, which = np.unique(database, axis=0, return_inverse=True)
+    step = max(1, MAX_LEVELS // max(len(codes), 1))
+    for rows in (slice(start, start + step) for start in range(0, len(queries), step)):
+        levels = _distance_levels(queries[rows], codes, weights[rows])
+        yield _tally_levels(levels, which.ravel(), query_labels[rows], database_labels)
+
+
+def _distance_levels(queries: Words, codes: Words, weights: Weights) -> IntArray:
+    """Return the rank of each code's asymmetric distance among the different distances of a query."""
+
+    def work(rows: slice) -> IntArray:
+        return tie_levels(weighted_distances(queries[rows], codes, weights[rows]))
+
+    return np.concatenate(over_rows(work, len(queries), max(1, MAX_BLOCK_PAIRS // max(len(codes), 1))))
+
+
+def _tally_levels(levels: IntArray, which: IntArray, query_labels: Words, database_labels: Words) -> Tally:
+    """Count items by level and relevance; item i has the level levels[q, which[i]] for query q."""
+    columns = int(levels.max(initial=0)) + 1
+    if plain.is_plain(len(levels) * len(which)):
+        return Tally(*plain.tally(levels[:, which], columns, query_labels, database_labels))
+    from smfh.hamming import kernels
+
+    result, shift = _empty_tally(len(levels), columns), columns.bit_length()
+    octets = max(count_octets(query_labels), count_octets(database_labels))
+    label_blocks, query_octets = to_blocks(database_labels, octets), to_octets(query_labels, octets)
+
+    def work(rows: slice) -> None:
+        kernels.tally_levels_inplace(
+            levels[rows],
+            which,
+            query_octets[rows],
+            label_blocks,
+            shift,
+            result.items_at[rows],
+            result.relevant_at[rows],
+            result.precision_sums[rows],
+        )
+
+    over_rows(work, len(levels), TALLY_QUERIES)
+    return result
+
+
+def _empty_tally(queries: int, columns: int) -> Tally:
+    items_at, relevant_at = np.empty((2, queries, columns), dtype=np.int64)
+    return Tally(items_at, relevant_at, np.empty(queries))
+
+
+def _check_labels(queries: Words, database: Words, query_labels: Words, database_labels: Words) -> None:
+    if (len(query_labels), len(database_labels)) != (len(queries), len(database)):
+        raise InputError(
+            f"{len(queries)} queries and {len(database)} items need a row of labels each; "
+            f"got {len(query_labels)} and {len(database_labels)}."
+        )

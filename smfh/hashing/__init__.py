@@ -1,7 +1,8 @@
-"""The methods, one a file, and METHODS, where each is entered once."""
+"""The hashing methods, one per file, and their registry METHODS."""
 
-from smfh.hashing.base import FittedHasher, HashMethod, Learning, Learnt, Nearest, Progress, Trace
+from smfh.hashing.base import FittedHasher, HashMethod, Model, Nearest, StepReport, Trace, Training
 from smfh.hashing.batch import BATCH
+from smfh.hashing.class_codes import ClassCodes
 from smfh.hashing.cmfh import CMFH
 from smfh.hashing.configuration import Preset
 from smfh.hashing.cvh import CVH
@@ -15,4 +16,4 @@ from smfh.hashing.smfh import SMFH
 from smfh.hashing.smfh_plus import SMFHPlus
 from smfh.hashing.smh import SMH
 from smfh.hashing.storage import load_hasher, save_hasher
-from smfh.hashing.views import View, learnt_directions, view_modalities
+from smfh.hashing.views import View, directional_model, view_modalities

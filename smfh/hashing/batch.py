@@ -3,11 +3,11 @@
     O = ‖r G Gᵀ − B Vᵀ‖² + ω ‖B − V‖² + Σ_s η_s { ‖Z_s − V U_sᵀ‖² + ε ‖U_s‖² }
 
 over U_s, B ∈ {−1, 1}, and V with VᵀV = N I and 1ᵀV = 0. The sources Z_s are the features K_t of every
-modality and the labels L; G are the labels as unit rows. Codes meet balanced, uncorrelated numbers V rather
-than themselves in the similarity of labels, which keeps every step in closed form: O never rises. The hash
-functions are ridge regressions on B.
+modality and the labels L; the rows of G are the labels, scaled to length 1. The product of the codes B and
+the balanced, uncorrelated real numbers V approximates the label similarity r G Gᵀ. Every step has a closed
+form, so O never rises. The hash functions are ridge regressions on B.
 
-The public program draws 500 anchors of pictures and 1,000 of texts; the preset "paper" 1,000 of both.
+The authors' program uses 500 anchors for images and 1,000 for texts; the preset "paper" uses 1,000 for both.
 """
 
 from collections.abc import Mapping
@@ -17,34 +17,48 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import svd
 
-from smfh.hashing.base import Progress
-from smfh.hashing.configuration import Preset
-from smfh.hashing.factorisation import reconstruction_error
-from smfh.hashing.kernelised import ROUNDS, KernelMethod, Regressions, Search, signs
-from smfh.hashing.products import gram, inner, squared_norm
+from smfh.hashing.base import StepReport
+from smfh.hashing.configuration import CHOSEN_RIDGE_HELP, LABEL_HELP, Preset
+from smfh.hashing.kernelised import (
+    ROUNDS_HELP,
+    SAME_FEATURES,
+    SAME_VALUES,
+    AlternatingMethod,
+    Regressions,
+    Search,
+    signs,
+)
+from smfh.hashing.products import gram, inner, reconstruction_error, squared_norm
 from smfh.types import FloatArray, parameter
 
-LABELS = "labels"  # a source beside the modalities
+LABELS = "labels"  # name of the source Z_s that contains the labels
+FEATURE_HELP = "How strongly codes follow the features. Higher: more by features. Lower: more by labels."
+AGREEMENT_HELP = (
+    "How close the codes must be to their real-valued counterparts. Higher: closer together. Lower: each "
+    "fits the labels better on its own."
+)
 SHRINKAGE = 1e-3  # ε
-FLAT = 1e-12  # share of the largest singular value below which a direction is missing
+MIN_SINGULAR_SHARE = 1e-12  # of the largest singular value; smaller ones count as 0
 
 
 @dataclass(frozen=True)
-class BATCH(KernelMethod):
-    """Codes whose products with uncorrelated numbers reproduce the similarity of labels."""
+class BATCH(AlternatingMethod):
+    """Binary codes B and real numbers V whose product B Vᵀ approximates the label similarity."""
 
     name: ClassVar[str] = "batch"
     title: ClassVar[str] = "BATCH"
+    best: ClassVar[str] = SAME_FEATURES
     presets: ClassVar[Mapping[str, Preset]] = {
+        SAME_FEATURES: Preset(SAME_VALUES),
         "strong": Preset(),
         "paper": Preset({"anchors": 1000, "square_root": False}),
     }
 
-    feature_weight: float = parameter(0.05, "η", 0.0, 1e6, "Weight of each modality's features.", "log")
-    label_weight: float = parameter(0.9, "η₀", 0.0, 1e6, "Weight of the labels.", "log")
-    agreement_weight: float = parameter(0.01, "ω", 0.0, 1e6, "Pulls codes and their numbers together.", "log")
-    ridge: float = parameter(0.01, "ξ", 1e-9, 1e6, "Shrinks the hash functions.", "log")
-    iterations: int = parameter(6, "T", 1, 1000, ROUNDS, typical=(1, 50), kw_only=True)
+    feature_weight: float = parameter(0.05, "η", 0.0, 1e6, FEATURE_HELP, "log")
+    label_weight: float = parameter(0.9, "η₀", 0.0, 1e6, LABEL_HELP, "log")
+    agreement_weight: float = parameter(0.01, "ω", 0.0, 1e6, AGREEMENT_HELP, "log")
+    ridge: float = parameter(0.01, "ξ", 0.0, 1e6, CHOSEN_RIDGE_HELP, "log")
+    iterations: int = parameter(6, "T", 1, 1000, ROUNDS_HELP, typical=(1, 50), kw_only=True)
 
     @property
     def shrinkage(self) -> float:
@@ -53,9 +67,9 @@ class BATCH(KernelMethod):
     def search(
         self, start: FloatArray, regressions: Regressions, labels: FloatArray, rng: np.random.Generator
     ) -> Search:
-        """U, then V, then B; each is the minimum of O while the others stay."""
+        """Update U, then V, then B; each update minimises O with the other two fixed. Return B."""
         views, eta, omega = regressions.views, self.feature_weight, self.agreement_weight
-        L = labels.astype(np.float64)  # the similarity of labels outweighs the rest beyond single precision
+        L = labels.astype(np.float64)  # single precision is too coarse: the label similarity dominates
         G = np.sqrt(self.bits) * L / np.maximum(np.linalg.norm(L, axis=1, keepdims=True), 1)  # √r G
         squared = {t: float(np.trace(view.gram)) for t, view in views.items()} | {LABELS: squared_norm(L)}
         weights = dict.fromkeys(views, eta) | {LABELS: self.label_weight}
@@ -75,18 +89,18 @@ class BATCH(KernelMethod):
                 **{f"reconstruction ({s})": weights[s] * error[s] for s in U},
                 "ridge": SHRINKAGE * sum(weights[s] * squared_norm(U[s]) for s in U),
             }
-            yield Progress(terms, note=regressions.note)
+            yield StepReport(terms, note=regressions.note)
         return B
 
 
 def balance(S: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """The V with VᵀV = N I and 1ᵀV = 0 that is nearest to S: √N PQᵀ of the centred S = PΣQᵀ.
+    """Return the V nearest to S with VᵀV = N I and 1ᵀV = 0: √N PQᵀ, where the centred S is PΣQᵀ.
 
-    Directions that S lacks are drawn at random, as far as there are any: N items have N − 1.
+    If S has too low a rank, random directions are added; the rank is at most N − 1.
     """
     items, bits = S.shape
     P, sigma, Qt = svd(S - S.mean(axis=0), full_matrices=False, check_finite=False)
-    there, rank = int(np.sum(sigma > FLAT * sigma[0])), min(bits, items - 1)
+    there, rank = int(np.sum(sigma > MIN_SINGULAR_SHARE * sigma[0])), min(bits, items - 1)
     if there < rank:
         drawn = rng.standard_normal((items, rank - there))
         Q, _ = np.linalg.qr(np.hstack([np.ones((items, 1)), P[:, :there], drawn]))

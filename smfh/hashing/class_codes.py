@@ -1,35 +1,54 @@
-"""Where SMFH+ starts: a binary code for each class, and for each item the mean of those of its classes."""
+"""Class codes: a baseline that learns nothing but hash functions.
+
+Each class has one balanced code that is far from the others, drawn at random; each hash function is a kernel
+ridge regression on the codes of the items' classes. A method that is not clearly better learns no codes worth
+their cost. An item with several classes has the bit of most of them; ties are broken at random, but alike
+for items with the same classes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from smfh.types import BoolArray, FloatArray
+from smfh.hashing.balanced import class_codes
+from smfh.hashing.base import StepReport
+from smfh.hashing.configuration import ANCHORS_HELP, CHOSEN_RIDGE_HELP, WIDTH_HELP, Preset
+from smfh.hashing.kernelised import SAME_FEATURES, KernelMethod, Regressions, Search, signs
+from smfh.hashing.products import squared_norm
+from smfh.types import FloatArray, parameter
 
-CANDIDATES = 100  # partitions of the classes that compete for each bit of the start
-
-
-def label_codes(labels: BoolArray, codes: FloatArray) -> FloatArray:
-    """For each item the mean of the codes of its classes; an item without labels starts at ½."""
-    counts = labels.sum(axis=1, keepdims=True)
-    means: FloatArray = np.where(counts > 0, labels.astype(np.float64) @ codes / np.maximum(counts, 1), 0.5)
-    return means
+TIE_SHARE = 1e-3  # of a vote: by how much votes differ, so that as many for a bit as against it decide
 
 
-def class_codes(sizes: FloatArray, bits: int, rng: np.random.Generator) -> FloatArray:
-    """A binary code per class, bits balanced over items, classes far apart.
+@dataclass(frozen=True)
+class ClassCodes(KernelMethod):
+    """One balanced code for each class, predicted by kernel ridge regression."""
 
-    Each bit is the best of some random partitions into halves: it should cut where the codes so far are
-    close, Σ_{a,b} 2^−d(a,b), and leave as many items on as off.
-    """
-    classes = len(sizes)
-    codes = np.zeros((classes, bits))
-    closeness = 1 - np.eye(classes)
-    share = sizes / max(sizes.sum(), 1)
-    for k in range(bits):
-        halves = rng.permuted(np.tile(np.arange(classes) % 2, (CANDIDATES, 1)), axis=1)
-        same_side = halves @ closeness * halves + (1 - halves) @ closeness * (1 - halves)
-        imbalance = np.abs(halves @ share - 0.5)
-        score = same_side.sum(axis=1) / max(closeness.sum(), 1e-300) + imbalance
-        codes[:, k] = np.abs(halves[np.argmin(score)] - rng.integers(2))  # or its complement
-        closeness *= np.where(codes[:, k, None] == codes[None, :, k], 1.0, 0.5)
-        closeness /= max(closeness.max(), 1e-300)
-    return codes
+    name: ClassVar[str] = "class-codes"
+    title: ClassVar[str] = "Class codes"
+    steps: ClassVar[int] = 1
+    presets: ClassVar[Mapping[str, Preset]] = {SAME_FEATURES: Preset()}
+
+    anchors: int = parameter(1600, "a", 0, 10_000, ANCHORS_HELP, typical=(0, 2000))
+    ridge: float = parameter(0.0, "ξ", 0.0, 1e6, CHOSEN_RIDGE_HELP, "log", typical=(1e-3, 10.0))
+    width: float = parameter(0.0, "σ", 0.0, 100.0, WIDTH_HELP, typical=(0.0, 2.0), kw_only=True)
+
+    @property
+    def shrinkage(self) -> float:
+        return self.ridge
+
+    def search(
+        self, start: FloatArray, regressions: Regressions, labels: FloatArray, rng: np.random.Generator
+    ) -> Search:
+        """Return the signs of Σ_k (code of class k) over the classes of each item; noise if it has none."""
+        codes = 2 * class_codes(labels.sum(axis=0), self.bits, rng) - 1
+        votes = labels @ (codes * (1 + TIE_SHARE * rng.random(codes.shape)))
+        B = signs(np.where(votes == 0, start, votes).astype(labels.dtype))
+        W = regressions.solve(regressions.correlate(B))
+        misfit = {
+            t: squared_norm(B - B.mean(axis=0) - view.project(W[t])) for t, view in regressions.views.items()
+        }
+        yield StepReport({f"projection ({t})": error for t, error in misfit.items()}, note=regressions.note)
+        return B

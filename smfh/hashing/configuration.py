@@ -1,42 +1,78 @@
-"""The parameters of a method: they check and describe themselves, and some sets of them have names."""
+"""The parameters of a method, with checks and descriptions, and presets: named sets of values."""
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
-from functools import partial
 from inspect import cleandoc
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
-from smfh.types import InputError, Parameter, collect_problems, parameter, parameters, range_problems, unknown
+import numpy as np
 
-BITS = "Length of the code. Up: finer distinctions, slower; down: shorter codes that more items share."
-SEED = "The same seed gives the same codes."
+from smfh.types import BoolArray, InputError, Parameter, Words, parameter, parameters, range_problems, unknown
+
+BITS_HELP = "Length of the code. Higher: finer distinctions, slower. Lower: more items with identical codes."
+SEED_HELP = "Random seed: the same number gives the same codes. Higher or lower: other codes, as good."
+ANCHORS_HELP = (
+    "Number of training items that serve as anchors of the RBF features; 0: linear features. Higher: hash "
+    "functions that fit finer differences, slower. Lower: simpler hash functions."
+)
+WIDTH_HELP = (
+    "Width of the RBF features as a fraction of the mean distance; 0: chosen for each modality by how well "
+    "it predicts the labels. Higher: smoother hash functions. Lower: each anchor affects only its neighbours."
+)
+RIDGE_HELP = (
+    "Shrinks what is learnt. Higher: simpler and more stable. Lower: closer fit to the training items."
+)
+CHOSEN_RIDGE_HELP = (
+    "Shrinks the hash functions; 0: chosen for each modality by how well left-out training rows are ranked. "
+    "Higher: simpler and more stable. Lower: closer fit to the training items."
+)
+DIRECTION_HELP = (
+    "Shrinks directions with little variance. Higher: more stable. Lower: finer differences count."
+)
+ORTHOGONALITY_HELP = (
+    "How different the bits must be. Higher: each bit adds information. Lower: bits may repeat."
+)
+SMOOTHNESS_HELP = (
+    "How alike the hash functions must treat items with common labels. Higher: more alike. Lower: they "
+    "predict each item's code more exactly."
+)
+PREDICTION_HELP = (
+    "How closely the hash functions must predict the codes. Higher: better on new items. Lower: the codes "
+    "describe the training items better."
+)
+LABEL_HELP = (
+    "How strongly codes follow the labels. Higher: classes lie further apart. Lower: features count more."
+)
 
 
 @dataclass(frozen=True)
 class Preset:
-    """Named values of a method: those that differ from its defaults."""
+    """Parameter values that differ from the defaults, and the data set for which they were chosen."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
-    dataset: str = ""  # the one that it belongs to; none: any
+    dataset: str = ""  # empty: any data set
+    aims_at: str = ""  # "fewer codes": more items with identical codes; "more codes": fewer of them
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """Its fields are all that decides the outcome of a training, the seed included."""
+    """The parameters of a method; together with the data they determine its result."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     presets: ClassVar[Mapping[str, Preset]] = MappingProxyType({})
+    best: ClassVar[str] = ""  # the preset that is best on validation folds; empty: the defaults
 
-    bits: int = parameter(64, "r", 1, 1024, BITS, typical=(8, 256))
-    seed: int = parameter(0, "seed", 0, 2**32 - 1, SEED, typical=(0, 99), kw_only=True)
+    bits: int = parameter(64, "r", 1, 1024, BITS_HELP, typical=(8, 256))
+    seed: int = parameter(0, "seed", 0, 2**32 - 1, SEED_HELP, typical=(0, 99), kw_only=True)
 
     def __init_subclass__(cls) -> None:
-        """Close the presets, and add to the documentation what the parameters say of themselves."""
+        """Make the presets read-only, and append the parameters to the class docstring."""
         super().__init_subclass__()
         cls.presets = MappingProxyType(dict(cls.presets))
-        described = {f.name: f for f in fields(cls)}  # those of the classes above it
+        described = {f.name: f for f in fields(cls)}  # those of the base classes
         described |= {name: f for name, f in vars(cls).items() if isinstance(f, Field)}
         lines = (
             _in_words(name, f.metadata["parameter"], f.default)
@@ -45,57 +81,86 @@ class Configuration:
         )
         cls.__doc__ = "\n\n".join([cleandoc(cls.__doc__ or cls.__name__), "Parameters:", *lines])
 
+    def __new__(cls, *args: Any, **values: Any) -> Self:
+        """Refuse unknown names; the name of a parameter's Greek letter, such as alpha, gets a hint."""
+        if "__dataclass_fields__" in vars(cls):
+            known = parameters(cls)
+            for name in (name for name in values if name not in known):
+                letter = f"GREEK SMALL LETTER {name.upper().replace('LAMBDA', 'LAMDA')}"
+                meant = [n for n, about in known.items() if about.symbol in (name, _character(letter))]
+                hint = f"{known[meant[0]].symbol} is {meant[0]}" if meant else f"there are {', '.join(known)}"
+                raise TypeError(f"{cls.__name__} has no parameter {name!r}; {hint}.")
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         if problems := range_problems(self):
             raise InputError(problems)
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """The method with these parameters and defaults for the rest; one error lists all that is wrong.
+        """Make the method with these parameter values; a single error lists all problems.
 
-        A list is taken as a tuple: JSON has no other.
+        Parameters that are not given have their defaults. Lists, as read from JSON, become tuples.
         """
         known = parameters(cls)
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-        method: Self
-        *_, method = collect_problems(
-            *(partial(cls._refuse, name) for name in values if name not in known),
-            lambda: cls(**{name: value for name, value in values.items() if name in known}),
-        )
+        unknown_names = [name for name in values if name not in known]
+        problems = [f"{cls.name} has no parameter {n}; there are {', '.join(known)}." for n in unknown_names]
+        try:
+            method = cls(**{name: value for name, value in values.items() if name in known})
+        except InputError as error:
+            problems += error.problems
+        if problems:
+            raise InputError(problems)
         return method
 
-    @classmethod
-    def _refuse(cls, name: str) -> None:
-        raise InputError(f"{cls.name} has no parameter {name}; there are {', '.join(parameters(cls))}.")
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All parameters by name, as scikit-learn asks for them."""
+        """Return all parameters by name, as in scikit-learn."""
         return {name: getattr(self, name) for name in parameters(self)}
 
     def set_params(self, **params: Any) -> Self:
-        """A copy with these parameters changed; the method itself stays as it is."""
+        """Return a copy with these parameters changed."""
         return type(self).of({**self.get_params(), **params})
 
     @classmethod
     def preset_names(cls, dataset: str) -> list[str]:
-        """The presets that belong to this data set or to none in particular."""
+        """Return the names of the presets for this data set and of those for any data set."""
         return [name for name, preset in cls.presets.items() if preset.dataset in ("", dataset)]
 
     @classmethod
     def preset_values(cls, name: str) -> dict[str, Any]:
-        """Every parameter of a preset except bits and seed, which it leaves alone."""
+        """Return all parameter values of a preset, except bits and seed, which presets do not set."""
         if name not in cls.presets:
             raise unknown(f"preset of {cls.name}", name, cls.presets)
         defaults = {f.name: f.default for f in fields(cls) if f.name not in ("bits", "seed")}
         return defaults | dict(cls.presets[name].values)
 
+    @classmethod
+    def redundant_presets(cls, codes: Words, labels: BoolArray) -> frozenset[str]:
+        """Return the presets that these codes and labels do not need: the defaults already reach their goal.
+
+        On Emoji with nine groups, the default gives 12 codes; a higher α has nothing left to join.
+        """
+        distinct, label_sets = (len(np.unique(rows, axis=0)) for rows in (codes, labels))
+        met = {"fewer codes": distinct <= 1.5 * label_sets, "more codes": distinct >= 0.5 * len(codes)}
+        return frozenset(name for name, preset in cls.presets.items() if met.get(preset.aims_at))
+
     def current_preset(self, dataset: str) -> str | None:
-        """The preset for this data set whose values these are, all of them; None where there is none."""
+        """Return the name of the preset for this data set that has the current values, or None."""
         for name in self.preset_names(dataset):
             if replace(self, **self.preset_values(name)) == self:
                 return name
         return None
 
 
+def _character(unicode_name: str) -> str:
+    try:
+        return unicodedata.lookup(unicode_name)
+    except KeyError:
+        return ""
+
+
 def _in_words(name: str, about: Parameter, default: object) -> str:
-    return f"    {name} ({about.symbol}): {about.wanted}, by default {default!r}.\n        {about.help}"
+    return (
+        f"    {name} ({about.symbol}): {about.allowed_values}, by default {default!r}.\n        {about.help}"
+    )

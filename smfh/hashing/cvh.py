@@ -1,11 +1,11 @@
-"""Cross-View Hashing (Kumar & Udupa, IJCAI 2011) in its form for pairs: canonical correlation analysis.
+"""Cross-View Hashing (Kumar & Udupa, IJCAI 2011) for two views: canonical correlation analysis.
 
     max tr(Aᵀ XᵀY B)   with   Aᵀ(XᵀX + εI)A = I   and   Bᵀ(YᵀY + εI)B = I
 
-over the centred views X and Y; a bit says on which side of a direction an item lies. Only q = min(d_x, d_y)
-pairs of directions exist. Longer codes are filled with whitened directions that no pair uses, drawn for each
-view alone. Those bits say nothing about the other view, which is why the published scores do not grow with
-the length. Mixing the q pairs into all bits, each pair weighted by its correlation, does better.
+over the centred views X and Y; a bit is the sign of a projection. There are only q = min(d_x, d_y) pairs of
+directions. The other bits of longer codes use random whitened directions, drawn for each view separately.
+These bits say nothing about the other view, so the published scores do not improve with longer codes. Mixing
+the q pairs into all bits, weighted by their correlations, works better.
 """
 
 from collections.abc import Mapping
@@ -14,56 +14,50 @@ from typing import ClassVar
 
 import numpy as np
 
-from smfh.hashing.base import Learning, Progress, Trace
-from smfh.hashing.configuration import Preset
-from smfh.hashing.views import ANCHORS, PairMethod, learnt_directions, view_modalities
-from smfh.hashing.whitening import CanonicalPairs
+from smfh.hashing.base import StepReport, Trace, Training
+from smfh.hashing.configuration import ANCHORS_HELP, DIRECTION_HELP, Preset
+from smfh.hashing.solvers import warnings_of
+from smfh.hashing.views import CanonicalPairs, PairMethod, directional_model, view_modalities
 from smfh.types import FloatArray, MultimodalDataset, parameter
 
 
 @dataclass(frozen=True)
 class CVH(PairMethod):
-    """Canonical directions of two views, as bits."""
+    """Codes whose bits are signs of projections on the canonical directions of two views."""
 
     name: ClassVar[str] = "cvh"
     title: ClassVar[str] = "CVH"
     steps: ClassVar[int] = 1
+    uses_labels: ClassVar[bool] = False
+    best: ClassVar[str] = "strong"
     presets: ClassVar[Mapping[str, Preset]] = {
         "paper": Preset(),
         "strong": Preset({"mixed": True, "ridge": 1.0, "anchors": 500}),
     }
 
     mixed: bool = parameter(
-        False, "G", False, True, "Every bit mixes all canonical pairs, instead of one pair a bit."
+        False, "G", False, True, "Whether every bit mixes all canonical pairs. Off: one pair per bit."
     )
-    ridge: float = parameter(
-        1e-6, "ε", 1e-9, 1e6, "Shrinks directions in which a view hardly varies.", "log", typical=(1e-6, 10.0)
-    )
-    anchors: int = parameter(0, "a", 0, 10_000, ANCHORS, typical=(0, 1000))
+    ridge: float = parameter(1e-6, "ε", 1e-9, 1e6, DIRECTION_HELP, "log", typical=(1e-6, 10.0))
+    anchors: int = parameter(0, "a", 0, 10_000, ANCHORS_HELP, typical=(0, 1000))
 
-    def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Learning:
-        """One singular value decomposition; each modality of `train` is a database of its own codes."""
+    def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Training:
+        """Find all directions by one singular value decomposition; each modality has its own codes."""
         views = view_modalities(train, self.anchors, rng)
         pairs = CanonicalPairs.of(views, self.ridge, at_most=self.bits)
-        directions = mix_pairs(pairs, self.bits, rng) if self.mixed else fill_up(pairs, self.bits, rng)
-        learnt = learnt_directions(views, directions, train)
-        yield Progress({"correlation": float(pairs.correlations.sum())}, "closed form", pairs.note)
-        return learnt
-
-
-def mix_pairs(pairs: CanonicalPairs, bits: int, rng: np.random.Generator) -> list[FloatArray]:
-    """G = diag(ρ) times Gaussian noise, shared by both views: a pair counts as much as it correlates."""
-    rho = pairs.correlations
-    return pairs.mix(rho[:, None] * rng.standard_normal((len(rho), bits)))
-
-
-def fill_up(pairs: CanonicalPairs, bits: int, rng: np.random.Generator) -> list[FloatArray]:
-    """One pair a bit, then whitened directions at random, for each view alone."""
-    return pairs.directions([np.hstack([U, spare_directions(U, bits, rng)]) for U in pairs.bases])
+        rho = pairs.correlations
+        if self.mixed:  # Gaussian mixtures, shared by both views, with pairs weighted by their correlation
+            directions = pairs.mix(rho[:, None] * rng.standard_normal((len(rho), self.bits)))
+        else:  # one pair per bit, then random whitened directions for each view separately
+            spare = [np.hstack([U, spare_directions(U, self.bits, rng)]) for U in pairs.bases]
+            directions = pairs.directions(spare)
+        model = directional_model(views, directions, train)
+        yield StepReport({"correlation": float(rho.sum())}, "closed form", warnings_of(pairs.factors))
+        return model
 
 
 def spare_directions(U: FloatArray, bits: int, rng: np.random.Generator) -> FloatArray:
-    """Unit vectors for the bits that U leaves, orthogonal to it where it does not span the whole view."""
+    """Return random unit vectors for the bits beyond U, orthogonal to U unless U spans the view."""
     dimensions, pairs = U.shape
     spare = rng.standard_normal((dimensions, bits - pairs))
     if pairs < dimensions:

@@ -1,17 +1,17 @@
-"""Hash functions: from the features of one modality to bits."""
+"""Hash functions, which turn the features of one modality into bits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from smfh.features.maps import FeatureMap
-from smfh.hamming import pack
+from smfh.hamming import Queries, as_queries, pack
 from smfh.types import FloatArray, Words, check_features, read_only
 
 
 @dataclass(frozen=True, eq=False)
 class HashFunction:
-    """Bit k of x is on where φ(x)·w_k > threshold_k."""
+    """The hash function of one modality: bit k of x is 1 if φ(x)·w_k > threshold_k."""
 
     modality: str
     dimensions: int  # of x
@@ -24,16 +24,20 @@ class HashFunction:
         object.__setattr__(self, "thresholds", read_only(self.thresholds))
 
     def margins(self, features: Any) -> FloatArray:
-        """φ(X) W − thresholds: how far each item lies on which side of each bit."""
+        """Return φ(X) W − thresholds; a positive margin gives bit 1, a large one a reliable bit."""
         X = check_features(self.modality, features, self.dimensions)
         margins: FloatArray = self.feature_map(X) @ self.projection - self.thresholds
         return margins
 
+    def encode_queries(self, features: Any, distance: str) -> Queries:
+        """Return the codes of queries, with weights of their bits if the distance is asymmetric."""
+        return as_queries(self.margins(features), distance)
+
     def encode(self, features: Any) -> Words:
-        """Packed codes of any items of this modality, seen in training or not."""
+        """Return the packed codes of items of this modality."""
         return pack(self.margins(features) > 0)
 
 
 def shared_codes(modalities: Sequence[str], codes: Words) -> dict[str, Words]:
-    """One code for an item whichever modality is asked for."""
+    """Return a mapping from every modality to the same database codes."""
     return dict.fromkeys(modalities, read_only(codes))

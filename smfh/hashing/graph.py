@@ -1,4 +1,4 @@
-"""The label graph, of which nothing of items × items is ever formed, and the rows of it that a block has."""
+"""The label graph, with the affinity A = F Fᵀ of items with common labels; only F is stored."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,108 +6,118 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from smfh.hashing.items import Block
+from smfh.hashing.blocks import Block
 from smfh.hashing.products import cross_product, inner, squared_norm, times, transposed_times
 from smfh.types import EPS, BoolArray, FloatArray, IntArray, Matrix
 
 
 @dataclass(frozen=True, eq=False)
 class LabelGraph:
-    """The affinity A = F Fᵀ, never formed, and its degrees D; L = D − A."""
+    """The affinity A = F Fᵀ, its degrees D, and the Laplacian L = D − A."""
 
     factors: sparse.csr_array  # F, (items, classes)
     degrees: FloatArray  # the diagonal of D, (items,)
 
     @staticmethod
-    def of(labels: BoolArray, dtype: np.dtype[Any], sizes: FloatArray | None = None) -> "LabelGraph":
-        """A = L_a L_aᵀ: two items are as near as they have labels in common.
+    def of(
+        labels: BoolArray,
+        dtype: np.dtype[Any],
+        sizes: FloatArray | None = None,
+        weights: FloatArray | None = None,
+    ) -> "LabelGraph":
+        """Return the graph with A = L_a diag(w) L_aᵀ; without weights, the number of common labels (Eq. 4).
 
-        `sizes` are those of the classes, where these are but some rows of a larger graph.
+        If these items are only a part of the graph, `sizes` are the class sizes of the whole graph.
         """
-        F = sparse.csr_array(labels.astype(dtype))
-        return LabelGraph(F, F @ (F.sum(axis=0) if sizes is None else sizes.astype(dtype)))
+        L = sparse.csr_array(labels.astype(dtype))
+        n = (labels.sum(axis=0) if sizes is None else sizes).astype(dtype)
+        if weights is None:
+            return LabelGraph(L, L @ n)
+        w = weights.astype(dtype)
+        return LabelGraph(sparse.csr_array(L.multiply(np.sqrt(w)[None, :])), L @ (w * n))
 
     def normalised(self) -> "LabelGraph":
-        """F ← D^-½ F, so that no large class outweighs the others; an item without labels has degree 0."""
+        """Return the graph of D^-½ F, in which large classes do not dominate; degrees are 1 or 0."""
         scale = 1 / np.sqrt(np.maximum(self.degrees, EPS))
         return LabelGraph(self._scaled(scale), (self.degrees > 0).astype(self.factors.dtype))
 
     def sampled(self, places: IntArray, sizes: FloatArray, weight: float) -> "LabelGraph":
-        """D^-½ (w L̂) D^-½ with L̂ the Laplacian of m drawn items alone, and w = N(N − 1) / (m(m − 1)).
+        """Return the graph with Laplacian D^-½ (w L̂) D^-½, where L̂ is that of m sampled items.
 
-        Each pair of items is in a sample with probability 1/w, so the mean over samples is the graph
-        `normalised` on all N. These rows hold the drawn ones at `places`; `sizes` are those of the classes in
-        the whole sample. The other items have no degree and no factors.
+        The weight is w = N(N − 1) / (m(m − 1)). A pair of items is in a sample with probability 1/w, so the
+        mean over samples is the `normalised` graph of all N items. The sampled items of these rows are at
+        `places`; `sizes` are Fᵀ1 of the sample, √w times its class sizes. Others have degree 0 and F = 0.
         """
         drawn = np.zeros(len(self.degrees), self.factors.dtype)
         drawn[places] = 1
-        among = self.factors @ sizes.astype(self.factors.dtype)  # the degrees in the sample
-        degrees: FloatArray = weight * drawn * among / np.maximum(self.degrees, EPS)
+        sample_degrees = self.factors @ sizes.astype(self.factors.dtype)
+        degrees: FloatArray = weight * drawn * sample_degrees / np.maximum(self.degrees, EPS)
         F = self._scaled(drawn * np.sqrt(weight / np.maximum(self.degrees, EPS)))
         F.eliminate_zeros()
         return LabelGraph(F, degrees.astype(self.factors.dtype))
 
     def _scaled(self, scale: FloatArray) -> sparse.csr_array:
-        """F with row i times scale_i"""
         return sparse.csr_array(self.factors.multiply(scale[:, None].astype(self.factors.dtype)))
 
     def attract(self, Y: FloatArray) -> FloatArray:
-        """A Y = F (FᵀY)"""
+        """Return A Y = F (FᵀY)."""
         return times(self.factors, transposed_times(self.factors, Y))
 
     def spread(self, Y: FloatArray) -> FloatArray:
-        """L Y = D Y − A Y"""
+        """Return L Y = D Y − A Y."""
         F = self.factors
         spread: FloatArray = self.degrees[:, None] * Y - F @ (F.T @ Y)
         return spread
 
     def energy(self, Y: FloatArray) -> float:
-        """Tr(YᵀLY) = Σ_i D_ii ‖y_i‖² − ‖FᵀY‖²"""
+        """Return Tr(YᵀLY) = Σ_i D_ii ‖y_i‖² − ‖FᵀY‖² (Eq. 5)."""
         return self.length(Y) - squared_norm(transposed_times(self.factors, Y))
 
     def length(self, Y: FloatArray) -> float:
-        """Tr(YᵀDY) = Σ_i D_ii ‖y_i‖²"""
+        """Return Tr(YᵀDY) = Σ_i D_ii ‖y_i‖²."""
         return inner(self.degrees, np.einsum("ij,ij->i", Y, Y))
 
-    def scatter(self, X: Matrix, gram: FloatArray | None = None) -> FloatArray:
-        """XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ in double precision, as large numbers cancel each other.
-
-        Where all degrees are 1 and XᵀX is at hand, that is the first term.
-        """
+    def scatter(self, X: Matrix) -> FloatArray:
+        """Return XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ in double precision, because large numbers cancel."""
         XtF = cross_product(X, self.factors)
-        if gram is None or np.any(self.degrees != 1):
-            gram = cross_product(X, X, self.degrees)
-        spread: FloatArray = gram - XtF @ XtF.T
+        spread: FloatArray = cross_product(X, X, self.degrees) - XtF @ XtF.T
         return spread
 
 
 @dataclass(frozen=True, eq=False)
-class Affinity:
-    """The degree-normalised graph of all items, or of some that were drawn; any block can have its rows."""
+class NormalisedGraph:
+    """The degree-normalised graph of all items or of a sample, computed block by block."""
 
-    sizes: FloatArray  # of the classes among all items
+    sizes: FloatArray  # number of items of each class
+    weights: FloatArray  # w of each class
     items: int
     dtype: np.dtype[Any]
-    drawn: IntArray | None = None  # rows, rising; none: all
-    drawn_sizes: FloatArray | None = None  # of the classes among these
-
-    @property
-    def weight(self) -> float:
-        """w = N(N − 1) / (m(m − 1))"""
-        m = self.items if self.drawn is None else len(self.drawn)
-        return self.items * (self.items - 1) / max(m * (m - 1), 1)
+    sample: IntArray | None = None  # rows, ascending; None: all items
+    sample_sizes: FloatArray | None = None  # number of sampled items of each class
 
     def of(self, block: Block) -> LabelGraph:
-        """The block's rows; those of the whole graph are made once for as long as the block is held."""
-        if self.drawn is not None:
-            return self.among(block.labels, block.places(self.drawn))
-        if self not in block.kept:
-            block.kept[self] = LabelGraph.of(block.labels, self.dtype, self.sizes).normalised()
-        kept: LabelGraph = block.kept[self]
-        return kept
+        """Return the graph's rows for the items of a block; rows of the whole graph are cached."""
+        if self.sample is not None:
+            return self.among(block.labels, block.places(self.sample))
+        if self not in block.cache:
+            block.cache[self] = LabelGraph.of(block.labels, self.dtype, self.sizes, self.weights).normalised()
+        cached: LabelGraph = block.cache[self]
+        return cached
 
     def among(self, labels: BoolArray, places: IntArray) -> LabelGraph:
-        """Rows with these labels, of which those at `places` are drawn."""
-        whole = LabelGraph.of(labels, self.dtype, self.sizes)
-        sizes = np.zeros_like(self.sizes) if self.drawn_sizes is None else self.drawn_sizes
-        return whole.sampled(places, sizes, self.weight)
+        """Return the graph's rows for items with these labels; those at `places` are in the sample."""
+        m = self.items if self.sample is None else len(self.sample)
+        weight = self.items * (self.items - 1) / max(m * (m - 1), 1)
+        sizes = np.zeros_like(self.sizes) if self.sample_sizes is None else self.sample_sizes
+        whole = LabelGraph.of(labels, self.dtype, self.sizes, self.weights)
+        return whole.sampled(places, np.sqrt(self.weights) * sizes, weight)
+
+
+def rarity_weights(sizes: FloatArray, exponent: float) -> FloatArray:
+    """Return w_k = (size of class k / size of the smallest class)^−p, the weight of each label.
+
+    Degree normalisation cancels w where every item has one label.
+    """
+    filled = np.maximum(sizes, 1)
+    weights: FloatArray = (filled / filled.min()) ** -exponent
+    return weights

@@ -1,6 +1,8 @@
-"""The element-wise steps and sparse products, one pass each, compiled on first use.
+"""Compiled loops: sparse products, and the cubic step and bit flips of SMFH+.
 
-Each works on a block of rows and releases the GIL, so that blocks run side by side.
+Each function processes a block of rows and releases the GIL, so that threads can process several blocks at
+once. The functions are compiled on first use. Their constants are defined in this file, because Numba's cache
+does not notice changes in other files.
 """
 
 import numpy as np
@@ -8,19 +10,18 @@ from numba import njit
 
 from smfh.types import FloatArray, IntArray
 
-# NumPy's rules for division: no test for zero in the loops, which could not be vectorised with one
+# With NumPy's rules for division there is no test for zero, which would prevent vectorisation.
 compiled = njit(cache=True, nogil=True, error_model="numpy")
-# constants stand in this file: the cache of machine code does not notice a change in another one
-LEAST_DIVISOR = 1e-12
+MIN_DIVISOR = 1e-12
 NEWTON_STEPS = 4
-THIRD = 709_921_077  # makes a third of a float's bits the bits of about its cube root
+CUBE_ROOT_OFFSET = 709_921_077  # bits(∛x) ≈ bits(x) / 3 + this, for the bits of a 32-bit float
 
 
 @compiled
 def add_sparse_times_inplace(
     total: FloatArray, data: FloatArray, indices: IntArray, indptr: IntArray, V: FloatArray
 ) -> None:
-    """total += X V for the sparse rows X that start at `indptr`"""
+    """Add X V to `total` for a sparse X given as (data, indices, indptr)."""
     for i in range(total.shape[0]):
         row = total[i]
         for e in range(indptr[i], indptr[i + 1]):
@@ -33,7 +34,7 @@ def add_sparse_times_inplace(
 def sparse_transposed_times(
     data: FloatArray, indices: IntArray, indptr: IntArray, Y: FloatArray, dimensions: int
 ) -> FloatArray:
-    """XᵀY for the sparse rows X that start at `indptr`"""
+    """Return XᵀY for a sparse X given as (data, indices, indptr)."""
     total = np.zeros((dimensions, Y.shape[1]), dtype=Y.dtype)
     for i in range(Y.shape[0]):
         y = Y[i]
@@ -42,18 +43,6 @@ def sparse_transposed_times(
             for k in range(y.shape[0]):
                 row[k] += value * y[k]
     return total
-
-
-@compiled
-def ratio_step_inplace(
-    new: FloatArray, Y: FloatArray, P: FloatArray, Q: FloatArray, orthogonality: float, tiny: float
-) -> None:
-    """new = Y ∘ B⁺ / (Q + B⁻) with B = P + 2β Y; where B is negative the result is 0."""
-    for i in range(Y.shape[0]):
-        for k in range(Y.shape[1]):
-            b = P[i, k] + 2 * orthogonality * Y[i, k]
-            y = Y[i, k] * b / max(Q[i, k], LEAST_DIVISOR)
-            new[i, k] = y if y > tiny else 0
 
 
 @compiled
@@ -72,7 +61,12 @@ def cubic_step_inplace(
     balance: float,
     tiny: float,
 ) -> None:
-    """new = min(Y ∘ z, 1), the terms as in `steps.CubicTerms`; where B is negative the result is 0."""
+    """Set new = min(Y ∘ z, 1), where each element of z ≥ 0 solves q z³ + h z = B⁺ and
+
+    B = P + offset + F pull + balance (Y 11ᵀ + Y),   h = Y G + diagonal ∘ Y + B⁻,   q = Y C
+
+    F is given as (data, indices, indptr). Where B is negative, z is 0; results up to `tiny` become 0.
+    """
     bits = Y.shape[1]
     B = np.empty(bits, dtype=Y.dtype)
     for i in range(Y.shape[0]):
@@ -86,16 +80,16 @@ def cubic_step_inplace(
             for k in range(bits):
                 B[k] += value * row[k]
         for k in range(bits):
-            h = max(YG[i, k] + diagonal[i] * Y[i, k], LEAST_DIVISOR)
+            h = max(YG[i, k] + diagonal[i] * Y[i, k], MIN_DIVISOR)
             y = min(Y[i, k] * cubic_root(YC[i, k], h, max(B[k], 0)), 1)
             new[i, k] = y if y > tiny else 0
 
 
 @compiled
 def cubic_root(q: float, h: float, b: float) -> float:
-    """The root of q z³ + h z = b, by Newton from the right of it, where every step stays.
+    """Return the root of q z³ + h z = b by Newton's method, which approaches it from above.
 
-    Without a branch, so that the loop around it is vectorised.
+    There are no branches, so that the compiler can vectorise the loop that calls this function.
     """
     z = min(b / h, cube_root_from_above(b / max(q, 1e-30)))
     for _ in range(NEWTON_STEPS):
@@ -106,9 +100,9 @@ def cubic_root(q: float, h: float, b: float) -> float:
 
 @compiled
 def cube_root_from_above(x: float) -> float:
-    """Between 1 and 1.13 times the cube root, from a third of the number's bits."""
+    """Return an estimate of ∛x that is between 1 and 1.13 times the exact value."""
     bits = np.float32(min(max(x, 1e-30), 1e30)).view(np.int32)
-    return float(1.06 * np.int32(bits // np.int32(3) + np.int32(THIRD)).view(np.float32))
+    return float(1.06 * np.int32(bits // np.int32(3) + np.int32(CUBE_ROOT_OFFSET)).view(np.float32))
 
 
 @compiled
@@ -125,10 +119,10 @@ def flip_bits_inplace(
     graph_weight: float,
     orthogonality: float,
 ) -> tuple[int, float]:
-    """Flip every single bit that lowers the objective; how many did, and by how much it fell.
+    """Flip every bit whose flip lowers the objective; return the number of flips and the total decrease.
 
-    Y is binary. `linear` is Σ X(λU) + μ Σ H, `G` is Σ λ UᵀU, (data, indices, indptr) is F of the
-    graph A = F Fᵀ; S = FᵀY and E = YᵀY − T are kept up to date with every flip.
+    Y is binary, `linear` is Σ X(λU) + μ Σ H, `G` is Σ λ UᵀU, and (data, indices, indptr) is F of the graph
+    A = F Fᵀ. S = FᵀY and E = YᵀY − T are updated with every flip.
     """
     bits = Y.shape[1]
     flips, fall = 0, 0.0

@@ -1,9 +1,10 @@
-"""METHODS: every method is entered here once, and so gets its command, controls and tests."""
+"""The registry METHODS; commands, pages and tests include every method that is listed in it."""
 
 from typing import Any
 
 from smfh.hashing.base import HashMethod
 from smfh.hashing.batch import BATCH
+from smfh.hashing.class_codes import ClassCodes
 from smfh.hashing.cmfh import CMFH
 from smfh.hashing.cvh import CVH
 from smfh.hashing.dch import DCH
@@ -16,23 +17,24 @@ from smfh.hashing.smh import SMH
 from smfh.types import unknown
 
 METHODS: dict[str, type[HashMethod]] = {
-    method.name: method for method in (SMFHPlus, SMFH, CMFH, SMH, CVH, PDH, DCH, SCRATCH, BATCH, SMFHProgram)
+    method.name: method
+    for method in (SMFHPlus, SMFH, CMFH, SMH, CVH, PDH, DCH, SCRATCH, BATCH, ClassCodes, SMFHProgram)
 }
-COMPARED = tuple(name for name in METHODS if name != SMFHProgram.name)  # where nothing else is asked for
+COMPARED = tuple(name for name in METHODS if name != SMFHProgram.name)  # by default
 
 
 def make_method(name: str, **fields: Any) -> HashMethod:
-    """The method of this name with these parameters; what is not given keeps its default."""
+    """Make the method of this name; parameters that are not given have their defaults."""
     return method_class(name).of(fields)
 
 
 def preset(name: str, choice: str) -> dict[str, Any]:
-    """Every parameter of a method's named preset except bits and seed, which it leaves alone."""
+    """Return all values of preset `choice` of a method, except bits and seed, which it does not set."""
     return method_class(name).preset_values(choice)
 
 
 def method_class(name: str) -> type[HashMethod]:
-    """The method of this name, or an error that lists the names there are."""
+    """Return the method class of this name; if there is none, raise an error that lists all names."""
     if name not in METHODS:
         raise unknown("method", name, METHODS)
     return METHODS[name]

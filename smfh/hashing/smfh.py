@@ -1,14 +1,18 @@
-"""SMFH as published (Liu, Ji, Wu & Hua, IJCAI 2016, Algorithm 1), with the signs of its equations right.
+"""SMFH as published (Liu, Ji, Wu & Hua, IJCAI 2016, Algorithm 1), with corrected equations.
+
+Letters follow the paper, but items are rows here, so the equations are transposed:
+
+    X_t (items, dimensions) features ≥ 0     U_t (dimensions, bits) ≥ 0    basis: X_t ≈ Y U_tᵀ
+    Y (items, bits) ≥ 0 relaxed codes        W_t (dimensions, bits)        hash function: Y ≈ X_t W_t
+    A = L_a L_aᵀ label affinity, D its degrees, L = D − A its Laplacian; with a hat (Â, Ŷ): of m sampled items
+
+Objective (Eq. 8 and 19):
 
     O = Σ_t λ_t ‖X_t − Y U_tᵀ‖² + α Tr(YᵀLY)
         + μ Σ_t { ‖Y − X_tW_t‖² + η Tr(W_tᵀX_tᵀL X_tW_t) + γ ‖W_t‖² } + β ‖YᵀY − I‖²
 
-over U_t, Y ≥ 0 and W_t. Each iteration: U by a ratio step; m items drawn; Y by a ratio step in which only
-they carry the graph L; the columns of Y scaled to a maximum of 1; W in closed form.
-
-The paper gives β = 0.001 and prints 4β in its Y step (Eq. 17), where the gradient of β‖·‖² has 2β. Its step
-is therefore ours at β = 0.002, the default here, with which every mAP of its Wiki table is met within 0.021;
-with 0.005 all but one are. It measures two modalities alone; more of them share the μ of two, as in SMFH+.
+The paper prints 4β in its Y step, where the gradient has 2β. Its β = 0.001 is therefore 0.002 here, which
+reproduces all mAP values of its Wiki table within 0.021. μ is the parameter times 2/n_t for n_t modalities.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,37 +23,37 @@ from typing import Any, ClassVar
 import numpy as np
 
 from smfh.features.maps import FeatureMap
-from smfh.hashing.base import Learning, Learnt, Progress, Trace
-from smfh.hashing.configuration import Preset
-from smfh.hashing.factorisation import (
-    FIT,
-    PULL,
-    Factors,
-    Moments,
-    PassMethod,
-    RidgeSolver,
-    Totals,
-    draw_rows,
-    reconstruction_error,
-    scatter_of,
-    share_out,
-    update_basis,
-    weighted_gram,
+from smfh.hashing.base import (
+    FIT_HELP,
+    PULL_HELP,
+    SAMPLE_HELP,
+    BlockMethod,
+    Model,
+    StepReport,
+    Trace,
+    Training,
 )
+from smfh.hashing.blocks import HEIGHT, Block, Codes, Items, Pass, Sums, UniformRows, code_sums, on_grid
+from smfh.hashing.configuration import ORTHOGONALITY_HELP, RIDGE_HELP, SMOOTHNESS_HELP, Preset
 from smfh.hashing.function import HashFunction, shared_codes
 from smfh.hashing.graph import LabelGraph
-from smfh.hashing.items import Codes, Items
-from smfh.hashing.positive import told
-from smfh.hashing.products import squared_norm, transposed_times
-from smfh.hashing.sampled import SAMPLE, ConstantPart, GraphSolvers, SampledSolver, by_dimensions, is_by_item
-from smfh.hashing.smfh_passes import GraphTotals, RatioPass, Start
-from smfh.hashing.sums import HEIGHT, Sums, UniformRows
-from smfh.types import EPS, FloatArray, IntArray, Matrix, parameter
+from smfh.hashing.products import (
+    TINY,
+    drop_tiny,
+    project,
+    reconstruction_error,
+    squared_norm,
+    times,
+    transposed_times,
+    weighted_gram,
+)
+from smfh.hashing.solvers import RidgeSolver, WideFeatures, WideSolver, feature_sums, warnings_of
+from smfh.types import EPS, FloatArray, IntArray, parameter
 
 
 @dataclass(frozen=True)
-class SMFH(PassMethod):
-    """The published algorithm and nothing else."""
+class SMFH(BlockMethod):
+    """Supervised matrix factorisation hashing, as published."""
 
     name: ClassVar[str] = "smfh"
     title: ClassVar[str] = "SMFH"
@@ -59,149 +63,170 @@ class SMFH(PassMethod):
         "nus-wide": Preset({"graph_sample": 2000}, dataset="nus-wide"),
     }
 
-    graph_weight: float = parameter(2.0, "α", 0.0, 1e6, PULL, "log")
-    projection_weight: float = parameter(25.0, "μ", 0.0, 1e6, FIT, "log")
-    graph_sample: int = parameter(1000, "m", 1, 10_000_000, SAMPLE, "log", typical=(20, 20_000))
-    orthogonality_weight: float = parameter(2e-3, "β", 0.0, 1e6, "Keeps the bits apart.", "log")
-    smoothness: float = parameter(1e-3, "η", 0.0, 1e6, "Label smoothness of the hash functions.", "log")
-    ridge: float = parameter(1e-3, "γ", 1e-9, 1e6, "Shrinks the hash functions.", "log")
+    graph_weight: float = parameter(2.0, "α", 0.0, 1e6, PULL_HELP, "log")
+    projection_weight: float = parameter(25.0, "μ", 0.0, 1e6, FIT_HELP, "log")
+    graph_sample: int = parameter(1000, "m", 1, 10_000_000, SAMPLE_HELP, "log", typical=(20, 20_000))
+    orthogonality_weight: float = parameter(2e-3, "β", 0.0, 1e6, ORTHOGONALITY_HELP, "log")
+    smoothness: float = parameter(1e-3, "η", 0.0, 1e6, SMOOTHNESS_HELP, "log")
+    ridge: float = parameter(1e-3, "γ", 1e-9, 1e6, RIDGE_HELP, "log")
 
-    def learn_from(self, data: Items, rng: np.random.Generator, trace: Trace) -> Learning:
-        """Algorithm 1"""
+    @property
+    def needs_positive(self) -> bool:
+        return True
+
+    def learn_from(self, data: Items, rng: np.random.Generator, trace: Trace) -> Training:
+        """Run Algorithm 1 of the paper; yield a report after each iteration."""
         problem = Problem(self, data)
         state = problem.start(rng)
         for _ in range(self.iterations):
             for _, step in STEPS:
                 state = step(problem, state, rng)
-            note = told(solver.factor for solver in state.solvers.values())
-            yield Progress(problem.terms(state), "descent", note, partial(problem.learnt, state))
+            note = warnings_of(solver.factor for solver in state.solvers.values())
+            yield StepReport(problem.terms(state), "descent", note, partial(problem.model, state))
             if self.has_converged(trace):
                 break
-        return problem.learnt(state)
+        return problem.model(state)
 
 
 @dataclass(frozen=True, eq=False)
-class State(Factors):
-    """The unknowns, with the graph of the iteration and what the steps share."""
+class State:
+    """The unknowns U, Y and W, the sampled items, and products that several steps use."""
 
-    rows: IntArray  # of the items that were drawn to carry the graph, rising
-    graph: LabelGraph  # of these
-    FtY: FloatArray  # of these, (classes, bits)
-    length: FloatArray  # Σ_i d_i y_ik² over these, (bits,)
-    heights: FloatArray  # max_i y_ik, by which the codes are to be scaled, (bits,)
-    solvers: Mapping[str, RidgeSolver | SampledSolver]
+    Y: Codes
+    U: Mapping[str, FloatArray]
+    W: Mapping[str, FloatArray]
+    XtY: Mapping[str, FloatArray]
+    YtY: FloatArray
+    mean: FloatArray  # of the rows of Y, (bits,)
+    heights: FloatArray  # max_i y_ik, (bits,)
+    FtY: FloatArray  # F̂ᵀŶ with Â = F̂F̂ᵀ, (classes, bits)
+    length: FloatArray  # Σ_i d̂_i ŷ_ik², (bits,)
+    rows: IntArray  # the sampled items, ascending
+    graph: LabelGraph  # of the sampled items
+    solvers: Mapping[str, RidgeSolver | WideSolver]
 
 
 class Problem:
-    """O for given data, and the steps of Algorithm 1."""
+    """The objective for the given data, and the steps of Algorithm 1."""
 
     def __init__(self, method: SMFH, data: Items) -> None:
         self.method, self.data, self.items, self.dtype = method, data, len(data), data.dtype
-        self.weights, self.mu = method.shares(tuple(data.X)), share_out(method.projection_weight, len(data.X))
+        self.weights, self.mu = method.shares(tuple(data.X)), method.projection_weight * 2 / len(data.X)
         m, self.sizes = method.graph_sample, data.sizes.astype(np.float64)
-        self.draws = m < self.items
-        by_item = tuple(t for t, d in data.widths.items() if is_by_item(m, self.items, d))
-        whole = GraphTotals(self.totals(np.ones(1)), None, self.sizes)
-        graph = None if self.draws else partial(whole.graph, dtype=self.dtype)
-        moments = Moments(self.items, data.maxima, graph, float(self.sizes.sum()), by_item)
-        _, self.moments = data.run(moments)
-        self.solvers_of = {
-            t: GraphSolvers(
-                ConstantPart.by_items(self.all_rows(t), method.ridge)
-                if t in by_item
-                else by_dimensions(self.moments["XtX", t], m, self.items, method.ridge),
-                method.smoothness,
-                method.ridge,
-            )
-            for t in data.X
+        self.samples = m < self.items
+        wide = [t for t, d in data.widths.items() if m < self.items < d]
+        self.bounds: dict[str, Any] = {"items": self.items, "maxima": data.maxima}
+        arguments = self.bounds | {"max_degree": float(self.sizes.sum()), "without_gram": wide}
+        if not self.samples:
+            arguments["graph"] = partial(self.graph_of, dtype=self.dtype, rows=None, sizes=self.sizes)
+        _, self.features = data.run(Pass(feature_sums, **arguments))
+        everything = np.arange(self.items)
+        self.wide = {t: WideFeatures(data.X[t][everything], method.ridge, method.smoothness) for t in wide}
+        self.X: Mapping[str, Any] = data.X
+        self.labels: Any = data.labels
+
+    def terms(self, state: State) -> dict[str, float]:
+        """Return the weighted terms of O (Eq. 8) for the sampled graph, without another pass over X."""
+        method, mu, solvers = self.method, self.mu, state.solvers
+        U, W, XtY, YtY = state.U, state.W, state.XtY, state.YtY
+        squared = {t: float(self.features["squared", t]) for t in U}
+        excess = YtY.astype(np.float64) - np.eye(method.bits)
+        return {
+            **{
+                f"reconstruction ({t})": self.weights[t] * reconstruction_error(squared[t], U[t], XtY[t], YtY)
+                for t in U
+            },
+            "graph": method.graph_weight * (float(state.length.sum()) - squared_norm(state.FtY)),
+            **{f"projection ({t})": mu * solvers[t].error(W[t], XtY[t], YtY) for t in W},
+            "smoothness": mu * method.smoothness * sum(solvers[t].roughness(W[t]) for t in W),
+            "ridge": mu * method.ridge * sum(squared_norm(W[t]) for t in W),
+            "orthogonality": method.orthogonality_weight * squared_norm(excess),
         }
-        self.goes_by_item = bool(by_item)
-
-    @property
-    def X(self) -> Mapping[str, Any]:
-        return self.data.X
-
-    @property
-    def labels(self) -> Any:
-        return self.data.labels
-
-    def all_rows(self, t: str) -> Matrix:
-        rows: Matrix = self.data.X[t][np.arange(self.items)]
-        return rows
-
-    def totals(self, ceiling: FloatArray) -> Totals:
-        return Totals(self.items, self.data.maxima, ceiling)
 
     def start(self, rng: np.random.Generator) -> State:
-        """Y and U uniform, W = 0; nothing is drawn yet."""
-        bits, shapes = self.method.bits, self.data.widths
+        """Return the initial state (Algorithm 1, line 1): Y and U uniform at random, W = 0."""
+        bits, rows = self.method.bits, np.arange(0)
         uniform = UniformRows.draw(rng, self.items, bits, np.float64)
-        U = {t: rng.random((d, bits)).astype(self.dtype) for t, d in shapes.items()}
-        rows = np.arange(0)
+        U = {t: rng.random((d, bits)).astype(self.dtype) for t, d in self.data.widths.items()}
         graph = LabelGraph.of(self.data.labels[rows], self.dtype)
-        totals = self.graph_totals(rows, graph, np.ones(bits))
-        Y, sums = self.data.run(Start(uniform, self.dtype, totals))
+        totals = self.totals(rows, graph, np.ones(bits))
+        Y, sums = self.data.run(Pass(self.start_block, bits, uniform=uniform, dtype=self.dtype, **totals))
         W = {t: np.zeros_like(U[t]) for t in U}
         return State(U=U, W=W, rows=rows, graph=graph, solvers={}, **self.summed(Y, sums))
 
-    def graph_totals(self, rows: IntArray, graph: LabelGraph, ceiling: FloatArray) -> GraphTotals:
-        sizes = np.asarray(graph.factors.sum(axis=0), dtype=np.float64) if self.draws else self.sizes
-        return GraphTotals(self.totals(ceiling), rows if self.draws else None, sizes)
-
-    def summed(self, Y: Codes, sums: Sums) -> dict[str, Any]:
-        """The fields of a state that a pass adds up."""
-        return {
-            "Y": Y,
-            "XtY": {t: sums["XtY", t].astype(self.dtype) for t in self.data.X},
-            "YtY": sums["YtY", ""].astype(self.dtype),
-            "mean": sums["sum", ""] / self.items,
-            "FtY": sums["FtY", ""].astype(self.dtype),
-            "length": sums["length", ""],
-            "heights": sums[HEIGHT].astype(self.dtype),
-        }
+    @staticmethod
+    def start_block(block: Block, uniform: UniformRows, dtype: Any, **totals: Any) -> tuple[FloatArray, Sums]:
+        """Return random rows of Y with their sums; single precision rounds the same double numbers."""
+        Y = uniform.block(block.start, len(block)).astype(dtype)
+        return Y, Problem.sum_block(block, Y, **totals)
 
     def update_bases(self, state: State, rng: np.random.Generator) -> State:
-        """U ← U ∘ (XᵀY) / (U YᵀY)"""
-        return replace(state, U={t: update_basis(state.XtY[t], state.U[t], state.YtY) for t in state.U})
+        """Return the state after the U step (Eq. 12): U_t ← U_t ∘ (X_tᵀY) / (U_t YᵀY)."""
+        U, XtY, YtY = state.U, state.XtY, state.YtY
+        return replace(state, U={t: drop_tiny(U[t] * XtY[t] / np.maximum(U[t] @ YtY, EPS)) for t in U})
 
     def draw(self, state: State, rng: np.random.Generator) -> State:
-        """m items, and the graph among them; all where they are not more."""
-        if not self.draws:
+        """Sample m items uniformly without replacement (Eq. 13), or use all items if N ≤ m."""
+        if not self.samples:
             return state
-        return self.with_graph(state, np.sort(draw_rows(rng, self.items, self.method.graph_sample)))
+        rows = np.sort(rng.choice(self.items, size=self.method.graph_sample, replace=False))
+        return self.with_sample(state, rows)
 
-    def with_graph(self, state: State, rows: IntArray) -> State:
-        """The state in which these items carry the graph."""
+    def with_sample(self, state: State, rows: IntArray) -> State:
+        """Return the state with these sampled rows and their graph Â = F̂F̂ᵀ (Eq. 4 and 13)."""
         graph = LabelGraph.of(self.data.labels[rows], self.dtype)
         Y = self.data.take_codes(state.Y, rows)
         FtY, length = transposed_times(graph.factors, Y), graph.degrees.astype(np.float64) @ Y**2
         return replace(state, rows=rows, graph=graph, FtY=FtY, length=length)
 
     def update_codes(self, state: State, rng: np.random.Generator) -> State:
-        """Y ← Y ∘ B⁺ / ( Y M + α S D̂ Ŷ + B⁻ )   with   M = Σ_t λ_tU_tᵀU_t + n_t μ I + 2β YᵀY
+        """Return the state after the Y step (Eq. 17 and 20), with 2β instead of 4β:
 
-        and B = Σ_t X_t(λ_tU_t + μW_t) + α S Â Ŷ + 2β Y, where Ŷ = SᵀY are the sampled rows. X_tW_t can be
-        negative, hence the two parts of B. This is the one pass over X; the next step scales what it adds up.
+            Y ← Y ∘ B⁺ / ( Y M + α S D̂ Ŷ + B⁻ )
+            B = Σ_t X_t(λ_tU_t + μW_t) + α S Â Ŷ + 2β Y
+            M = Σ_t λ_tU_tᵀU_t + n_t μ I + 2β YᵀY
+
+        B is split by sign, because X_tW_t can be negative. Ŷ = SᵀY. An iteration passes over X only here.
         """
-        U, beta = state.U, self.method.orthogonality_weight
+        U, method = state.U, self.method
+        alpha, beta = float(method.graph_weight), float(method.orthogonality_weight)
         V = {t: self.weights[t] * U[t] + self.mu * state.W[t] for t in U}
-        curvature = weighted_gram(U, self.weights) + len(U) * self.mu * np.eye(self.method.bits)
-        totals = self.graph_totals(state.rows, state.graph, self.ceiling(V, curvature))
-        M = (curvature + 2 * beta * state.YtY).astype(self.dtype)
-        step = RatioPass(V, M, state.FtY, self.method.graph_weight, beta, totals)
-        Y, sums = self.data.run(step, state.Y)
-        return replace(state, **self.summed(Y, sums))
-
-    def ceiling(self, V: Mapping[str, FloatArray], curvature: FloatArray) -> FloatArray:
-        """max(1, max_i (Σ_t X_tV_t⁺)_ik / M_kk): no y_ik rises above, since a share of sums is at most the
-        largest of their shares, and of the graph and of β that is 1 where no y_ik was above 1. Twice, for
-        rounding."""
+        curvature = weighted_gram(U, self.weights) + len(U) * self.mu * np.eye(method.bits)
+        # An upper bound of y_ik: a ratio of sums is at most the largest ratio of their terms, and the ratio
+        # of the graph and β terms is at most 1 if all y_ik were at most 1. The factor 2 covers rounding.
         most = sum(self.data.maxima[t] @ np.maximum(V[t], 0) for t in V)
-        ceiling: FloatArray = 2 * np.maximum(1, most / np.maximum(np.diag(curvature), EPS))
-        return ceiling
+        ceiling = 2 * np.maximum(1, most / np.maximum(np.diag(curvature), EPS))
+        M = (curvature + 2 * beta * state.YtY).astype(self.dtype)
+        totals = self.totals(state.rows, state.graph, ceiling)
+        step = Pass(self.update_block, len(M), V=V, M=M, FtY=state.FtY, alpha=alpha, beta=beta, **totals)
+        return replace(state, **self.summed(*self.data.run(step, state.Y)))
+
+    @staticmethod
+    def update_block(
+        block: Block,
+        Y: FloatArray,
+        V: Mapping[str, FloatArray],
+        M: FloatArray,
+        FtY: FloatArray,
+        alpha: float,
+        beta: float,
+        **totals: Any,
+    ) -> tuple[FloatArray, Sums]:
+        """Run the Y step for a block: return Y ∘ B⁺ / (divisor + B⁻) and its sums."""
+        drawn = block.places(totals["rows"])
+        graph = Problem.graph_of(block, Y.dtype, totals["rows"], totals["sizes"])
+        B = project(block.X, V)
+        B[drawn] += alpha * times(graph.factors, FtY)  # Â Ŷ = F̂ (F̂ᵀŶ)
+        B += 2 * beta * Y
+        divisor = Y @ M
+        divisor[drawn] += alpha * graph.degrees[:, None] * Y[drawn]
+        new = Y * np.maximum(B, 0, out=B)
+        new /= np.maximum(divisor, EPS, out=divisor)  # B⁻ can be left out, because B⁺ is 0 wherever B⁻ is not
+        new *= new > TINY
+        return new, Problem.sum_block(block, new, **totals)
 
     def rescale(self, state: State, rng: np.random.Generator) -> State:
-        """y_k ← y_k / max y_k,   u_k ← u_k max y_k: the product stays."""
+        """Scale each column of Y to a maximum of 1, and U inversely: y_k ← y_k / h_k, u_k ← u_k h_k."""
         heights = np.maximum(state.heights, EPS)
         return replace(
             state,
@@ -216,55 +241,81 @@ class Problem:
         )
 
     def update_functions(self, state: State, rng: np.random.Generator) -> State:
-        """W = (XᵀX + η X̂ᵀL̂X̂ + γI)⁻¹XᵀY"""
-        solvers = self.solvers(state) if self.draws or not state.solvers else state.solvers
+        """Return the state after the W step (Eq. 18): W_t = (X_tᵀX_t + η X̂_tᵀL̂X̂_t + γI)⁻¹ X_tᵀY."""
+        solvers = self.solvers(state) if self.samples or not state.solvers else state.solvers
         return replace(state, solvers=solvers, W={t: solvers[t].solve(state.XtY[t]) for t in solvers})
 
-    def solvers(self, state: State) -> dict[str, RidgeSolver | SampledSolver]:
-        """For the graph of the items that were drawn, or of all."""
-        if not self.draws:
-            ridge, eta = self.method.ridge, self.method.smoothness
-            return {
-                t: RidgeSolver(self.moments["XtX", t], ridge, scatter_of(self.moments, t), eta)
-                for t in self.data.X
-            }
-        Y = self.data.take_codes(state.Y, np.arange(self.items)) if self.goes_by_item else None
-        return {
-            t: solvers.sampled(self.data.X[t][state.rows], state.rows, state.graph, Y)
-            for t, solvers in self.solvers_of.items()
-        }
+    def solvers(self, state: State) -> dict[str, RidgeSolver | WideSolver]:
+        """Return a solver of Eq. 18 per modality, for the graph of the sampled items or of all items."""
+        gamma, eta = self.method.ridge, self.method.smoothness
+        if not self.samples:
+            return {t: RidgeSolver.of_sums(self.features, t, gamma, eta) for t in self.data.X}
+        rows, graph, solvers = state.rows, state.graph, dict[str, RidgeSolver | WideSolver]()
+        for t, X in self.data.X.items():
+            if t in self.wide:
+                Y = self.data.take_codes(state.Y, np.arange(self.items))
+                solvers[t] = WideSolver(self.wide[t], rows, graph, Y)
+            else:
+                solvers[t] = RidgeSolver(self.features["XtX", t], gamma, graph.scatter(X[rows]), eta)
+        return solvers
 
-    def learnt(self, state: State) -> Learnt:
-        """Bit k is on where y_k, or w_k·x, is above the mean of y_k."""
+    def model(self, state: State) -> Model:
+        """Return the model: bit k is 1 if y_ik, or x·w_k for a query, exceeds the mean of column k of Y."""
         thresholds = state.mean.astype(self.dtype)
         functions = {
             t: HashFunction(t, d, FeatureMap(), state.W[t], thresholds) for t, d in self.data.widths.items()
         }
-        return Learnt(functions, shared_codes(tuple(functions), self.data.pack(state.Y, thresholds)), state.U)
+        return Model(functions, shared_codes(tuple(functions), self.data.pack(state.Y, thresholds)), state.U)
 
-    def terms(self, state: State) -> dict[str, float]:
-        """Every part of O, weighted; none needs another pass over X."""
-        method, mu, solvers = self.method, self.mu, state.solvers
-        U, W, XtY, YtY = state.U, state.W, state.XtY, state.YtY
-        excess = YtY.astype(np.float64) - np.eye(method.bits)
+    def totals(self, rows: IntArray, graph: LabelGraph, ceiling: FloatArray) -> dict[str, Any]:
+        """Return the arguments of `sum_block`, except the block and Y."""
+        sizes = np.asarray(graph.factors.sum(axis=0), dtype=np.float64) if self.samples else self.sizes
+        return {**self.bounds, "ceiling": ceiling, "rows": rows if self.samples else None, "sizes": sizes}
+
+    @staticmethod
+    def graph_of(block: Block, dtype: Any, rows: IntArray | None, sizes: FloatArray) -> LabelGraph:
+        """Return the graph of the sampled items of a block; `rows` is None if all items are used."""
+        labels = block.labels if rows is None else block.labels[block.places(rows)]
+        return LabelGraph.of(labels, dtype, sizes)
+
+    @staticmethod
+    def sum_block(
+        block: Block,
+        Y: FloatArray,
+        items: int,
+        maxima: Mapping[str, FloatArray],
+        ceiling: FloatArray,  # upper bounds of y_ik, (bits,)
+        rows: IntArray | None,  # the sampled items; None: all
+        sizes: FloatArray,  # of the classes, in the sample
+    ) -> Sums:
+        """Return the sums over a block that later steps need: products with Y, and maxima of Y."""
+        graph, drawn = Problem.graph_of(block, Y.dtype, rows, sizes), Y[block.places(rows)]
+        length = graph.degrees.astype(np.float64) @ drawn**2
         return {
-            **{
-                f"reconstruction ({t})": self.weights[t]
-                * reconstruction_error(float(self.moments["squared", t]), U[t], XtY[t], YtY)
-                for t in U
-            },
-            "graph": method.graph_weight * (float(state.length.sum()) - squared_norm(state.FtY)),
-            **{f"projection ({t})": mu * solvers[t].error(W[t], XtY[t], YtY) for t in W},
-            "smoothness": mu * method.smoothness * sum(solvers[t].roughness(W[t]) for t in W),
-            "ridge": mu * method.ridge * sum(squared_norm(W[t]) for t in W),
-            "orthogonality": method.orthogonality_weight * squared_norm(excess),
+            **code_sums(block, Y, items, maxima, ceiling),
+            HEIGHT: Y.max(axis=0).astype(np.float64),
+            ("FtY", ""): on_grid(transposed_times(graph.factors, drawn), np.outer(sizes, ceiling), items),
+            ("length", ""): on_grid(length, ceiling**2 * float(sizes @ sizes), items),
+        }
+
+    def summed(self, Y: Codes, sums: Sums) -> dict[str, Any]:
+        """Return the fields of a `State` that a pass computes."""
+        return {
+            "Y": Y,
+            "XtY": {t: sums["XtY", t].astype(self.dtype) for t in self.data.X},
+            "YtY": sums["YtY", ""].astype(self.dtype),
+            "mean": sums["sum", ""] / self.items,
+            "FtY": sums["FtY", ""].astype(self.dtype),
+            "length": sums["length", ""],
+            "heights": sums[HEIGHT].astype(self.dtype),
         }
 
 
+# The steps of an iteration, in order.
 STEPS: Sequence[tuple[str, Callable[[Problem, State, np.random.Generator], State]]] = (
     ("bases", Problem.update_bases),
     ("sample", Problem.draw),
     ("codes", Problem.update_codes),
     ("scale", Problem.rescale),
     ("functions", Problem.update_functions),
-)  # of an iteration, in their order
+)

@@ -1,4 +1,4 @@
-"""A fitted hasher as one .npz file: a JSON header and plain arrays, checked on the way in."""
+"""Save a fitted hasher to an .npz file with a JSON header and plain arrays; load and check it."""
 
 import io
 import json
@@ -8,36 +8,48 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from smfh.features.maps import FeatureMap
-from smfh.files import Array, Content, read_json, read_npz, shortened, write_npz
-from smfh.files.arrays import pack_npz
+from smfh.files import Array, Content, pack_npz, read_json, read_npz, shortened, write_npz
 from smfh.files.content import MAX_REASON, name_of
 from smfh.hashing.base import FittedHasher, HashMethod
 from smfh.hashing.function import HashFunction
 from smfh.hashing.registry import make_method
-from smfh.types import InputError, TrainingStep
-from smfh.types.conversion import FLOATS
+from smfh.types import FloatArray, InputError, MultimodalDataset, TrainingStep
+from smfh.types.arrays import FLOATS
 
 FORMAT, VERSION = "smfh-hasher", 1
-MAX_MODEL_BYTES = 1 << 30  # of all arrays, unpacked
-MAX_WORD = 40  # characters that a message repeats of what a file says
+MAX_MODEL_BYTES = 1 << 30  # size of all arrays after unpacking
+MAX_QUOTED_CHARACTERS = 40  # of a value from a file that an error message quotes
 
 
 def save_hasher(hasher: FittedHasher, path: Path) -> None:
-    """Write the model as a file that `load_hasher` reads."""
+    """Save a fitted hasher as an .npz file without pickles, for `load_hasher`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from smfh import SMFH, load_hasher, save_hasher
+    >>> from smfh.datasets import Planted
+    >>> path = Path(tempfile.mkdtemp()) / "model.npz"
+    >>> save_hasher(SMFH(bits=16).fit(Planted(items=60).load()[0]), path)
+    >>> load_hasher(path).bits
+    16
+    """
     write_npz(path, hasher_arrays(hasher))
 
 
 def hasher_file(hasher: FittedHasher) -> bytes:
-    """The bytes of that file."""
+    """Return the bytes of the file that `save_hasher` would write."""
     file = io.BytesIO()
     pack_npz(file, hasher_arrays(hasher))
     return file.getvalue()
 
 
 def hasher_arrays(hasher: FittedHasher) -> dict[str, Array]:
-    """Everything that encoding, searching and looking at the model need; no training data."""
+    """Return the arrays to save: all that encoding and searching need, without the training data."""
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -52,12 +64,13 @@ def hasher_arrays(hasher: FittedHasher) -> dict[str, Array]:
                 "power": function.feature_map.power,
                 "unit_rows": function.feature_map.unit_rows,
                 "width": function.feature_map.width,
+                "split_signs": function.feature_map.split_signs,
             }
             for name, function in hasher.functions.items()
         ],
     }
     arrays: dict[str, Array] = {"header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)}
-    # numbered, not named: a modality's name may hold anything
+    # arrays are numbered, because a modality's name may contain any character
     for number, (name, function) in enumerate(hasher.functions.items()):
         arrays[f"{number}.projection"] = function.projection
         arrays[f"{number}.thresholds"] = function.thresholds
@@ -69,16 +82,60 @@ def hasher_arrays(hasher: FittedHasher) -> dict[str, Array]:
     return arrays
 
 
-def load_hasher(content: Content, name: str = "", max_bytes: int = MAX_MODEL_BYTES) -> FittedHasher:
-    """The hasher that was saved there, or an InputError that lists what is wrong with the file.
+def anchors_as_rows(arrays: dict[str, Array], train: MultimodalDataset) -> dict[str, Array]:
+    """Replace anchors, which are training items, by their row numbers: much smaller, for results we ship."""
+    compact = dict(arrays)
+    for number, about in enumerate(read_json(arrays["header"].tobytes())["modalities"]):
+        if f"{number}.anchors" in arrays:
+            scaled = _scaled(train, about)
+            rows = {row.tobytes(): k for k, row in enumerate(scaled)}
+            found = [rows[anchor.tobytes()] for anchor in arrays[f"{number}.anchors"]]
+            compact[f"{number}.anchors"] = np.array(found, dtype=np.int32)
+    return compact
 
-    A model that unpacks to more than `max_bytes` is refused before anything of it is.
+
+def restore_anchors(arrays: dict[str, Array], train: MultimodalDataset) -> dict[str, Array]:
+    """Undo `anchors_as_rows`; arrays that contain the anchors themselves are returned unchanged."""
+    full = dict(arrays)
+    for number, about in enumerate(read_json(arrays["header"].tobytes())["modalities"]):
+        rows = arrays.get(f"{number}.anchors")
+        if rows is not None and rows.dtype == np.int32 and rows.ndim == 1:
+            full[f"{number}.anchors"] = _scaled(train, about)[rows]
+    return full
+
+
+def _scaled(train: MultimodalDataset, about: dict[str, Any]) -> FloatArray:
+    """Return the features of a modality as anchors are stored: scaled, dense."""
+    X = train.modalities[str(about["name"])]
+    phi = FeatureMap(
+        float(about["power"]), bool(about["unit_rows"]), split_signs=bool(about.get("split_signs", False))
+    )
+    scaled = phi.scale(X)
+    return np.ascontiguousarray(scaled.toarray() if sparse.issparse(scaled) else scaled)
+
+
+def load_hasher(content: Content, name: str = "", max_bytes: int = MAX_MODEL_BYTES) -> FittedHasher:
+    """Load a hasher that `save_hasher` wrote.
+
+    Parameters
+    ----------
+    content
+        A path, or the content of a file.
+    name
+        The name of the file in error messages.
+    max_bytes
+        A file that unpacks to more is refused before it is unpacked.
+
+    Raises
+    ------
+    InputError
+        If the file is not a valid model; the message lists all problems.
     """
     return hasher_of(read_npz(content, name=name, max_bytes=max_bytes), name_of(content, name))
 
 
 def hasher_of(arrays: dict[str, Array], label: str) -> FittedHasher:
-    """The hasher that these arrays describe; `label` is what messages call their file."""
+    """Make a hasher from the arrays of a file; error messages call the file `label`."""
     try:
         header = read_json(arrays["header"].tobytes())
         if header["format"] != FORMAT or header["version"] != VERSION:
@@ -100,22 +157,20 @@ def hasher_of(arrays: dict[str, Array], label: str) -> FittedHasher:
         )
     except InputError:
         raise
-    except MemoryError as error:
-        raise InputError(f"{label} needs more memory than there is; take a smaller model.") from error
-    except Exception as error:  # whatever a forged header makes its readers raise
+    except Exception as error:  # a forged header can raise anything
         why = f"{type(error).__name__} at {error}"[:MAX_REASON]
-        raise InputError(f"{label} is not a model that this program saved: {why}.") from error
+        raise InputError(f"{label} is not a model saved by this program: {why}.") from error
 
 
-def _cut(said: object) -> str:
-    """What a file says, no longer than a message can bear."""
-    return str(said)[:MAX_WORD]
+def _cut(value: object) -> str:
+    """Shorten a value from a file so that an error message can quote it."""
+    return str(value)[:MAX_QUOTED_CHARACTERS]
 
 
 def _step(
     iteration: int, terms: dict[str, float], seconds: float, phase: str, note: str = ""
 ) -> TrainingStep:
-    """A step whose every value is of its kind, whatever the file says."""
+    """Make a step of the trace from the values in a file, converted to their types."""
     numbers = {str(term): float(x) for term, x in terms.items()}
     if not all(isfinite(x) for x in (*numbers.values(), float(seconds))):
         raise ValueError(f"step {iteration} of the trace, which is not finite")
@@ -124,7 +179,8 @@ def _step(
 
 def _function(name: str, arrays: dict[str, Array], number: int, about: dict[str, Any]) -> HashFunction:
     anchors = arrays.get(f"{number}.anchors")
-    feature_map = FeatureMap(float(about["power"]), bool(about["unit_rows"]), anchors, float(about["width"]))
+    steps = float(about["power"]), bool(about["unit_rows"]), anchors, float(about["width"])
+    feature_map = FeatureMap(*steps, split_signs=bool(about.get("split_signs", False)))
     projection, thresholds = arrays[f"{number}.projection"], arrays[f"{number}.thresholds"]
     return HashFunction(name, int(about["dimensions"]), feature_map, projection, thresholds)
 
@@ -132,7 +188,7 @@ def _function(name: str, arrays: dict[str, Array], number: int, about: dict[str,
 def _array_problems(
     label: str, arrays: dict[str, Array], method: HashMethod, modalities: list[dict[str, Any]]
 ) -> list[str]:
-    """Shapes and values that do not fit together."""
+    """Return a message for each array with an invalid shape, type or value."""
     bits, problems = method.bits, []
     items = {len(arrays[f"{number}.codes"]) for number in range(len(modalities))}
     if len(modalities) < 2 or len(items) != 1:
@@ -140,14 +196,15 @@ def _array_problems(
     for number, about in enumerate(modalities):
         name, anchors = _cut(about["name"]), arrays.get(f"{number}.anchors")
         dimensions = int(about["dimensions"])
-        inner = dimensions if anchors is None else len(anchors)
+        split = 2 * dimensions if about.get("split_signs", False) else dimensions
+        inner = split if anchors is None else len(anchors)
         expected: dict[str, tuple[tuple[int, ...], tuple[np.dtype[Any], ...]]] = {
             "projection": ((inner, bits), FLOATS),
             "thresholds": ((bits,), FLOATS),
             "codes": ((*items, -(-bits // 64)), (np.dtype(np.uint64),)),
         }
         if anchors is not None:
-            expected["anchors"] = ((inner, dimensions), FLOATS)
+            expected["anchors"] = ((inner, split), FLOATS)
         if f"{number}.basis" in arrays:
             expected["basis"] = ((inner, bits), FLOATS)
         for part, (shape, dtypes) in expected.items():

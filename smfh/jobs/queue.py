@@ -1,150 +1,480 @@
-"""The bounded queue: whom it takes, whom it joins, what it remembers."""
+"""Background jobs that any thread may control, and the bounded queue that runs them in a fair order."""
 
-from collections import OrderedDict
+import logging
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from threading import Condition, Thread
+from time import monotonic, perf_counter
+from typing import Any, Generic, Literal, TypeVar
+from weakref import WeakSet
 
-from smfh.jobs.course import T, Work
-from smfh.jobs.job import Job
-from smfh.jobs.line import Line, Tell
-from smfh.jobs.processes import Caller
+from smfh.engine import Call, Engine, here
+from smfh.engine.errors import drop_frames, trace
 from smfh.types import InputError
+
+State = Literal["queued", "running", "paused", "finished", "cancelled", "failed"]
+OVER: tuple[State, ...] = ("finished", "cancelled", "failed")
+MAX_PAUSED = 2  # a paused job keeps a thread and a worker process
+MAX_INTERRUPTED = 2  # a job without viewers that lets others run keeps them too
+MAX_VISITORS = 256  # number of visitors whose last turn is remembered
+# Called with the event of a job ("begun", "refused" or its final state), the job's key, its viewers, its run
+# time in seconds, and its error.
+OnEvent = Callable[[str, Hashable, Iterable[str], float, BaseException | None], None]
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class JobContext:
+    """Functions for the work of a job: report progress, check for cancellation, call a worker."""
+
+    report: Callable[[Any], None]  # call after each step; waits while the job is paused
+    check: Callable[..., None]  # raises if the job was cancelled
+    yield_turn: Callable[[], None]  # call between two parts; lets waiting viewed jobs run first
+    call: Call  # calls a function in a worker process, if any, until the job is cancelled
+    at_once: int = 1  # number of calls worth making at the same time
+
+
+Work = Callable[[JobContext], T]
+
+
+class CancelledJobError(BaseException):
+    """Raised in a cancelled job's work; a BaseException, so that `except Exception` misses it."""
+
+
+class Job(Generic[T]):
+    """The work for one key, with its state, reports and result; created by `JobQueue.submit`."""
+
+    def __init__(self, key: Hashable, work: Work[T], queue: "JobQueue", submitter: str) -> None:
+        self.key, self.submitter = key, submitter
+        self.state: State = "queued"
+        self.error: BaseException | None = None  # of a failed job
+        self.has_begun = self.is_cancelled = False  # is_cancelled: even if its work has not ended yet
+        self.last_seen = monotonic()  # time when any viewer was last seen
+        self.seen = {submitter: self.last_seen}  # the same for each viewer, even if away; "" is never away
+        self._work: Work[T] | None = work
+        self._queue, self._changed = queue, queue.changed
+        self._steps_left: int | None = None  # until the next pause; None: no pause
+        self._reports: list[Any] = []
+        self._result: T | None = None
+        self._seconds, self._step_seconds = 0.0, 0.0  # run time up to `_since`, and up to the last step
+        self._since: float | None = None  # when it started or resumed; None: not running
+
+    @property
+    def over(self) -> bool:
+        return self.state in OVER
+
+    @property
+    def is_pausing(self) -> bool:
+        """Whether it runs, and will pause after the current step."""
+        return self.state == "running" and self._steps_left is not None
+
+    @property
+    def reports(self) -> tuple[Any, ...]:
+        """Reports of the work so far, one for each step."""
+        with self._changed:
+            return tuple(self._reports)
+
+    @property
+    def position(self) -> int:
+        """Position of this job among the waiting jobs, from 1; 0 if it is not waiting."""
+        with self._changed:
+            return self._queue.order().index(self) + 1 if self in self._queue.waiting else 0
+
+    @property
+    def viewers(self) -> frozenset[str]:
+        """Visitors who view this job and were seen recently; none once it is over."""
+        with self._changed:
+            oldest = monotonic() - self._queue.away_seconds
+            return frozenset(name for name, seen in self.seen.items() if seen >= oldest or not name)
+
+    @property
+    def result(self) -> T:
+        """Return value of the work; raises RuntimeError unless the job has finished."""
+        if self.state != "finished":
+            raise RuntimeError(f"A job that is {self.state} has no result; wait until it has finished.")
+        return self._result  # type: ignore[return-value]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Error messages of a failed job, for display; empty if it did not fail."""
+        if isinstance(self.error, InputError):
+            return self.error.problems
+        return () if self.error is None else (f"{type(self.error).__name__}: {self.error}",)
+
+    @property
+    def seconds(self) -> float:
+        """Run time so far in seconds, without waiting and pauses."""
+        with self._changed:
+            return self._seconds + (0.0 if self._since is None else perf_counter() - self._since)
+
+    def time_left(self, total_steps: int) -> float | None:
+        """Estimate the remaining seconds from the mean time per step; None before the first step."""
+        with self._changed:
+            done = len(self._reports)
+            if self.over or done == 0:
+                return 0.0 if self.over else None
+            left = self._step_seconds / done * (total_steps - done)
+            return max(0.0, left - (self.seconds - self._step_seconds))
+
+    def wait(self, *states: State, timeout: float | None = None) -> bool:
+        """Block until the job is over or in one of these states; return False after the timeout."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self.state in states or self.over, timeout)
+
+    def view(self, visitor: str) -> None:
+        """Add a viewer; a second viewer resumes the job, since only a single viewer may pause it."""
+        with self._changed:
+            is_new = visitor not in self.seen
+            if not self.over:
+                self.seen[visitor] = self.last_seen = monotonic()
+                if is_new and len(self.viewers) > 1:
+                    self.resume()
+
+    def touch(self, visitor: str) -> None:
+        """Update the time when this visitor was last seen, if they view the job."""
+        with self._changed:
+            if visitor in self.seen:
+                self.seen[visitor] = self.last_seen = monotonic()
+
+    def leave(self, visitor: str) -> None:
+        """Remove a viewer; the job continues."""
+        with self._changed:
+            if self.seen.pop(visitor, None) is not None:
+                self.last_seen = monotonic()
+
+    def pause(self, visitor: str = "") -> bool:
+        """Pause after the current step; return False if the job is over or has other viewers."""
+        with self._changed:
+            return self._allow_steps(visitor, 0 if self.state == "paused" else 1)
+
+    def step(self, visitor: str = "") -> bool:
+        """Do one more step, then pause; return False if the job is over or has other viewers."""
+        with self._changed:
+            return self._allow_steps(visitor, (self._steps_left or 0) + 1)
+
+    def resume(self) -> None:
+        """Continue, and cancel any pause that was requested."""
+        with self._changed:
+            self._set_steps(None)
+
+    def cancel(self, visitor: str = "") -> bool:
+        """Cancel the job: at once if it is waiting or paused, else at its next step; return True.
+
+        If it has other viewers, only remove this viewer and return False. A job that is over does not change.
+        """
+        with self._changed:
+            if self.viewers - {visitor}:
+                self.leave(visitor)
+                return False
+            self.end()
+            return True
+
+    def end(self) -> None:
+        """Cancel the job, even if it has viewers."""
+        with self._changed:
+            if self.over:
+                return
+            self.is_cancelled = True
+            self._queue.file(self)  # the next request for its key gets a new job
+            if self.state != "running":
+                self._close("cancelled")
+
+    def begin(self) -> None:
+        """Start the job, or continue it after a wait; called by the queue."""
+        self.state, self._since = "running", perf_counter()
+        if not self.has_begun:
+            self.has_begun = True
+            self._notify("begun")
+            thread = Thread(target=self._run, name="job", daemon=True)  # a paused job keeps its thread
+            self._queue.threads.add(thread)
+            thread.start()
+        self._changed.notify_all()
+
+    # The caller of the following methods must hold the lock.
+
+    def _allow_steps(self, visitor: str, steps: int) -> bool:
+        is_allowed = not self.over and not self.viewers - {visitor}
+        if is_allowed:
+            self._set_steps(steps)
+        return is_allowed
+
+    def _set_steps(self, steps: int | None) -> None:
+        """Set the steps until the next pause; a paused job continues first, as it has had its turn."""
+        self._steps_left = steps
+        if self.state == "paused" and steps != 0:
+            self.state = "queued"
+            self._queue.wait(self, first=True)
+
+    def _halt(self, state: State) -> None:
+        """Stop running or waiting and enter `state`, so that the next job may start."""
+        self._seconds, self._since, self.state = self.seconds, None, state
+        self._queue.release(self)
+        self._changed.notify_all()
+
+    def _close(self, state: State) -> None:
+        """Enter the final state and drop the work, which keeps data in memory."""
+        self._work = None
+        self._notify(state)
+        self.seen.clear()
+        self._halt(state)
+
+    def _notify(self, event: str) -> None:
+        self._queue.on_event(event, self.key, list(self.seen), self.seconds, self.error)
+
+    # The following methods run in the job's own thread.
+
+    def _run(self) -> None:
+        state, result, error = self._outcome()
+        if error is not None and not isinstance(error, InputError):
+            log.error("A job failed: %s", trace(error))
+        drop_frames(error)
+        with self._changed:
+            if self.is_cancelled and not self.over:  # a job cancelled while paused is over already
+                self._close("cancelled")
+            elif not self.over:
+                self._result, self.error = result, error
+                self._close(state)
+                self._queue.file(self)
+
+    def _outcome(self) -> tuple[State, T | None, BaseException | None]:
+        """Do the work; return state, result, error. Its frame must be gone before the job is over."""
+        try:
+            caller = None if self._queue.caller_of is None else self._queue.caller_of(self.key)
+            call = here if caller is None else partial(caller.call, check=self._check)
+            at_once = 1 if caller is None else caller.at_once
+            context = JobContext(self._report, self._check, self._yield_turn, call, at_once)
+            return "finished", self._work(context), None  # type: ignore[misc] # only _close sets it to None
+        except CancelledJobError:
+            return "cancelled", None, None
+        except BaseException as error:
+            return "failed", None, error
+
+    def _check(self, *_: Any) -> None:
+        if self.is_cancelled:
+            raise CancelledJobError
+
+    def _report(self, step: Any) -> None:
+        """Add a report; wait if the job is paused, or has no viewers while viewed jobs are waiting."""
+        queue = self._queue
+        with self._changed:
+            self._reports.append(step)
+            self._step_seconds = self.seconds
+            if self._steps_left is not None:
+                self._steps_left -= 1
+            if self._steps_left == 0 and not self.is_cancelled:
+                self._halt("paused")
+                queue.paused.append(self)
+                while len(queue.paused) > MAX_PAUSED:
+                    queue.paused.popleft().resume()
+                if not self._changed.wait_for(lambda: self.state != "paused", queue.max_pause_seconds):
+                    self.resume()
+                if self in queue.paused:
+                    queue.paused.remove(self)
+                self._changed.wait_for(lambda: self.state != "queued")
+            interrupted = sum(job.has_begun and not job.viewers for job in queue.waiting)
+            if not self.viewers and interrupted < MAX_INTERRUPTED:
+                self._yield_turn(first=True)  # it occupies a worker, so it continues before new jobs begin
+            self._check()
+
+    def _yield_turn(self, first: bool = False) -> None:
+        """Let waiting viewed jobs run: wait at the end of the queue, or with `first` at its head."""
+        with self._changed:
+            if any(job.viewers for job in self._queue.waiting) and not self.is_cancelled:
+                self._halt("queued")
+                self._queue.wait(self, first)
+                self._changed.wait_for(lambda: self.state != "queued")
+            self._check()
 
 
 class JobQueue:
-    """At most `workers` jobs at work, `waiting` more in line or paused, `remembered` results.
+    """Queue of `workers` running and `max_waiting` waiting or paused jobs, and `max_results` results.
 
-    Where there is no room, the job that nobody has watched for longest is ended for a new one.
+    When the queue is full, a new job replaces the job that has been without viewers for longest.
     """
 
     def __init__(
         self,
         workers: int = 1,
-        waiting: int = 16,
-        remembered: int = 32,
-        caller_of: Callable[[Hashable], Caller] | None = None,  # of a key; without, jobs' threads do it all
-        tell: Tell | None = None,  # called, quickly, with all that begins, ends or is refused
-        pause_limit: float = 600.0,
-        away: float = 30.0,  # seconds after which a watcher that is not seen counts no more
-        each: int = 0,  # unfinished jobs that one visitor may have asked for; 0: as many as there is room for
+        max_waiting: int = 16,
+        max_results: int = 32,
+        caller_of: Callable[[Hashable], Engine] | None = None,  # by job key; None: call in the job's thread
+        on_event: OnEvent | None = None,
+        max_pause_seconds: float = 600.0,
+        away_seconds: float = 30.0,  # after which a viewer who was not seen counts as absent
+        max_per_visitor: int = 0,  # unfinished jobs that one visitor may submit; 0: no limit
     ) -> None:
-        self.waiting, self.remembered, self.each = waiting, remembered, each
-        self._line = Line(workers, pause_limit, away, caller_of, tell)
-        self._changed = self._line.changed
+        self.workers, self.max_waiting, self.max_results = workers, max_waiting, max_results
+        self.max_pause_seconds, self.away_seconds = max_pause_seconds, away_seconds
+        self.max_per_visitor = max_per_visitor
+        self.caller_of, self.on_event = caller_of, on_event or (lambda *_: None)
+        self.changed = Condition()  # the lock of the queue and all its jobs
+        self.waiting: deque[Job[Any]] = deque()
+        self.running: list[Job[Any]] = []
+        self.paused: deque[Job[Any]] = deque()  # the one paused longest first
+        self.threads: WeakSet[Thread] = WeakSet()
         self._unfinished: dict[Hashable, Job[Any]] = {}
         self._finished: OrderedDict[Hashable, Job[Any]] = OrderedDict()  # the least recently used first
-        self._open = True
+        self._turns: dict[str, int] = {}  # by visitor: number of the turn when their last job started
+        self._turn = 0
+        self._is_open = True
 
-    def submit(self, key: Hashable, work: Work[T], visitor: str = "", again: bool = False) -> Job[T]:
-        """The job of this key: one that there is, finished or not, or a new one at the end of the line.
+    def submit(self, key: Hashable, work: Work[T], visitor: str = "", rerun: bool = False) -> Job[T]:
+        """Return the job of this key, unfinished or finished; create it if there is none.
 
-        `work` is called with its Course; it must depend on nothing that the key does not tell. What failed or
-        was cancelled is tried anew, and with `again` also what is finished.
+        The work must depend only on the key. A failed or cancelled job is replaced by a new one; with `rerun`
+        a finished job is replaced too.
         """
-        with self._changed:
-            if again:
+        with self.changed:
+            if rerun:
                 self._finished.pop(key, None)
             job = self.find(key)
             if job is None:
                 try:
-                    self._check_room(visitor)
+                    self._check_limits(visitor)
                 except InputError as error:
-                    self._line.tell("refused", key, [visitor], 0.0, error)
+                    self.on_event("refused", key, [visitor], 0.0, error)
                     raise
-                job = self._unfinished[key] = Job(key, work, self._line, self._file, visitor)
-                job.watch(visitor)
-                self._line.join(job)
-            job.watch(visitor)
+                job = self._unfinished[key] = Job(key, work, self, visitor)
+                self.wait(job)
+            job.view(visitor)
             return job
 
     def find(self, key: Hashable) -> Job[Any] | None:
-        """The job of this key, unfinished or remembered; None where there is none."""
-        with self._changed:
+        """Return the unfinished or remembered job of this key; None if there is none."""
+        with self.changed:
             if key in self._finished:
                 self._finished.move_to_end(key)
+                self._finished[key].last_seen = monotonic()
                 return self._finished[key]
             return self._unfinished.get(key)
 
     def unfinished_of(self, visitor: str, kind: type) -> Job[Any] | None:
-        """The first unfinished job with a key of this kind that this visitor watches, seen lately or not."""
-        with self._changed:
-            jobs = (job for job in self._unfinished.values() if job.is_watched_by(visitor))
+        """Return the first unfinished job that this visitor views with a key of type `kind`, or None."""
+        with self.changed:
+            jobs = (job for job in self._unfinished.values() if visitor in job.seen)
             return next((job for job in jobs if isinstance(job.key, kind)), None)
 
-    def see(self, visitor: str) -> None:
-        """This visitor is there: so they still wait for all that they watch."""
-        with self._changed:
+    def touch(self, visitor: str) -> None:
+        """Update the time when this visitor was last seen, in all jobs that they view."""
+        with self.changed:
             for job in self._unfinished.values():
-                job.see(visitor)
+                job.touch(visitor)
 
     @property
     def load(self) -> tuple[int, int]:
-        """How many jobs are at work, and how many wait or are paused."""
-        with self._changed:
+        """Number of running jobs, and number of waiting or paused jobs."""
+        with self.changed:
             paused = sum(job.state == "paused" for job in self._unfinished.values())
-            return len(self._line.working), len(self._line.waiting) + paused
+            return len(self.running), len(self.waiting) + paused
 
     def set_workers(self, workers: int) -> None:
-        """Let so many jobs be at work from now on; of more than that nobody is sent away."""
-        with self._changed:
-            self._line.workers = workers
-            self._line.fill()
+        """Set how many jobs may run at the same time; running jobs are not stopped."""
+        with self.changed:
+            self.workers = workers
+            self._fill()
 
     def forget(self, unwanted: Callable[[Hashable], bool]) -> None:
-        """End what is unfinished and forget what is finished of all keys that are unwanted."""
-        with self._changed:
+        """Cancel unfinished jobs and forget results whose key satisfies `unwanted`."""
+        with self.changed:
             for key in [key for key in self._finished if unwanted(key)]:
                 del self._finished[key]
             for job in [job for key, job in self._unfinished.items() if unwanted(key)]:
                 job.end()
 
-    def forget_results(self) -> None:
-        """Forget all that is finished; what is unfinished goes on."""
-        with self._changed:
-            self._finished.clear()
+    def forget_results(self, unused_seconds: float = 0.0) -> None:
+        """Forget results that nobody has asked for in this time; unfinished jobs continue."""
+        with self.changed:
+            oldest = monotonic() - unused_seconds
+            for key in [key for key, job in self._finished.items() if job.last_seen <= oldest]:
+                del self._finished[key]
 
     def close(self) -> None:
-        """End everything and wait until the last thread has ended; nothing is taken any more."""
-        with self._changed:
-            self._open = False
+        """Cancel all jobs and wait until their threads have ended."""
+        with self.changed:
+            self._is_open = False
             for job in list(self._unfinished.values()):
                 job.end()
-            threads = list(self._line.threads)
+            threads = list(self.threads)
         for thread in threads:
             thread.join()
 
-    # What follows expects the lock to be held.
+    # The following methods are called by jobs, which must hold the lock.
 
-    def _check_room(self, visitor: str) -> None:
-        """For one more of this visitor; what nobody has watched for longest makes room."""
-        if not self._open:
-            raise RuntimeError("The queue is closed; make a new one.")
-        jobs = list(self._unfinished.values())
-        theirs = [job for job in jobs if job.asker == visitor]
-        if visitor and 0 < self.each <= len(theirs) and not _end_unwatched(theirs):
-            raise InputError(
-                f"{len(theirs)} of your jobs are at work or wait already, and no more are taken from one "
-                "visitor; wait until one of them has finished, or cancel one."
-            )
-        if len(self._unfinished) >= self._line.workers + self.waiting and not _end_unwatched(jobs):
-            raise InputError(
-                f"{self.load[1]} jobs wait already, and no more are taken; "
-                "try again when one of them has finished."
-            )
+    def order(self) -> list[Job[Any]]:
+        """Return the waiting jobs in the order in which they would start.
 
-    def _file(self, job: Job[Any]) -> None:
-        """A job has come to its end, or soon will: no more unfinished, and its result remembered."""
+        Visitors take turns: the one whose last turn is longest ago is first. Jobs without viewers come last.
+        """
+        earlier: dict[str, int] = {}  # number of waiting jobs of each visitor so far
+
+        def priority(job: Job[Any]) -> tuple[bool, int, int]:
+            viewers = job.viewers
+            ranks = [(earlier.get(name, 0), self._turns.get(name, 0)) for name in viewers]
+            earlier.update({name: earlier.get(name, 0) + 1 for name in viewers})
+            return (not viewers, *min(ranks, default=(0, 0)))
+
+        return sorted(self.waiting, key=priority)  # calls `priority` in the order of the queue
+
+    def wait(self, job: Job[Any], first: bool = False) -> None:
+        """Add a waiting job at the end, or with `first` at the head; start it if a worker is free."""
+        (self.waiting.appendleft if first else self.waiting.append)(job)
+        self._fill()
+
+    def release(self, job: Job[Any]) -> None:
+        """Remove a running or waiting job; after a running one, start the next."""
+        if job in self.running:
+            self.running.remove(job)
+            self._fill()
+        elif job in self.waiting:
+            self.waiting.remove(job)
+
+    def file(self, job: Job[Any]) -> None:
+        """Remove a cancelled or ended job from the unfinished ones; remember it if it finished."""
         if self._unfinished.get(job.key) is job:
             del self._unfinished[job.key]
         if job.state == "finished":
-            self._finished[job.key] = job
-            while len(self._finished) > self.remembered:
+            self._finished[job.key], job.last_seen = job, monotonic()
+            while len(self._finished) > self.max_results:
                 self._finished.popitem(last=False)
 
+    def _fill(self) -> None:
+        """Start waiting jobs, in order, while workers are free."""
+        while self.waiting and len(self.running) < self.workers:
+            job = self.order()[0]
+            self.waiting.remove(job)
+            self.running.append(job)
+            self._turn += 1
+            for visitor in job.viewers:
+                self._turns.pop(visitor, None)
+                self._turns[visitor] = self._turn
+            for visitor in list(self._turns)[:-MAX_VISITORS]:
+                del self._turns[visitor]
+            job.begin()
 
-def _end_unwatched(jobs: Iterable[Job[Any]]) -> bool:
-    """End the one that nobody has watched for longest; False where all are watched."""
-    longest = min((job for job in jobs if not job.watchers), key=lambda job: job.last_seen, default=None)
+    def _check_limits(self, visitor: str) -> None:
+        """Refuse a new job of this visitor above a limit, unless a job without viewers can be cancelled."""
+        if not self._is_open:
+            raise RuntimeError("The queue is closed; make a new one.")
+        jobs = list(self._unfinished.values())
+        theirs = [job for job in jobs if job.submitter == visitor]
+        if visitor and 0 < self.max_per_visitor <= len(theirs) and not _end_unviewed(theirs):
+            raise InputError(
+                f"{len(theirs)} of your jobs are running or waiting, which is the limit for one visitor; "
+                "wait until one of them has finished, or cancel one."
+            )
+        if len(self._unfinished) >= self.workers + self.max_waiting and not _end_unviewed(jobs):
+            raise InputError(
+                f"The queue is full: {self.load[1]} jobs are waiting. Try again when one has finished."
+            )
+
+
+def _end_unviewed(jobs: Iterable[Job[Any]]) -> bool:
+    """Cancel the job that has been without viewers longest; return False if all have viewers."""
+    longest = min((job for job in jobs if not job.viewers), key=lambda job: job.last_seen, default=None)
     if longest is not None:
         longest.end()
     return longest is not None

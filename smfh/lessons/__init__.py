@@ -1,1 +1,1 @@
-"""The small example, step by step and entry by entry; the lessons; the symbols. Values, no Streamlit."""
+"""Content of the Learn page: the small example step by step, a replay, lessons and symbols."""

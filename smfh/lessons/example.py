@@ -1,6 +1,6 @@
-"""The small example: a few items with a handful of features a side that a person can read, in doubles.
+"""The small example: a few items with up to six named features per modality.
 
-Words are columns of the real text features; a picture is told by how much of it is red, yellow, green, …
+Text features are real words of the data set. Picture features are the shares of six colours.
 """
 
 from collections.abc import Sequence
@@ -9,85 +9,83 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from smfh.asking import takes_pictures
 from smfh.features.pictures import decode_image
-from smfh.features.text import words
-from smfh.runs import usual_first
-from smfh.types import EPS, FloatArray, InputError, IntArray, Matrix, MultimodalDataset
+from smfh.features.text import split_words
+from smfh.retrieval.search import picture_modalities
+from smfh.runs import text_to_image_first
+from smfh.types import EPS, FloatArray, InputError, IntArray, MultimodalDataset
 
-FEATURES = 6  # of a modality
-FEWEST, MOST = 4, 12  # items
-USUAL = (
+FEATURES = 6  # largest number per modality
+MIN_ITEMS, MAX_ITEMS = 4, 12
+DEFAULT_CAPTIONS = (  # three animals, three foods, three hearts; the frog is as green as a heart
     *("cat face", "dog face", "frog", "red apple", "lemon", "banana", "red heart", "blue heart"),
     "green heart",
-)  # three each of animals, food and hearts; the frog is as green as a heart
+)
 COLOURS = ("red", "yellow", "green", "blue", "dark", "light")
-PAPER = 250  # a pixel that is as light as this in every channel is no part of the drawing
-DARK, PALE = 0.25, 0.2  # value below which, and saturation below which, a pixel has no hue to speak of
-HUES = (0, 1 / 12, 1 / 6, 11 / 24, 4 / 5, 1)  # of the colour circle: red, yellow, green, blue, and red again
+BACKGROUND_LEVEL = 250  # a pixel at least this light in every channel (0 to 255) is background
+DARK_VALUE, PALE_SATURATION = 0.25, 0.2  # below the first a pixel is dark; below the second it has no hue
+HUE_LIMITS = (0, 1 / 12, 1 / 6, 11 / 24, 4 / 5, 1)  # between red, yellow, green, blue and red again
 
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """Some items of a data set, seen through two modalities of few features."""
+    """A few items of a data set, with two modalities and few features."""
 
-    data: MultimodalDataset  # (items,), in double precision
-    rows: tuple[int, ...]  # of the data set that they come from
-    features: dict[str, tuple[str, ...]]  # what each column is called, by modality
+    data: MultimodalDataset  # double precision
+    rows: tuple[int, ...]  # of the items in the original data set
+    features: dict[str, tuple[str, ...]]  # modality → names of the columns
 
 
 def make_example(data: MultimodalDataset, rows: Sequence[int]) -> Example:
-    """These items; words where columns are words, colours where there are pictures, else what varies most."""
-    if problems := _problems(data, rows):
+    """Return the example of these rows: words of text, colours of pictures, else varying columns."""
+    problems = []
+    if not MIN_ITEMS <= len(set(rows)) == len(rows) <= MAX_ITEMS:
+        problems.append(f"The example needs {MIN_ITEMS} to {MAX_ITEMS} different items; got {len(rows)}.")
+    if beyond := [row for row in rows if not 0 <= row < len(data)]:
+        problems.append(f"There are {len(data):,} items, 0 to {len(data) - 1:,}; got {beyond[0]}.")
+    elif (data.labels[list(rows)] == data.labels[rows[0]]).all():
+        problems.append("All of these items have the same labels; the example needs at least two classes.")
+    if len(data.modalities) < 2:
+        problems.append(f"The example needs two modalities; {data.name!r} has {', '.join(data.modalities)}.")
+    if problems:
         raise InputError(problems)
     chosen, features, modalities = np.array(rows), {}, {}
-    for name in sorted(usual_modalities(data)):
-        modalities[name], features[name] = _readable(data, name, chosen)
+    names = tuple(data.modalities)
+    for name in sorted(text_to_image_first([(s, t) for t in names for s in names if s != t])[0]):
+        modalities[name], features[name] = _readable_features(data, name, chosen)
     few = data.take(chosen)
-    there = np.flatnonzero(few.labels.sum(axis=0))
-    classes = tuple(data.class_names[k] for k in there)
-    small = replace(few, modalities=modalities, labels=few.labels[:, there], class_names=classes, encoders={})
+    present = np.flatnonzero(few.labels.sum(axis=0))
+    classes = tuple(data.class_names[k] for k in present)
+    small = replace(
+        few, modalities=modalities, labels=few.labels[:, present], class_names=classes, encoders={}
+    )
     return Example(small, tuple(rows), features)
 
 
-def usual_rows(data: MultimodalDataset) -> tuple[int, ...]:
-    """Cats, fruit and hearts where there are such; else the first three items of each of three classes."""
+def default_rows(data: MultimodalDataset) -> tuple[int, ...]:
+    """Return the rows of DEFAULT_CAPTIONS if the data has them, else of the three largest classes."""
     by_caption = {caption: row for row, caption in enumerate(data.captions or ())}
-    if all(name in by_caption for name in USUAL):
-        return tuple(by_caption[name] for name in USUAL)
+    if all(caption in by_caption for caption in DEFAULT_CAPTIONS):
+        return tuple(by_caption[caption] for caption in DEFAULT_CAPTIONS)
     largest = np.argsort(-data.labels.sum(axis=0), kind="stable")[:3]
     first = [row for k in largest for row in np.flatnonzero(data.labels[:, k])[:3].tolist()]
-    return tuple(dict.fromkeys([*first, *range(min(FEWEST, len(data)))]))
+    return tuple(dict.fromkeys([*first, *range(min(MIN_ITEMS, len(data)))]))
 
 
-def usual_modalities(data: MultimodalDataset) -> tuple[str, str]:
-    """The two that are usually searched."""
-    names = tuple(data.modalities)
-    return usual_first([(s, t) for t in names for s in names if s != t])[0]
-
-
-def _problems(data: MultimodalDataset, rows: Sequence[int]) -> list[str]:
-    problems = []
-    if not FEWEST <= len(set(rows)) == len(rows) <= MOST:
-        problems.append(f"The example takes {FEWEST} to {MOST} different items; got {len(rows)}.")
-    if beyond := [row for row in rows if not 0 <= row < len(data)]:
-        problems.append(f"There are {len(data):,} items, 0 to {len(data) - 1:,}; got {beyond[0]}.")
-    elif data.labels[list(rows)].any(axis=0).sum() < 2:
-        problems.append("All of these items have the same class; supervision needs at least two.")
-    if len(data.modalities) < 2:
-        problems.append(f"The example needs two modalities; {data.name!r} has {', '.join(data.modalities)}.")
-    return problems
-
-
-def _readable(data: MultimodalDataset, modality: str, rows: IntArray) -> tuple[FloatArray, tuple[str, ...]]:
-    """A few columns that a person can read, and their names."""
-    if data.thumbnails is not None and (modality in takes_pictures(data) or modality == "image"):
+def _readable_features(
+    data: MultimodalDataset, modality: str, rows: IntArray
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """Return a few columns of readable features for these rows, and the names of the columns."""
+    if data.thumbnails is not None and (modality in picture_modalities(data) or modality == "image"):
         return np.array([colour_shares(data.thumbnails[row]) for row in rows]), COLOURS
-    X = _dense(data.modalities[modality][rows])
+    sliced = data.modalities[modality][rows]
+    X = np.asarray(sliced.toarray() if sparse.issparse(sliced) else sliced, dtype=np.float64)
     vocabulary = getattr(data.encoders.get(modality), "vocabulary", None)
     if vocabulary is not None and len(vocabulary.tokens) == X.shape[1]:
-        said = {word for row in rows for word in words(data.captions[row])} if data.captions else set()
-        columns = choose_words(X * [2.0 if token in said else 1.0 for token in vocabulary.tokens])
+        in_captions = (
+            {word for row in rows for word in split_words(data.captions[row])} if data.captions else set()
+        )
+        columns = choose_words(X * [2.0 if token in in_captions else 1.0 for token in vocabulary.tokens])
         few = X[:, columns]
         lengths = np.maximum(np.linalg.norm(few, axis=1, keepdims=True), EPS)
         return few / lengths, tuple(vocabulary.tokens[column] for column in columns)
@@ -96,37 +94,35 @@ def _readable(data: MultimodalDataset, modality: str, rows: IntArray) -> tuple[F
 
 
 def choose_words(X: FloatArray) -> list[int]:
-    """One after another the column with the largest Σ_i x_ij / (1 + n_i)², n_i words of item i being chosen.
+    """Choose word columns one by one: each time the column j with the largest Σ_i x_ij / (1 + n_i)².
 
-    So every item gets a word before any gets many. A word of the very items of a chosen one tells nothing
-    new, and one of a single item little: such come only where others do not suffice.
+    n_i is the number of chosen words that item i has, so that items without a chosen word count most.
+    A word that occurs in only one item, or in exactly the same items as a chosen word, is chosen only if
+    there are too few other words. Returns the columns in the order of choice.
     """
-    there = X > 0
+    present = X > 0
     chosen: list[int] = []
     for _ in range(min(FEATURES, X.shape[1])):
-        gain = (X / (1 + there[:, chosen].sum(axis=1, keepdims=True)) ** 2).sum(axis=0)
-        alike = (there[:, :, None] == there[:, None, chosen]).all(axis=0).any(axis=1)
-        gain = np.where(alike | (there.sum(axis=0) < 2), 1e-3 * gain, gain)
+        gain = (X / (1 + present[:, chosen].sum(axis=1, keepdims=True)) ** 2).sum(axis=0)
+        duplicate = (present[:, :, None] == present[:, None, chosen]).all(axis=0).any(axis=1)
+        gain = np.where(duplicate | (present.sum(axis=0) < 2), 1e-3 * gain, gain)
         gain[chosen] = -1
         chosen.append(int(np.argmax(gain)))
     return chosen
 
 
 def colour_shares(picture: bytes) -> FloatArray:
-    """The shares of red, yellow, green, blue, dark and light pixels; white paper is left out."""
+    """Return the shares of the six COLOURS among the pixels of a picture, without white background."""
     pixels = decode_image(picture).reshape(-1, 3)
-    drawn = pixels[pixels.min(axis=1) < PAPER]
+    drawn = pixels[pixels.min(axis=1) < BACKGROUND_LEVEL]
     rgb = (drawn if len(drawn) else pixels) / 255
-    value, low = rgb.max(axis=1), rgb.min(axis=1)
-    spread = value - low
+    value = rgb.max(axis=1)
+    spread = value - rgb.min(axis=1)
     r, g, b = (rgb / np.maximum(spread, 1 / 255)[:, None]).T
     sixth = np.where(value == rgb[:, 0], (g - b) % 6, np.where(value == rgb[:, 1], b - r + 2, r - g + 4))
-    kind = (np.searchsorted(HUES, sixth / 6, side="right") - 1) % 4
-    kind = np.where(value < DARK, 4, np.where(spread < PALE * value, np.where(value < 0.5, 4, 5), kind))
-    shares: FloatArray = np.bincount(kind, minlength=len(COLOURS)) / len(kind)
+    colour = (np.searchsorted(HUE_LIMITS, sixth / 6, side="right") - 1) % 4
+    pale = np.where(value < 0.5, COLOURS.index("dark"), COLOURS.index("light"))
+    colour = np.where(spread < PALE_SATURATION * value, pale, colour)
+    colour = np.where(value < DARK_VALUE, COLOURS.index("dark"), colour)
+    shares: FloatArray = np.bincount(colour, minlength=len(COLOURS)) / len(colour)
     return shares
-
-
-def _dense(X: Matrix) -> FloatArray:
-    dense = X.toarray() if sparse.issparse(X) else np.asarray(X)
-    return dense.astype(np.float64)

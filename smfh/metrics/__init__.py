@@ -1,7 +1,7 @@
-"""What a ranking is worth: average precision by its definitions, curves, and all of it as Scores."""
+"""Measures of ranking quality: average precision by several definitions, curves, significance."""
 
-from smfh.metrics.curves import RadiusCurve, precision_curve, radius_curve, recall_curve
 from smfh.metrics.definitions import AP_DEFINITIONS, HEADLINE, APDefinition
+from smfh.metrics.graded import GRADED, ndcg, ranked_gains
 from smfh.metrics.precision import (
     TiedAP,
     average_precision,
@@ -9,4 +9,14 @@ from smfh.metrics.precision import (
     chance_average_precision,
     tied_average_precision,
 )
-from smfh.metrics.scores import APScore, Scores, score
+from smfh.metrics.scores import (
+    APScore,
+    RadiusCurve,
+    RankedQueries,
+    Scores,
+    measure_ties,
+    precision_curve,
+    radius_curve,
+    recall_curve,
+    score,
+)

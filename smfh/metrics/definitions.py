@@ -1,8 +1,8 @@
-"""Which score of a ranking is meant. On one ranking four that are all called mAP differ tenfold.
+"""Definitions of average precision and precision. Four scores called mAP can differ tenfold.
 
-No single one tells all: mAP@100 divided by what was found there is high for a ranking with one of the best
-class in front and a second class after it, most of which is wrong; precision sees that and no order; the
-whole ranking sees what nobody looks at. So HEADLINE are told together.
+No single score is enough. mAP@100 divided by the relevant items found can be high although most of the first
+100 results are not relevant. Precision shows that, but ignores the order. mAP of the whole ranking counts
+items that people never see. Therefore the scores of HEADLINE are always shown together.
 """
 
 from collections.abc import Mapping
@@ -19,9 +19,25 @@ DivideBy = Literal["found", "capped", "all", "depth"]
 
 @dataclass(frozen=True)
 class APDefinition:
-    """How deep it looks, and what the sum of precisions is divided by; "depth" counts hits instead: P@K."""
+    """A definition of average precision (AP): its depth and its denominator.
 
-    top: int | None = 100  # K; None: the whole ranking
+    Parameters
+    ----------
+    top : int or None
+        Number of results K that count; None for the whole ranking.
+    divide_by : {"found", "capped", "all", "depth"}
+        Denominator of the sum of precisions: the relevant items among the first K ("found"), min(R, K)
+        ("capped") or R ("all"), with R relevant items in the database. "depth" defines P@K instead.
+
+    Examples
+    --------
+    >>> APDefinition(50).label
+    'mAP@50'
+    >>> APDefinition(50, "capped").formula
+    'AP@50 = Σ_(k≤50) P@k · rel(k) / min(R, 50)'
+    """
+
+    top: int | None = 100
     divide_by: DivideBy = "found"
 
     def __post_init__(self) -> None:
@@ -32,50 +48,49 @@ class APDefinition:
         if self.divide_by not in get_args(DivideBy):
             problems += unknown("denominator", self.divide_by, get_args(DivideBy)).problems
         if self.counts_hits and self.top is None:
-            problems.append("Precision needs a depth, such as 100: of the whole ranking it is chance.")
+            problems.append("Precision needs a depth, such as 100; over the whole ranking it equals chance.")
         if problems:
             raise InputError(problems)
 
     @property
     def counts_hits(self) -> bool:
-        """Precision at K: a hit counts 1 wherever it stands."""
+        """Whether this is precision at K, which ignores the order of the first K results."""
         return self.divide_by == "depth"
 
     @property
     def label(self) -> str:
-        """What an axis or a column calls the mean over queries."""
+        """Name of the score as a mean over queries, such as "mAP@100", for axes and columns."""
         if self.counts_hits:
             return f"P@{self.top}"
         if self.top is None:
-            return "mAP (whole ranking)"  # all three denominators are R here
+            return "mAP (whole ranking)"  # all three denominators equal R here
         return f"mAP@{self.top}" + ("" if self.divide_by == "found" else f" ({self.divide_by})")
 
     @property
     def words(self) -> str:
-        """The definition as one sentence."""
+        """The definition in full sentences."""
         if self.counts_hits:
             return (
-                f"For each query the share of relevant items among the first {self.top} answers, or all "
-                "where there are fewer; a query with nothing relevant counts as 0, and P is the mean over "
-                "all queries."
+                f"The share of relevant items among the first {self.top} results of each query, averaged "
+                "over all queries. A query without relevant items counts as 0."
             )
         if self.top is None:
-            where, by = "in the whole ranking", "by the number of relevant items in the database"
+            where, by = "in the whole ranking", "the number of relevant items in the database"
         else:
-            where = f"among the first {self.top} answers"
+            where = f"among the first {self.top} results"
             by = {
-                "found": "by the number of relevant items found there",
-                "capped": f"by the number of relevant items in the database, at most {self.top}",
-                "all": "by the number of all relevant items in the database",
+                "found": "the number of relevant items found there",
+                "capped": f"the number of relevant items in the database, at most {self.top}",
+                "all": "the number of relevant items in the database",
             }[self.divide_by]
         return (
-            f"For each query the precisions at the relevant items {where} are added up and divided {by}, "
-            "a query with nothing relevant counts as 0, and mAP is the mean over all queries."
+            f"Average precision of a query: the sum of the precisions at the relevant items {where}, divided "
+            f"by {by}. mAP is the mean over all queries. A query without relevant items counts as 0."
         )
 
     @property
     def formula(self) -> str:
-        """The definition as a line of text; rel(k) is 1 where the k-th answer is relevant."""
+        """The definition as a formula in plain text; rel(k) is 1 if result k is relevant, else 0."""
         if self.top is None:
             return "AP = Σ_k P@k · rel(k) / R"
         K = self.top
@@ -86,7 +101,7 @@ class APDefinition:
 
     @property
     def latex(self) -> str:
-        """The same as mathematics."""
+        """The definition as a formula in LaTeX."""
         if self.top is None:
             return r"\mathrm{AP} = \frac{1}{R} \sum_k P@k \cdot \mathrm{rel}(k)"
         K = self.top
@@ -97,7 +112,7 @@ class APDefinition:
         return rf"\mathrm{{AP}}@{K} = \frac{{\sum_{{k \le {K}}} P@k \cdot \mathrm{{rel}}(k)}}{{{by}}}"
 
     def denominator(self, found: IntArray, total: IntArray, items: IntArray) -> IntArray:
-        """found: Σ_(k≤K) rel(k); capped: min(R, K); all: R; depth: min(N, K). At least 1: above 0 is 0."""
+        """Return Σ_(k≤K) rel(k) (found), min(R, K) (capped), R (all) or min(N, K) (depth); at least 1."""
         by = {"found": found, "depth": items}.get(self.divide_by, total)
         if self.divide_by in ("capped", "depth") and self.top is not None:
             by = np.minimum(by, self.top)
@@ -106,11 +121,11 @@ class APDefinition:
 
 AP_DEFINITIONS: Mapping[str, APDefinition] = MappingProxyType(
     {
-        "found": APDefinition(),  # the paper's
+        "found": APDefinition(),  # the definition of the paper
         "capped": APDefinition(divide_by="capped"),
         "all": APDefinition(divide_by="all"),
         "full": APDefinition(top=None, divide_by="all"),
         "precision": APDefinition(divide_by="depth"),
     }
 )
-HEADLINE = ("found", "full", "precision")  # told together wherever one of them is
+HEADLINE = ("found", "full", "precision")  # always shown together

@@ -1,34 +1,44 @@
-"""Average precision from ranked relevance, or from counts by distance, which tell what ties can do to it.
+"""Average precision of a ranking, and its range over all orders of tied items.
 
-Ranked relevance is a queries × depth matrix: is the k-th answer relevant? Counts by distance know how many
-items lie at each Hamming distance, not their order.
+The first needs ranked relevance: a queries × depth matrix that is True where the k-th result is relevant. The
+second needs counts by distance: the number of items at each distance, without their order.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from smfh.metrics.curves import check_ranking
 from smfh.metrics.definitions import APDefinition
 from smfh.parallel import over_rows
 from smfh.types import BoolArray, DistanceCounts, FloatArray, InputError, IntArray
 
-BLOCK_CELLS = 1 << 15  # numbers that a step over queries × places holds at once
+BLOCK_CELLS = 1 << 15  # numbers in memory at once, per block of queries
 
 
 def chance(counts: DistanceCounts) -> DistanceCounts:
-    """The same database at one single distance: a random order, whose expected AP is the chance level."""
+    """Return counts with all items at one distance, whose expected AP is that of a random order."""
     return DistanceCounts(
         items=counts.items.sum(axis=1, keepdims=True), relevant=counts.relevant.sum(axis=1, keepdims=True)
     )
 
 
 def average_precision(relevance: BoolArray, total_relevant: IntArray, definition: APDefinition) -> FloatArray:
-    """AP = Σ_(k≤K) P@k · rel(k) / denominator for every query, or P@K; 0 where nothing relevant is found.
+    """Return AP = Σ_(k≤K) P@k · rel(k) / denominator, or P@K, of each query; 0 without relevant results.
 
-    `relevance` (queries, depth) is in ranked order, `total_relevant` (queries,) counts the whole database.
-    The depth may be less than K only where everything relevant has been found: the rest then adds nothing.
+    Parameters
+    ----------
+    relevance : bool array (queries, depth)
+        Whether each result is relevant, in ranked order. For AP, a depth below K must include all
+        relevant items.
+    total_relevant : int array (queries,)
+        Number of relevant items in the whole database.
+    definition : APDefinition
+
+    Examples
+    --------
+    >>> ranking = np.array([[True, True, False, True, False]])
+    >>> average_precision(ranking, np.array([6]), APDefinition(5, "capped")).round(3)
+    array([0.55])
     """
     check_ranking(relevance, total_relevant)
     top = relevance[:, : definition.top]
@@ -36,39 +46,42 @@ def average_precision(relevance: BoolArray, total_relevant: IntArray, definition
     cut_short = np.count_nonzero(found < total_relevant)
     if cut_short and not definition.counts_hits and (definition.top is None or top.shape[1] < definition.top):
         raise InputError(
-            f"{definition.label} needs {definition.top or 'all'} answers a query; got {top.shape[1]}, "
-            f"which leave out relevant items of {cut_short} queries. Rank deeper."
+            f"{definition.label} needs {definition.top or 'all'} results per query; got {top.shape[1]}, "
+            f"so relevant items are missing for {cut_short} queries. Rank more items."
         )
-    looked_at = np.full(len(top), top.shape[1])
-    places = np.arange(1, top.shape[1] + 1)
-    sums = found.astype(np.float64)
-    for block in () if definition.counts_hits else _blocks(*top.shape):
-        sums[block] = np.sum(np.cumsum(top[block], axis=1) / places, axis=1, where=top[block])
-    scores: FloatArray = sums / definition.denominator(found, total_relevant, looked_at)
+    sums, step = found.astype(np.float64), max(1, BLOCK_CELLS // top.shape[1])
+    if not definition.counts_hits:
+        for block in (slice(start, start + step) for start in range(0, len(top), step)):
+            precisions = np.cumsum(top[block], axis=1) / np.arange(1, top.shape[1] + 1)
+            sums[block] = np.sum(precisions, axis=1, where=top[block])
+    depth = np.full(len(top), top.shape[1])
+    scores: FloatArray = sums / definition.denominator(found, total_relevant, depth)
     return scores
 
 
 @dataclass(frozen=True, eq=False)
 class TiedAP:
-    """The AP of every query over all orders of items at equal distance; each (queries,)."""
+    """Expected, best and worst AP of each query over all orders of tied items; arrays (queries,)."""
 
-    expected: FloatArray  # every order equally likely
+    expected: FloatArray  # if all orders are equally likely
     best: FloatArray
     worst: FloatArray
 
 
 def tied_average_precision(counts: DistanceCounts, definition: APDefinition) -> TiedAP:
-    """The expected, best and worst AP of every query over all orders within equal distance.
+    """Return the expected, best and worst AP of each query over all orders of tied items.
 
-    A distance whose n items, r of them relevant, all stand within the top K adds the sum of precisions
-    given by the three functions below. The one that straddles K has places for n' of its n items. The number
-    j of relevant ones among these is hypergeometric, and given j they lie anywhere in the n' places:
+    If all n items at one distance, r of them relevant, rank within the top K, they add the sum of precisions
+    that _expected_sum, _best_sum or _worst_sum returns. At the distance that straddles K, only n' of n items
+    rank within K. The number j of relevant items among these n' is hypergeometric; given j, all their orders
+    are equally likely:
 
         expected = Σ_j P(j) (E[whole] + E[cut | j]) / denominator(j)
         best     = max_j (best whole + best cut given j) / denominator(j)
 
-    and worst with min. All j are tried: under "found" one more hit of low precision can lower the mean.
+    and worst with min. All j are tried, because with "found" one more relevant item can lower the mean.
     """
+    counts = _merge_beyond(counts, definition.top)
     H = _harmonic_numbers(int(counts.items.sum(axis=1).max()))
     columns = min(definition.top or 0, len(H)) + counts.items.shape[1]
 
@@ -80,8 +93,22 @@ def tied_average_precision(counts: DistanceCounts, definition: APDefinition) -> 
     return TiedAP(expected, best, worst)
 
 
+def _merge_beyond(counts: DistanceCounts, top: int | None) -> DistanceCounts:
+    """Merge the distances beyond the first `top` items of every query, whose order has no effect."""
+    if top is None:
+        return counts
+    is_beyond: BoolArray = np.all(np.cumsum(counts.items, axis=1) >= top, axis=0)
+    last = int(np.argmax(is_beyond)) + 1 if is_beyond.any() else len(is_beyond)
+    if last + 1 >= len(is_beyond):
+        return counts
+    items, relevant = (
+        np.column_stack([x[:, :last], x[:, last:].sum(axis=1)]) for x in (counts.items, counts.relevant)
+    )
+    return DistanceCounts(items, relevant)
+
+
 def chance_average_precision(counts: DistanceCounts, definition: APDefinition) -> FloatArray:
-    """The expected AP of every query in a random order; it depends on N and R alone, so few are computed."""
+    """Return the expected AP of each query in a random order; equal counts are computed only once."""
     random = chance(counts)
     sizes, same = np.unique(np.hstack([random.items, random.relevant]), axis=0, return_inverse=True)
     few = DistanceCounts(sizes[:, :1], sizes[:, 1:])
@@ -89,14 +116,17 @@ def chance_average_precision(counts: DistanceCounts, definition: APDefinition) -
 
 
 def _tied_block(n: IntArray, r: IntArray, definition: APDefinition, H: FloatArray) -> FloatArray:
-    """Expected, best and worst AP as rows, for the counts (queries, distances) of some queries."""
+    """Return expected, best and worst AP, (3, queries), from counts n and r, (queries, distances)."""
     K = len(H) if definition.top is None else definition.top
-    c, p = np.cumsum(n, axis=1) - n, np.cumsum(r, axis=1) - r  # what stands before each distance
+    c, p = (
+        np.cumsum(n, axis=1) - n,
+        np.cumsum(r, axis=1) - r,
+    )  # items, and relevant items, at smaller distances
     whole = c + n <= K
-    cut = np.count_nonzero(whole, axis=1, keepdims=True)  # the first distance that does not fit
+    cut = np.count_nonzero(whole, axis=1, keepdims=True)  # the first distance that does not fit into K
     n_cut, r_cut = (np.take_along_axis(np.pad(x, ((0, 0), (0, 1))), cut, axis=1) for x in (n, r))
     c_cut, p_cut = (np.sum(x, axis=1, where=whole, keepdims=True) for x in (n, r))
-    places = np.minimum(K - c_cut, n_cut)  # 0 where no distance straddles K
+    places = np.minimum(K - c_cut, n_cut)  # 0 if no distance straddles K
     j, P = _hypergeometric(n_cut, r_cut, places)
     denominator = definition.denominator(p_cut + j, *(x.sum(axis=1, keepdims=True) for x in (r, n)))
     sums = (_hits, _hits, _hits) if definition.counts_hits else (_expected_sum, _best_sum, _worst_sum)
@@ -106,49 +136,50 @@ def _tied_block(n: IntArray, r: IntArray, definition: APDefinition, H: FloatArra
         for add in sums
     )
     best, worst = best.max(axis=1), worst.min(axis=1)
-    # the clip removes rounding only: where nothing can change, all three are the same number
+    # the clip removes rounding errors: without ties all three are the same number
     return np.stack([np.clip(np.sum(P * expected, axis=1), worst, best), best, worst])
 
 
 def _hits(n: IntArray, r: IntArray, c: IntArray, p: IntArray, H: FloatArray) -> FloatArray:
-    """r, in any order."""
+    """Return r, the number of relevant items, which is the same for every order of ties."""
     return r.astype(np.float64)
 
 
 def _expected_sum(n: IntArray, r: IntArray, c: IntArray, p: IntArray, H: FloatArray) -> FloatArray:
-    """(r/n) [ (p+1)(H_(c+n) − H_c) + (r−1)/(n−1) · (n − (c+1)(H_(c+n) − H_c)) ], in any order.
+    """Mean over orders: (r/n) [ (p+1)(H_(c+n) − H_c) + (r−1)/(n−1) · (n − (c+1)(H_(c+n) − H_c)) ].
 
-    Place i of the n holds a relevant item with probability r/n, which then sees p + 1 + (i−1)(r−1)/(n−1)
-    relevant items among c + i.
+    n items are tied, r of them relevant; c items are nearer, p of them relevant. Place i of the n holds a
+    relevant item with probability r/n. On average p + 1 + (i−1)(r−1)/(n−1) of the first c + i items are then
+    relevant.
     """
     span = H[c + n] - H[c]
-    others = (r - 1) / np.maximum(n - 1, 1)  # of no account for n = 1, where n − (c+1) span = 0
+    others = (r - 1) / np.maximum(n - 1, 1)  # no effect for n = 1, where n − (c+1) span = 0
     precisions: FloatArray = r / np.maximum(n, 1) * ((p + 1) * span + others * (n - (c + 1) * span))
     return precisions
 
 
 def _best_sum(n: IntArray, r: IntArray, c: IntArray, p: IntArray, H: FloatArray) -> FloatArray:
-    """Σ_(i≤r) (p+i)/(c+i) = r + (p−c)(H_(c+r) − H_c): relevant items first."""
+    """Relevant items first: Σ_(i≤r) (p+i)/(c+i) = r + (p−c)(H_(c+r) − H_c)."""
     precisions: FloatArray = r + (p - c) * (H[c + r] - H[c])
     return precisions
 
 
 def _worst_sum(n: IntArray, r: IntArray, c: IntArray, p: IntArray, H: FloatArray) -> FloatArray:
-    """Σ_(i≤r) (p+i)/(c+n−r+i) = r + (p−c−n+r)(H_(c+n) − H_(c+n−r)): relevant items last."""
+    """Relevant items last: Σ_(i≤r) (p+i)/(c+n−r+i) = r + (p−c−n+r)(H_(c+n) − H_(c+n−r))."""
     precisions: FloatArray = r + (p - c - n + r) * (H[c + n] - H[c + n - r])
     return precisions
 
 
 def _harmonic_numbers(last: int) -> FloatArray:
-    """H_k = Σ_(i≤k) 1/i for k = 0 … last."""
+    """Return the harmonic numbers H_k = Σ_(i≤k) 1/i for k = 0 … last."""
     return np.concatenate([[0.0], np.cumsum(1 / np.arange(1, last + 1))])
 
 
 def _hypergeometric(n: IntArray, r: IntArray, places: IntArray) -> tuple[IntArray, FloatArray]:
-    """All feasible j and P(j) = C(r, j) C(n−r, places−j) / C(n, places); from columns, a row a query.
+    """Return all possible j and P(j) = C(r, j) C(n−r, places−j) / C(n, places), one row per query.
 
-    From P(j)/P(j−1) = (r−j+1)(places−j+1) / (j (n−r−places+j)), in logarithms and scaled to sum 1, since the
-    binomials overflow. Rows with fewer values repeat their last j with probability 0.
+    Computed from P(j)/P(j−1) = (r−j+1)(places−j+1) / (j (n−r−places+j)) in logarithms, because the binomials
+    overflow. Rows with fewer possible j repeat the last one with probability 0.
     """
     low, high = np.maximum(0, places - (n - r)), np.minimum(r, places)
     j = low + np.arange(np.max(high - low) + 1)
@@ -160,7 +191,23 @@ def _hypergeometric(n: IntArray, r: IntArray, places: IntArray) -> tuple[IntArra
     return np.minimum(j, high), P / P.sum(axis=1, keepdims=True)
 
 
-def _blocks(rows: int, columns: int) -> Iterator[slice]:
-    """Slices of rows that hold at most BLOCK_CELLS cells together, or one row at a time."""
-    step = max(1, BLOCK_CELLS // max(columns, 1))
-    return (slice(start, start + step) for start in range(0, rows, step))
+def check_ranking(relevance: BoolArray, total_relevant: IntArray | None = None) -> None:
+    """Raise InputError if `relevance` is malformed or has more relevant items than `total_relevant`."""
+    problems = []
+    if relevance.ndim != 2 or relevance.dtype != np.bool_ or relevance.size == 0:
+        problems.append(
+            "Ranked relevance must be a non-empty boolean queries × depth matrix; "
+            f"got {relevance.dtype} of shape {relevance.shape}."
+        )
+    if total_relevant is not None:
+        if total_relevant.shape != relevance.shape[:1] or not np.issubdtype(total_relevant.dtype, np.integer):
+            problems.append(
+                f"total_relevant must be a whole number for each of {len(relevance)} queries; "
+                f"got {total_relevant.dtype} of shape {total_relevant.shape}."
+            )
+        elif not problems and (bad := np.count_nonzero(relevance.sum(axis=1) > total_relevant)):
+            problems.append(
+                f"{bad} queries find more relevant items than total_relevant, the number in the database."
+            )
+    if problems:
+        raise InputError(problems)

@@ -1,116 +1,280 @@
-"""Scores: the one value of a search by all queries that is stored, charted, tested and reported."""
+"""Scores of a search with all queries: average precision, curves, effect of ties, chance level."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import html
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from smfh.metrics.curves import RadiusCurve, precision_curve, radius_curve, recall_curve
 from smfh.metrics.definitions import AP_DEFINITIONS, HEADLINE, APDefinition
-from smfh.metrics.precision import average_precision, chance, chance_average_precision, tied_average_precision
-from smfh.types import BoolArray, DistanceCounts, FloatArray
+from smfh.metrics.graded import RECALL_DEPTHS
+from smfh.metrics.precision import (
+    average_precision,
+    chance,
+    chance_average_precision,
+    check_ranking,
+    tied_average_precision,
+)
+from smfh.types import BoolArray, DistanceCounts, FloatArray, IntArray
+
+
+def precision_curve(relevance: BoolArray) -> FloatArray:
+    """Return P@k for k = 1 … depth as a mean over queries q: mean_q Σ_(i≤k) rel_q(i) / k."""
+    check_ranking(relevance)
+    queries, depth = relevance.shape
+    precision: FloatArray = np.cumsum(relevance.sum(axis=0)) / (queries * np.arange(1, depth + 1))
+    return precision
+
+
+def recall_curve(relevance: BoolArray, total_relevant: IntArray) -> FloatArray:
+    """Return R@k for k = 1 … depth: mean_q Σ_(i≤k) rel_q(i) / R_q over queries q, 0 where R_q = 0."""
+    check_ranking(relevance, total_relevant)
+    # einsum, because a matrix product would first convert the whole matrix to floats
+    return np.cumsum(np.einsum("q,qk->k", 1 / np.maximum(total_relevant, 1), relevance)) / len(relevance)
+
+
+@dataclass(frozen=True, eq=False)
+class RadiusCurve:
+    """Look-up within Hamming radius ρ = 0 … bits, as means over queries; arrays (bits + 1,)."""
+
+    items: FloatArray  # number of items found
+    hits: FloatArray  # share of queries that find a relevant item
+    precision: FloatArray  # 0 if no item is found
+    recall: FloatArray  # 0 if no item is relevant
+
+
+def radius_curve(counts: DistanceCounts) -> RadiusCurve:
+    """Average items = Σ_(d≤ρ) items_d, hits, precision = relevant / items and recall = relevant / R.
+
+    The means are over queries, for each radius ρ = 0 … bits, with relevant = Σ_(d≤ρ) relevant_d.
+    """
+    items, relevant = np.cumsum(counts.items, axis=1), np.cumsum(counts.relevant, axis=1)
+    return RadiusCurve(
+        items=items.mean(axis=0),
+        hits=np.mean(relevant > 0, axis=0),
+        precision=np.mean(relevant / np.maximum(items, 1), axis=0),
+        recall=np.mean(relevant / np.maximum(relevant[:, -1:], 1), axis=0),
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class APScore:
-    """A ranking's worth by one definition, beside what ties and chance would give; means over queries."""
+    """Average precision by one definition, with the effect of ties and the chance level."""
 
     definition: APDefinition
-    by_query: FloatArray  # (queries,), ties in database order
-    tie_aware: float  # expected over random order within ties
-    best: float  # that the ties allow
-    worst: float
-    chance: float  # the same score for a random order
+    by_query: FloatArray = field(repr=False)  # (queries,), ties in database order
+    tie_aware: float  # mAP, mean over all orders of ties
+    best: float  # mAP in the best order of ties
+    worst: float  # mAP in the worst order of ties
+    chance: float  # mAP of a random order
 
     @property
     def mean(self) -> float:
-        """mAP"""
+        """mAP: the mean of AP over queries, with ties in database order."""
         return float(self.by_query.mean())
 
+    @property
+    def margin(self) -> float:
+        """Half the width of the 95 % confidence interval of mAP over queries: 1.96 s / √n."""
+        n = len(self.by_query)
+        return float(1.96 * self.by_query.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores:
-    """How the queries of one modality did in a search of another, over the whole ranking."""
+    """Scores of a search in one modality with all queries of another.
 
-    source: str  # modality of the queries
-    target: str  # modality that is searched
-    protocol: str  # what the database is: "training" or "unseen"
-    average_precision: Mapping[str, APScore]  # by the name of its definition
-    precision: FloatArray  # (depth,), P@K for K = 1 … depth
-    recall: FloatArray  # (depth,), R@K
-    chance_precision: float  # of P@K, at any K
-    within: RadiusCurve  # look-up by radius
+    Attributes
+    ----------
+    source, target : str
+        Modality of the queries and modality of the database.
+    protocol : str
+        Which items form the database: "training" or "unseen".
+    distance : str
+        What the items are ranked by: "hamming" or "asymmetric".
+    average_precision : mapping of str to APScore
+        Keys as in AP_DEFINITIONS: "found" (the paper's mAP@100), "capped", "all", "full", "precision".
+    precision, recall : array (depth,)
+        P@K and R@K for K = 1 … depth, means over queries.
+    chance_precision : float
+        P@K of a random order, for any K.
+    within : RadiusCurve
+        Look-up within each Hamming radius, whatever the distance of the ranking.
+    ndcg : array (queries,)
+        NDCG@100 of each query; the gain of an item is the number of labels it shares with the query.
+    partner_ranks : array (queries,) or None
+        Rank, from 1, of the query's partner, which is the same item in the other modality; None unless all
+        partners are in the database ("unseen").
+    queries, queries_without_relevant : int
+        Number of all queries, and of those without relevant items in the database, which count as 0.
+
+    Examples
+    --------
+    >>> from smfh import DATASETS, METHODS, evaluate
+    >>> data, split = DATASETS["planted"]().load()
+    >>> hasher = METHODS["smfh-plus"](bits=16).fit(data.take(split.train))
+    >>> scores = evaluate(hasher, data, split, "text", "image")
+    >>> scores.mean_average_precision > scores.average_precision["found"].chance
+    True
+    """
+
+    source: str
+    target: str
+    protocol: str
+    distance: str
+    average_precision: Mapping[str, APScore]
+    precision: FloatArray
+    recall: FloatArray
+    chance_precision: float
+    within: RadiusCurve
+    ndcg: FloatArray
+    partner_ranks: IntArray | None
     queries: int
-    queries_without_relevant: int  # nothing could answer them; they count as 0
+    queries_without_relevant: int
+
+    @property
+    def search(self) -> tuple[str, str, str, str]:
+        """Source, target, protocol and distance."""
+        return self.source, self.target, self.protocol, self.distance
 
     @property
     def direction(self) -> str:
+        """Modalities of queries and results, such as "text → image"."""
         return f"{self.source} → {self.target}"
 
     @property
     def bits(self) -> int:
+        """Length of the codes in bits."""
         return len(self.within.items) - 1
 
     @property
     def mean_average_precision(self) -> float:
-        """As in the paper: over the first 100, divided by the relevant items found there."""
+        """mAP@100 as in the paper: AP divides by the number of relevant items among the first 100."""
         return self.average_precision["found"].mean
 
     @property
     def precision_at_100(self) -> float:
-        """At the database's size where that is smaller."""
+        """P@100, or the precision over all items if the database has fewer than 100."""
         return self.average_precision["precision"].mean
 
     @property
+    def ndcg_at_100(self) -> float:
+        """NDCG@100, the mean over queries."""
+        return float(self.ndcg.mean())
+
+    @property
+    def pair_retrieval(self) -> dict[str, float]:
+        """R@1, R@5, R@10 and the median rank of a query's partner, by name; empty if it is not searched."""
+        if self.partner_ranks is None:
+            return {}
+        recall = {f"recall_at_{k}": float(np.mean(self.partner_ranks <= k)) for k in RECALL_DEPTHS}
+        return recall | {"median_rank": float(np.median(self.partner_ranks))}
+
+    @property
+    def graded(self) -> dict[str, float]:
+        """NDCG@100 and the scores of `pair_retrieval`, by their names in GRADED."""
+        return {"ndcg_at_100": self.ndcg_at_100} | self.pair_retrieval
+
+    @property
     def headline(self) -> dict[str, float]:
-        """What is told together: mAP@100, mAP of the whole ranking, P@100, by their definition's name."""
+        """mAP@100 ("found"), mAP of the whole ranking ("full") and P@100 ("precision")."""
         return {name: self.average_precision[name].mean for name in HEADLINE}
+
+    def __repr__(self) -> str:
+        shown = [self.average_precision[name] for name in HEADLINE if name in self.average_precision]
+        values = "; ".join(
+            f"{score.definition.label} {score.mean:.3f} (ties {score.worst:.3f} to {score.best:.3f}, "
+            f"chance {score.chance:.3f})"
+            for score in shown
+        )
+        values += f"; NDCG@100 {self.ndcg_at_100:.3f}"
+        return f"<{self._title}: {values}>"
+
+    def _repr_html_(self) -> str:
+        """Return the scores as an HTML table, for notebooks."""
+        head = "".join(
+            f"<th>{name}</th>" for name in ("measure", "score", "worst ties", "best ties", "chance")
+        )
+        rows = "".join(
+            f"<tr><td>{html.escape(score.definition.label)}</td>"
+            + "".join(f"<td>{x:.3f}</td>" for x in (score.mean, score.worst, score.best, score.chance))
+            + "</tr>"
+            for score in self.average_precision.values()
+        )
+        return f"<table><caption>{html.escape(self._title)}</caption><tr>{head}</tr>{rows}</table>"
+
+    @property
+    def _title(self) -> str:
+        return (
+            f"Scores {self.direction}, {self.protocol} items, {self.bits} bits, {self.distance} distance, "
+            f"{self.queries:,} queries"
+        )
+
+
+class RankedQueries(NamedTuple):
+    """What scores are computed from: an array with a row for each query in every field."""
+
+    relevance: BoolArray  # (queries, depth), which of the first results are relevant
+    within: IntArray  # (queries, 2, bits + 1), items and relevant items at each Hamming distance
+    precision_sums: FloatArray  # (queries,), Σ_k P@k · rel(k) over the ranking of all items
+    tied: FloatArray  # (queries, definitions, 3), expected, best and worst AP over all orders of ties
+    ndcg: FloatArray  # (queries,)
+
+    @classmethod
+    def join(cls, blocks: Iterable[Self]) -> Self:
+        """Return blocks of queries as one."""
+        return cls(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+
+
+def measure_ties(
+    blocks: Iterable[tuple[DistanceCounts, FloatArray]], definitions: Mapping[str, APDefinition]
+) -> tuple[FloatArray, FloatArray]:
+    """Return `precision_sums` and `tied` of all queries from counts and sums of blocks of queries."""
+    sums, tied = list[FloatArray](), list[FloatArray]()
+    for counts, precision_sums in blocks:
+        sums.append(precision_sums)
+        own = (tied_average_precision(counts, definition) for definition in definitions.values())
+        tied.append(np.stack([[one.expected, one.best, one.worst] for one in own]).transpose(2, 0, 1))
+    return np.concatenate(sums), np.concatenate(tied)
 
 
 def score(
-    source: str,
-    target: str,
-    protocol: str,
-    relevance: BoolArray,
-    counts: DistanceCounts,
-    precision_sums: FloatArray,
+    search: tuple[str, str, str, str],
+    ranked: RankedQueries,
+    partner_ranks: IntArray | None = None,
     definitions: Mapping[str, APDefinition] = AP_DEFINITIONS,
 ) -> Scores:
-    """All scores of a search: from the ranked relevance (queries, depth) of its first answers, the counts by
-    distance of its whole database, and Σ_k P@k · rel(k) over the whole ranking, (queries,)."""
-    random = chance(counts)
+    """Return all scores of a search, given as source, target, protocol and distance."""
+    source, target, protocol, distance = search
+    within = DistanceCounts(ranked.within[:, 0], ranked.within[:, 1])
+    total, random = within.total_relevant, chance(within)
+    scores = {}
+    for (name, definition), tied in zip(definitions.items(), ranked.tied.transpose(1, 2, 0), strict=True):
+        if definition.top is None:
+            by_query: FloatArray = ranked.precision_sums / np.maximum(total, 1)
+        else:
+            by_query = average_precision(ranked.relevance, total, definition)
+        scores[name] = APScore(
+            definition=definition,
+            by_query=by_query,
+            tie_aware=float(tied[0].mean()),
+            best=float(tied[1].mean()),
+            worst=float(tied[2].mean()),
+            chance=float(chance_average_precision(within, definition).mean()),
+        )
     return Scores(
         source=source,
         target=target,
         protocol=protocol,
-        average_precision={
-            name: score_precision(relevance, counts, precision_sums, definition)
-            for name, definition in definitions.items()
-        },
-        precision=precision_curve(relevance),
-        recall=recall_curve(relevance, counts.total_relevant),
+        distance=distance,
+        average_precision=scores,
+        precision=precision_curve(ranked.relevance),
+        recall=recall_curve(ranked.relevance, total),
         chance_precision=float(np.mean(random.relevant / np.maximum(random.items, 1))),
-        within=radius_curve(counts),
-        queries=len(relevance),
-        queries_without_relevant=counts.queries_without_relevant,
-    )
-
-
-def score_precision(
-    relevance: BoolArray, counts: DistanceCounts, precision_sums: FloatArray, definition: APDefinition
-) -> APScore:
-    """The average precision of every query by one definition, with ties and chance."""
-    by_query: FloatArray
-    if definition.top is None:
-        by_query = precision_sums / np.maximum(counts.total_relevant, 1)
-    else:
-        by_query = average_precision(relevance, counts.total_relevant, definition)
-    tied = tied_average_precision(counts, definition)
-    return APScore(
-        definition=definition,
-        by_query=by_query,
-        tie_aware=float(tied.expected.mean()),
-        best=float(tied.best.mean()),
-        worst=float(tied.worst.mean()),
-        chance=float(chance_average_precision(counts, definition).mean()),
+        within=radius_curve(within),
+        ndcg=ranked.ndcg,
+        partner_ranks=partner_ranks,
+        queries=len(ranked.relevance),
+        queries_without_relevant=within.queries_without_relevant,
     )

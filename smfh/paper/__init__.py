@@ -1,6 +1,13 @@
-"""The paper's tables and figures: what it prints, what is measured beside it, and where it is wrong."""
+"""The paper's tables and figures: published numbers, measured numbers, and errata."""
 
-from smfh.paper.errata import ERRATA, NOT_REPRODUCED, NUMBERS, RIGHT, WORDS, Erratum
+from smfh.paper.errata import (
+    CONTRADICTED_CLAIMS,
+    EQUATION_NOTE,
+    ERRATA,
+    NOT_AN_ERROR,
+    NOT_REPRODUCED,
+    Erratum,
+)
 from smfh.paper.figures import figure_2, figure_3, figure_4a, figure_4b
 from smfh.paper.plan import (
     BENCHMARKS,
@@ -9,20 +16,31 @@ from smfh.paper.plan import (
     SEEDS,
     STAND_IN,
     TABLE_BITS,
-    Part,
+    methods_by_bits,
     paper_method,
+    paper_source,
     runnable,
+    train_comparison,
 )
 from smfh.paper.published import (
     CITATION,
     COLUMNS,
-    REASONS,
     TABLE_1,
+    TABLE_2_BITS,
     TASKS,
-    TIMES,
     TOLERANCE,
     published_score,
     published_seconds,
 )
-from smfh.paper.tables import Cell, as_rows, in_words, measure_table, published_cells, table_cells
-from smfh.paper.text import as_latex, as_text, heading
+from smfh.paper.tables import (
+    MEASURED_SEEDS,
+    Cell,
+    as_latex,
+    as_rows,
+    as_text,
+    by_method,
+    published_cells,
+    summarise_agreement,
+    table_cells,
+    with_shipped,
+)

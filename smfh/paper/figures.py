@@ -1,15 +1,25 @@
-"""Figures 2, 3 and 4 from the trainings that there are; crosses where the paper prints a number."""
+"""Figures 2, 3 and 4 of the paper, drawn from finished runs, with crosses at published scores."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from smfh.comparison import Grid, View, curves, points
+from smfh.experiments.comparison import Grid, View, curves, points
 from smfh.hashing import METHODS, SMFH
 from smfh.metrics import AP_DEFINITIONS
 from smfh.paper.plan import FIGURE_BITS, TABLE_BITS, paper_method
-from smfh.paper.published import ENDS, TASKS, published_score
-from smfh.plots import Axis, Chart, LineChart, convergence, precision_at_k, recall_at_k, score_curves
-from smfh.plots.published import NOTE, Published, with_crosses
+from smfh.paper.published import ENDS, published_score
+from smfh.plots import (
+    NOT_MEASURED,
+    Axis,
+    Chart,
+    LineChart,
+    Published,
+    convergence,
+    precision_at_k,
+    recall_at_k,
+    score_curves,
+    with_crosses,
+)
 from smfh.runs import RunStore
 from smfh.types import Point
 
@@ -18,28 +28,28 @@ SAMPLE_AXIS = Axis("graph sample m (items)")
 
 
 def figure_2(dataset: str, grid: Grid, store: RunStore) -> dict[str, Chart]:
-    """mAP over code length, by direction."""
+    """Return charts of mAP by code length, one for each direction."""
     charts: dict[str, Chart] = {}
     for direction, ends in ENDS.items():
-        found = [replace(point, ties=None) for point in points(grid, store, View(*ends))]
-        chart = score_curves(found, DEFINITION.label, formula=DEFINITION.formula)
-        charts[direction] = _crossed(chart, _crosses(dataset, direction, grid, TABLE_BITS))
+        measured = [replace(point, ties=None) for point in points(grid, store, View(*ends))]
+        chart = score_curves(measured, DEFINITION.label, formula=DEFINITION.formula)
+        charts[direction] = _add_crosses(chart, _crosses(dataset, direction, grid, TABLE_BITS))
     return charts
 
 
 def figure_3(dataset: str, grid: Grid, store: RunStore) -> dict[tuple[str, str], Chart]:
-    """Precision and recall among the first K answers, by direction and by what is drawn."""
+    """Return charts of precision and recall of the first K results, by direction and measure."""
     charts: dict[tuple[str, str], Chart] = {}
     for direction, ends in ENDS.items():
-        found = curves(grid, store, View(*ends, bits=FIGURE_BITS))
+        measured = curves(grid, store, View(*ends, bits=FIGURE_BITS))
         crosses = _crosses(dataset, direction, grid, [FIGURE_BITS], "p_at_100", at=100)
-        charts[direction, "precision"] = _crossed(precision_at_k(found), crosses)
-        charts[direction, "recall"] = _crossed(recall_at_k(found), [])
+        charts[direction, "precision"] = _add_crosses(precision_at_k(measured), crosses)
+        charts[direction, "recall"] = _add_crosses(recall_at_k(measured), [])
     return charts
 
 
 def figure_4a(dataset: str, grid: Grid, store: RunStore) -> Chart:
-    """mAP of SMFH over the number of items in the graph, both directions."""
+    """Return a chart of SMFH's mAP by the number m of items in the graph sample, in both directions."""
     titles = grid.comparison.titles.items()
     samples = {title: method.graph_sample for method, title in titles if isinstance(method, SMFH)}
     measured = [
@@ -47,36 +57,36 @@ def figure_4a(dataset: str, grid: Grid, store: RunStore) -> Chart:
         for ends in ENDS.values()
         for point in points(grid, store, View(*ends))
     ]
-    usual = paper_method("smfh", dataset)
-    at = usual.graph_sample if isinstance(usual, SMFH) else 0
-    crosses = [cross for way in TASKS for cross in _crosses(dataset, way, grid, [FIGURE_BITS], at=at)]
+    paper = paper_method("smfh", dataset)
+    at = paper.graph_sample if isinstance(paper, SMFH) else 0
+    crosses = [cross for way in ENDS for cross in _crosses(dataset, way, grid, [FIGURE_BITS], at=at)]
     chart = score_curves(measured, DEFINITION.label, SAMPLE_AXIS, formula=DEFINITION.formula)
-    return _crossed(replace(chart, title=best_samples(measured)) if measured else chart, crosses)
+    return _add_crosses(replace(chart, title=best_samples(measured)) if measured else chart, crosses)
 
 
 def best_samples(measured: Sequence[Point]) -> str:
-    """Which m is best in each direction; of a single one only what it scores."""
+    """Describe the best graph sample m for each direction; if there is only one m, its scores."""
     best: dict[str, Point] = {}
     for point in measured:
         best[point.direction] = max(best.get(point.direction, point), point, key=lambda one: one.mean)
     samples = {point.at for point in measured}
     if len(samples) == 1:
-        told = ", ".join(f"{point.mean:.3f} {way}" for way, point in best.items())
-        return f"SMFH at m = {samples.pop():,}, the only one measured: {told}"
-    told = ", ".join(f"{way} at m = {point.at:,} ({point.mean:.3f})" for way, point in best.items())
-    return f"Of {len(samples)} samples measured, SMFH is best {told}"
+        scores = ", ".join(f"{point.mean:.3f} {way}" for way, point in best.items())
+        return f"SMFH at m = {samples.pop():,}, the only one measured: {scores}"
+    places = ", ".join(f"{way} at m = {point.at:,} ({point.mean:.3f})" for way, point in best.items())
+    return f"Of {len(samples)} samples measured, SMFH is best {places}"
 
 
 def figure_4b(dataset: str, grid: Grid, store: RunStore) -> Chart:
-    """The objective of SMFH and its terms, iteration by iteration."""
+    """Return a chart of SMFH's objective and its terms by iteration."""
     record = next(iter(grid.found(store).values()), None)
-    return replace(convergence(store.hasher(record).trace if record else ()), note=NOTE)
+    return replace(convergence(store.hasher(record).trace if record else ()), note=NOT_MEASURED)
 
 
 def _crosses(
     dataset: str, direction: str, grid: Grid, lengths: Sequence[int], measure: str = "map", at: float = 0
 ) -> list[Published]:
-    """What Table 1 has for the methods of a grid at these lengths, each at its length or where it is said."""
+    """Return the scores of Table 1 for a grid's methods, at x position `at` or at their code length."""
     return [
         Published(name, METHODS[name].title, direction.replace("->", " → "), at or bits, value)
         for name in dict.fromkeys(method.name for method in grid.comparison.methods)
@@ -85,5 +95,5 @@ def _crosses(
     ]
 
 
-def _crossed(chart: LineChart, crosses: Sequence[Published]) -> Chart:
-    return with_crosses(replace(chart, note=NOTE), crosses)
+def _add_crosses(chart: LineChart, crosses: Sequence[Published]) -> Chart:
+    return with_crosses(replace(chart, note=NOT_MEASURED), crosses)

@@ -1,58 +1,62 @@
-"""Every score in one table: published, measured, and what the features allow, each with its definition.
+"""The leaderboard: measured and published scores, and classifier scores on the same features.
 
-A score is a mean over seeds of one method in one setting, on one data set, with one length, in one direction,
-by one measure, protocol and rule for ties. All of it is read from the headers of kept runs.
-
-A run of another split than its data set comes with, such as `compare --split random` keeps, is no
-reproduction of the paper, and no link trains it again: `usual` has the fingerprints to tell it by.
+An entry is the mean over seeds for one method and setting, data set, split, code length, direction, score
+definition, protocol and order of ties. It is read from the headers of saved runs. Published scores are shown
+only beside runs that have the paper's settings and the data set's default split; `defaults` has the
+fingerprints of that data and split.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from itertools import product
 
 import numpy as np
+from scipy import stats
 
-from smfh.ceiling import Ceiling
-from smfh.comparison import setting_of
 from smfh.datasets import DATASETS, DatasetSource
-from smfh.evaluation import PROTOCOLS
+from smfh.experiments.comparison import setting_of
 from smfh.hashing import HashMethod
 from smfh.metrics import AP_DEFINITIONS, HEADLINE
+from smfh.metrics.significance import MIN_SEED_ERRORS
 from smfh.paper.plan import paper_method
 from smfh.paper.published import COLUMNS, ENDS, ROW, TABLE_1, published_score
 from smfh.paper.tables import DEFINITIONS
-from smfh.runs import CeilingKey, KeptRuns, RunKey, RunRecord
-from smfh.runs.scores import FIGURES, finite
+from smfh.retrieval.classifiers import ClassifierLevel
+from smfh.retrieval.evaluation import PROTOCOLS
+from smfh.runs import ClassifierLevelKey, RunKey, RunRecord, SavedRuns
+from smfh.runs.run_file import FIGURES, finite
 
 TIE_RULES: Mapping[str, str] = {
-    "database": "Equal distances stand in database order.",
-    "tie_aware": "Equal distances stand in any order, averaged over all of them.",
-    "worst": "Equal distances: what is not relevant first.",
-    "best": "Equal distances: what is relevant first.",
+    "database": "Ties are in database order.",
+    "tie_aware": "Ties: the mean over all orders.",
+    "worst": "Ties: relevant items last.",
+    "best": "Ties: relevant items first.",
 }
-MEASURES = {definition: measure for measure, definition in DEFINITIONS.items()}  # the paper's names
+OTHER_SPLIT, OTHER_DATA, UNKNOWN_SPLIT = "other split", "other version of the data", "unknown split"
+MEASURES = {definition: measure for measure, definition in DEFINITIONS.items()}  # inverse of DEFINITIONS
 Search = tuple[str, str, str]  # source, target, protocol
 Fingerprints = tuple[str, str]  # of data and split
-Usual = Mapping[DatasetSource, Fingerprints]  # what loading a data set yields where nothing else is asked for
-OTHER_SPLIT, OTHER_DATA, NOT_KNOWN = "other split", "other version of the data", "split not known"
-NOTHING, NOWHERE = Ceiling({}, ()), ("", "")  # where nothing was measured
+Defaults = Mapping[DatasetSource, Fingerprints]  # of the data set as it is loaded by default
+Levels = Mapping[Fingerprints, ClassifierLevel]
+MIN_SEEDS = 3  # of an entry that is ranked
+NO_LEVEL = ClassifierLevel({}, {}, ())
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One row of the leaderboard."""
+    """One row of the leaderboard: a method in one setting, and its scores."""
 
     source: DatasetSource
-    method: HashMethod  # with its length, and the first seed
+    method: HashMethod  # with its code length and its lowest seed
     search: Search
     definition: str
     ties: str
-    unlike: str  # how the data differs from the usual, in words; "" where it does not
-    values: tuple[float, ...]  # a seed each; empty: published, and not measured yet
+    deviates: str  # how the data differs from the default, such as "other split"; "" if it does not
+    values: tuple[float, ...]  # score for each seed; empty: published, but not measured
     chance: float | None
     published: float | None
-    allowed: float | None  # by tuned classifiers on the same features; None where that was not measured
+    classifier: float | None  # score of tuned classifiers on the same features; None: not measured
+    kernel_ridge: float | None  # score of kernel ridge regression on the features of SMFH+
 
     @property
     def mean(self) -> float | None:
@@ -60,93 +64,126 @@ class Entry:
 
     @property
     def deviation(self) -> float | None:
-        """Sample standard deviation over seeds."""
+        """Sample standard deviation over seeds; None for fewer than two seeds."""
         return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the entry is ranked: enough seeds, on the default data and split, without corruptions."""
+        return len(self.values) >= MIN_SEEDS and not self.deviates and not self.source.corruptions
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean over seeds: s / √n."""
+        return (self.deviation or 0.0) / float(np.sqrt(max(len(self.values), 1)))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval of the mean over seeds, by Student's t."""
+        half = float(stats.t.ppf(0.975, len(self.values) - 1)) * self.error
+        return (self.mean or 0.0) - half, (self.mean or 0.0) + half
 
     @property
     def direction(self) -> str:
         return f"{self.search[0]} → {self.search[1]}"
 
-    @cached_property
+    @property
     def words(self) -> str:
-        """What exactly is measured."""
+        """How the score is defined, in sentences: measure, ties and protocol."""
         return f"{AP_DEFINITIONS[self.definition].words} {TIE_RULES[self.ties]} {PROTOCOLS[self.search[2]]}"
 
 
-def usual_load(source: DatasetSource) -> Fingerprints:
-    """By which runs of the usual split are known."""
+def load_fingerprints(source: DatasetSource) -> Fingerprints:
+    """Load a data set with its default split, and return the fingerprints of both."""
     data, split = source.load()
     return data.fingerprint, split.fingerprint
 
 
-def kept_ceilings(store: KeptRuns, records: Iterable[RunRecord], usual: Usual) -> dict[Fingerprints, Ceiling]:
-    """What the features allow, of all data that anything was measured on or is usual."""
-    known = {*usual.values(), *((record.key.data, record.key.split) for record in records)}
-    found = {one: store.ceiling(CeilingKey(*one)) for one in known}
-    return {one: ceiling for one, ceiling in found.items() if ceiling is not None}
+def classifier_levels(store: SavedRuns, records: Sequence[RunRecord], defaults: Defaults) -> Levels:
+    """Return the saved classifier scores for the data and splits of these runs and defaults."""
+    known = {*defaults.values(), *((record.key.data, record.key.split) for record in records)}
+    found = {one: store.classifier_level(ClassifierLevelKey(*one)) for one in known}
+    return {one: level for one, level in found.items() if level is not None}
 
 
-def leaderboard(
-    records: Sequence[RunRecord], usual: Usual, ceilings: Mapping[Fingerprints, Ceiling]
-) -> list[Entry]:
-    """Every score of kept runs that their methods would yield again, then what is published besides."""
+def leaderboard(records: Sequence[RunRecord], defaults: Defaults, levels: Levels) -> list[Entry]:
+    """Return entries for all up-to-date runs, then for published scores without such a run."""
     groups: dict[tuple[DatasetSource, HashMethod, int, str, str], list[RunRecord]] = {}
     for record in sorted(records, key=lambda record: record.method.seed):
         if record.is_current:
-            setting = setting_of(record.method)
-            key = (record.source, setting, record.method.bits, record.key.data, record.key.split)
-            groups.setdefault(key, []).append(record)
-    measured = [entry for runs in groups.values() for entry in _entries(runs, usual, ceilings)]
-    return [*measured, *_unmeasured(measured, usual, ceilings)]
+            setting, key = setting_of(record.method), record.key
+            group = (record.source, setting, record.method.bits, key.data, key.split)
+            groups.setdefault(group, []).append(record)
+    measured = [entry for runs in groups.values() for entry in _measured(runs, defaults, levels)]
+    return [*measured, *_unmeasured(measured, defaults, levels)]
 
 
-def told_unlike(source: DatasetSource, key: RunKey, usual: Usual) -> str:
-    """How the data of a run differs from what its source loads by itself; "" where it does not."""
-    if source not in usual:
-        return NOT_KNOWN
-    data, split = usual[source]
+def ranked(entries: Sequence[Entry]) -> list[tuple[str, Entry]]:
+    """Return the complete entries of each task, best first, with ranks such as "1" or, if tied, "1=".
+
+    A task is a data set, search, measure, rule for ties and code length. The rank counts the entries that are
+    better by more than two standard errors over seeds; equal ranks are ties.
+    """
+    tasks: dict[tuple[DatasetSource, Search, str, str, int], list[Entry]] = {}
+    for entry in (entry for entry in entries if entry.is_complete):
+        task = (entry.source, entry.search, entry.definition, entry.ties, entry.method.bits)
+        tasks.setdefault(task, []).append(entry)
+    rows: list[tuple[str, Entry]] = []
+    for task in sorted(tasks, key=lambda task: (tasks[task][0].source.name, str(task[1:4]), task[4])):
+        own = tasks[task]
+        own.sort(key=lambda entry: -(entry.mean or 0.0))
+        places = [1 + sum(_is_better(other, entry) for other in own) for entry in own]
+        marks = [f"{place}{'=' * (places.count(place) > 1)}" for place in places]
+        rows += zip(marks, own, strict=True)
+    return rows
+
+
+def _is_better(first: Entry, second: Entry) -> bool:
+    """Whether the first mean is higher by more than the seeds explain."""
+    error = float(np.hypot(first.error, second.error))
+    return (first.mean or 0.0) - (second.mean or 0.0) > MIN_SEED_ERRORS * error
+
+
+def deviation_of(source: DatasetSource, key: RunKey, defaults: Defaults) -> str:
+    """Name how a run's data or split differs from the data set's default; "" if it does not."""
+    if source not in defaults:
+        return UNKNOWN_SPLIT
+    data, split = defaults[source]
     return OTHER_SPLIT if key.split != split else OTHER_DATA if key.data != data else ""
 
 
-def _entries(
-    runs: Sequence[RunRecord], usual: Usual, ceilings: Mapping[Fingerprints, Ceiling]
-) -> Iterable[Entry]:
-    """Every search, measure and rule of the runs of one group, which differ in their seeds."""
-    first = runs[0]
-    unlike = told_unlike(first.source, first.key, usual)
-    ceiling = ceilings.get((first.key.data, first.key.split), NOTHING)
-    for search in first.searches:
-        allowed = ceiling.scores.get(search, {})
-        headers = [run.searches[search] for run in runs if search in run.searches]
-        for definition in HEADLINE:
-            chance = finite(headers[0]["figures"][definition][FIGURES.index("chance")])
-            for ties in TIE_RULES:
-                yield Entry(
-                    source=first.source,
-                    method=first.method,
-                    search=search,
-                    definition=definition,
-                    ties=ties,
-                    unlike=unlike,
-                    values=tuple(_value(header, definition, ties) for header in headers),
-                    chance=chance,
-                    published=None
-                    if unlike
-                    else _published(first.source, first.method, search, definition, ties),
-                    allowed=allowed.get(definition) if ties == "database" else None,
-                )
+def _measured(runs: Sequence[RunRecord], defaults: Defaults, levels: Levels) -> Iterator[Entry]:
+    """Yield an entry per search, measure and tie rule for runs that differ only in their seeds."""
+    source, method, key = runs[0].source, runs[0].method, runs[0].key
+    deviates, level = deviation_of(source, key, defaults), levels.get((key.data, key.split), NO_LEVEL)
+    searches = [(a, b, protocol) for a, b, protocol, distance in runs[0].searches if distance == "hamming"]
+    for search, definition, ties in product(searches, HEADLINE, TIE_RULES):
+        saved = (*search, "hamming")
+        headers = [run.searches[saved] for run in runs if saved in run.searches]
+        figures = [dict(zip(FIGURES, header["figures"][definition], strict=True)) for header in headers]
+        if ties == "database":
+            values = [header["headline"][definition] for header in headers]
+        else:
+            values = [figure[ties] for figure in figures]
+        yield Entry(
+            source=source,
+            method=method,
+            search=search,
+            definition=definition,
+            ties=ties,
+            deviates=deviates,
+            values=tuple(map(finite, values)),
+            chance=finite(figures[0]["chance"]),
+            published=None if deviates else published_beside(source, method, search, definition, ties),
+            classifier=level.scores.get(search, {}).get(definition) if ties == "database" else None,
+            kernel_ridge=level.kernel_ridge.get(search, {}).get(definition) if ties == "database" else None,
+        )
 
 
-def _value(header: Mapping[str, Mapping[str, Sequence[float]]], definition: str, ties: str) -> float:
-    if ties == "database":
-        return finite(header["headline"][definition])
-    return finite(header["figures"][definition][FIGURES.index(ties)])
-
-
-def _published(
+def published_beside(
     source: DatasetSource, method: HashMethod, search: Search, definition: str, ties: str
 ) -> float | None:
-    """What the paper prints of it, which does not say how it breaks ties, beside the paper's own setting."""
+    """Return the published score of a run with the paper's settings, ties in database order, or None."""
     if search[2] != "training" or ties != "database" or definition not in MEASURES:
         return None
     if source != type(source)() or setting_of(method) != setting_of(paper_method(method.name, source.name)):
@@ -155,33 +192,20 @@ def _published(
     return published_score(source.name, direction, row, MEASURES[definition], method.bits)
 
 
-def _unmeasured(
-    measured: Sequence[Entry], usual: Usual, ceilings: Mapping[Fingerprints, Ceiling]
-) -> Iterable[Entry]:
-    """The cells of the paper's Table 1 that stand beside no run yet."""
-    there = {_cell(entry) for entry in measured if entry.published is not None}
-    for dataset, by_direction in TABLE_1.items():
-        source = DATASETS[dataset]()
-        ceiling = ceilings.get(usual.get(source, NOWHERE), NOTHING)
-        for direction, rows in by_direction.items():
-            for method, printed in rows.items():
-                for (measure, bits), value in zip(COLUMNS, printed, strict=True):
-                    setting = replace(paper_method(method, dataset), bits=bits)
-                    search, definition = (*ENDS[direction], "training"), DEFINITIONS[measure]
-                    entry = Entry(
-                        source=source,
-                        method=setting,
-                        search=search,
-                        definition=definition,
-                        ties="database",
-                        unlike="",
-                        values=(),
-                        chance=None,
-                        published=value,
-                        allowed=ceiling.scores.get(search, {}).get(definition),
-                    )
-                    if _cell(entry) not in there:
-                        yield entry
+def _unmeasured(measured: Sequence[Entry], defaults: Defaults, levels: Levels) -> Iterator[Entry]:
+    """Yield an entry for each score of Table 1 that no measured entry shows."""
+    shown = {_cell(entry) for entry in measured if entry.published is not None}
+    for dataset, direction in ((dataset, way) for dataset, ways in TABLE_1.items() for way in ways):
+        source, search = DATASETS[dataset](), (*ENDS[direction], "training")
+        level = levels.get(defaults.get(source, ("", "")), NO_LEVEL)
+        classifiers, ridge = level.scores.get(search, {}), level.kernel_ridge.get(search, {})
+        for name, numbers in TABLE_1[dataset][direction].items():
+            for (measure, bits), number in zip(COLUMNS, numbers, strict=True):
+                method, definition = replace(paper_method(name, dataset), bits=bits), DEFINITIONS[measure]
+                scores = number, classifiers.get(definition), ridge.get(definition)
+                entry = Entry(source, method, search, definition, "database", "", (), None, *scores)
+                if _cell(entry) not in shown:
+                    yield entry
 
 
 def _cell(entry: Entry) -> tuple[str, str, int, Search, str]:

@@ -1,26 +1,25 @@
-"""What the paper prints (Liu, Ji, Wu & Hua, IJCAI 2016), and why a number of ours may differ from it."""
+"""The numbers printed in the paper (Liu, Ji, Wu & Hua, IJCAI 2016), and reasons for differences."""
 
 from collections.abc import Mapping
 
 TASKS: Mapping[str, str] = {"text->image": "Task 1", "image->text": "Task 2"}
 ENDS: Mapping[str, tuple[str, str]] = {"text->image": ("text", "image"), "image->text": ("image", "text")}
 COLUMNS = (("map", 32), ("map", 64), ("map", 128), ("p_at_100", 32), ("p_at_100", 64))
-TIMES = (32, 64)  # bits, of Table 2
-TIME_COLUMNS = tuple((dataset, bits) for dataset in ("pascal", "wiki", "nus-wide") for bits in TIMES)
-TOLERANCE = 0.03  # a cell that differs by more is marked
+TABLE_2_BITS = (32, 64)
+TIME_COLUMNS = tuple((dataset, bits) for dataset in ("pascal", "wiki", "nus-wide") for bits in TABLE_2_BITS)
+TOLERANCE = 0.03  # larger differences between measured and published scores are marked
 CITATION = (
     "H. Liu, R. Ji, Y. Wu, G. Hua: Supervised Matrix Factorization for Cross-Modality Hashing. IJCAI 2016."
 )
 REASONS: Mapping[str, str] = {
-    "smfh": "runs from different random starts scatter by 0.03 at 32 bits",
-    "smfh-program": "the paper does not say whether this program or its text made the row",
-    "pdh": "the settings behind this row are not published, and none that was tried matches all of it",
-    "cvh": "bits beyond the canonical pairs are random, and the paper does not say how it fills them",
+    "smfh": "runs with different random seeds differ by up to 0.03 at 32 bits",
+    "smfh-program": "the paper does not say whether this program or its text produced the row",
+    "pdh": "the settings of this row are not published, and no setting we tried reproduces all of it",
+    "cvh": "bits beyond the canonical pairs are random, and the paper does not say how it chooses them",
 }
+ROW = {"smfh-program": "smfh"}  # method → row of Table 1 to compare it with, if it has another name
 
-ROW = {"smfh-program": "smfh"}  # of Table 1 that stands beside a method which is not in it by name
-
-# Table 1, columns as above.
+# Table 1; the columns are COLUMNS.
 TABLE_1: Mapping[str, Mapping[str, Mapping[str, tuple[float, ...]]]] = {
     "wiki": {
         "text->image": {
@@ -56,7 +55,7 @@ TABLE_1: Mapping[str, Mapping[str, Mapping[str, tuple[float, ...]]]] = {
     },
 }
 
-# Table 2, training seconds, columns as above; on a workstation with a 3.60 GHz Core i5-4790 and 16 GB.
+# Table 2, training seconds on a 3.60 GHz Core i5-4790 with 16 GB; the columns are TIME_COLUMNS.
 TABLE_2: Mapping[str, tuple[float, ...]] = {
     "cvh": (5.84, 5.18, 0.14, 0.04, 3.31, 3.25),
     "pdh": (278.19, 350.73, 1.34, 2.44, 736.81, 1461.71),
@@ -67,12 +66,12 @@ TABLE_2: Mapping[str, tuple[float, ...]] = {
 
 
 def published_score(dataset: str, direction: str, method: str, measure: str, bits: int) -> float | None:
-    """A number of Table 1; None where the paper has no such cell."""
+    """Return a score of Table 1, or None if the paper has no such cell."""
     row = TABLE_1.get(dataset, {}).get(direction, {}).get(method)
     return row[COLUMNS.index((measure, bits))] if row and (measure, bits) in COLUMNS else None
 
 
 def published_seconds(dataset: str, method: str, bits: int) -> float | None:
-    """A number of Table 2; None where the paper has no such cell."""
+    """Return the training seconds in Table 2, or None if the paper has no such cell."""
     row, column = TABLE_2.get(method), (dataset, bits)
     return row[TIME_COLUMNS.index(column)] if row and column in TIME_COLUMNS else None

@@ -1,40 +1,36 @@
-"""Scores that were measured once, kept with the program, and whether it still yields them.
+"""Reference scores stored with the program, and the check that the program still produces them.
 
-The file is written by `python -m smfh paper --write-reference` and never by hand.
+`python -m smfh paper --write-reference` writes the file reference.json; do not edit it by hand.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import nan, sqrt
 from pathlib import Path
 
-from smfh.comparison import Grid, GridProgress, View, name_training, points, train_grid
-from smfh.datasets import DATASETS
-from smfh.files.whole import write_whole
-from smfh.jobs import Call, here
+from smfh.experiments.comparison import Grid, View, points
+from smfh.files.atomic import write_atomically
 from smfh.metrics import HEADLINE
-from smfh.paper.plan import over_bits
 from smfh.runs import RunStore
-from smfh.runs.record import versions
-from smfh.types import InputError
+from smfh.runs.run_file import versions
 
 FILE = Path(__file__).with_name("reference.json")
-SCATTERS = 3  # standard errors of the difference of two means
-ROUNDING = 0.002  # that sums taken in another order, on another machine, may make
+MAX_STANDARD_ERRORS = 3  # allowed difference of two means
+ROUNDING = 0.002  # largest effect of another order of summation on another machine
 DECIMALS = 5
 COMMAND = "python -m smfh paper --write-reference"
 
 
 @dataclass(frozen=True)
-class KeptScore:
-    """One mean over seeds, and how far the seeds scatter about it."""
+class ReferenceScore:
+    """The mean and deviation over seeds of one score of one method on one data set."""
 
     dataset: str
     method: str
     bits: int
     direction: str
-    definition: str  # a key of AP_DEFINITIONS; ties in database order, the database being the training set
+    definition: str  # a key of AP_DEFINITIONS; ties in database order, the database is the training set
     mean: float
     deviation: float  # sample standard deviation
     seeds: int
@@ -50,57 +46,45 @@ class KeptScore:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A score that was kept beside the same measured now."""
+    """A reference score and the same score measured now."""
 
-    kept: KeptScore
-    fresh: KeptScore | None  # None: it does not come out any more
+    reference: ReferenceScore
+    fresh: ReferenceScore | None  # None: the score can no longer be measured
 
     @property
     def difference(self) -> float:
-        return nan if self.fresh is None else self.fresh.mean - self.kept.mean
+        return nan if self.fresh is None else self.fresh.mean - self.reference.mean
 
     @property
     def allowed(self) -> float:
-        """0.002 + 3 s √(1/n + 1/n′), s being the scatter of n kept seeds, beside n′ fresh ones
+        """Allowed difference, 0.002 + 3 s √(1/n + 1/n′), for n reference seeds and n′ fresh seeds.
 
-        Fresh seeds tell s only where a single one was kept: what breaks a method for some of its seeds makes
-        them scatter, and would allow itself.
+        s is the deviation over the reference seeds. The fresh deviation is used only if n = 1: if a method
+        now fails for some seeds, its deviation is large and would hide the failure.
         """
         if self.fresh is None:
             return 0.0
-        scatter = self.fresh.deviation if self.kept.seeds == 1 else self.kept.deviation
-        return ROUNDING + SCATTERS * scatter * sqrt(1 / self.kept.seeds + 1 / self.fresh.seeds)
+        deviation = self.fresh.deviation if self.reference.seeds == 1 else self.reference.deviation
+        standard_error = deviation * sqrt(1 / self.reference.seeds + 1 / self.fresh.seeds)
+        return ROUNDING + MAX_STANDARD_ERRORS * standard_error
 
     @property
     def holds(self) -> bool:
-        return abs(self.difference) <= self.allowed  # nan is not
+        return abs(self.difference) <= self.allowed  # False for nan
 
     @property
     def words(self) -> str:
-        then = f"kept {self.kept.mean:.4f}"
+        expected = f"reference {self.reference.mean:.4f}"
         if self.fresh is None:
-            return f"✗ {self.kept.name}: not measured any more, {then}"
-        mark = "✓" if self.holds else "✗"
-        difference = f"{self.difference:+.4f}, allowed ±{self.allowed:.4f}"
-        return f"{mark} {self.kept.name}: {self.fresh.mean:.4f}, {then} ({difference})"
+            return f"✗ {self.reference.name}: no longer measured, {expected}"
+        mark, difference = "✓" if self.holds else "✗", f"{self.difference:+.4f}, allowed ±{self.allowed:.4f}"
+        return f"{mark} {self.reference.name}: {self.fresh.mean:.4f}, {expected} ({difference})"
 
 
-def measure_scores(
-    dataset: str,
-    methods: Sequence[str],
-    lengths: Sequence[int],
-    seeds: int,
-    store: RunStore,
-    on_progress: Callable[[GridProgress], None] = lambda progress: None,
-    call: Call = here,
-    at_once: int = 1,
-) -> list[KeptScore]:
-    """Train what the store has not, by the paper's settings; every direction by the three usual measures."""
-    grid = Grid(over_bits(lengths, dataset, methods, seeds), *DATASETS[dataset]().load())
-    if problems := train_grid(grid, store, on_progress, call=call, at_once=at_once):
-        raise InputError([f"{name_training(run)}: {why}" for run, whys in problems.items() for why in whys])
+def grid_scores(dataset: str, grid: Grid, store: RunStore) -> list[ReferenceScore]:
+    """Return the scores of a trained grid in all directions: mAP@100, whole-ranking mAP and P@100."""
     return [
-        KeptScore(
+        ReferenceScore(
             dataset,
             point.method,
             int(point.at),
@@ -116,23 +100,23 @@ def measure_scores(
     ]
 
 
-def compare_scores(kept: Sequence[KeptScore], fresh: Sequence[KeptScore]) -> list[Verdict]:
-    """Every score that is kept, beside what comes out now; what comes out besides is nobody's promise."""
+def compare_scores(reference: Sequence[ReferenceScore], fresh: Sequence[ReferenceScore]) -> list[Verdict]:
+    """Pair each reference score with the fresh score of its cell; other fresh scores are ignored."""
     by_cell = {score.cell: score for score in fresh}
-    return [Verdict(score, by_cell.get(score.cell)) for score in kept]
+    return [Verdict(score, by_cell.get(score.cell)) for score in reference]
 
 
-def read_reference(path: Path = FILE) -> list[KeptScore]:
-    """What was kept; nothing where nothing was."""
+def read_reference(path: Path = FILE) -> list[ReferenceScore]:
+    """Read the reference scores; an empty list if there is no file."""
     if not path.is_file():
         return []
-    return [KeptScore(**score) for score in json.loads(path.read_text(encoding="utf-8"))["scores"]]
+    return [ReferenceScore(**score) for score in json.loads(path.read_text(encoding="utf-8"))["scores"]]
 
 
-def write_reference(fresh: Sequence[KeptScore], path: Path = FILE) -> None:
-    """Put these scores in the place of those that were kept of the same cells, and leave the others."""
+def write_reference(fresh: Sequence[ReferenceScore], path: Path = FILE) -> None:
+    """Write fresh scores to the reference file; scores of other cells stay unchanged."""
     scores = {score.cell: score for score in (*read_reference(path), *fresh)}
-    about = {"made by": COMMAND, "versions": dict(versions()), "scores": []}
+    header = {"made by": COMMAND, "versions": dict(versions()), "scores": []}
     lines = ",\n".join(f"  {json.dumps(asdict(scores[cell]), ensure_ascii=False)}" for cell in sorted(scores))
-    text = json.dumps(about, ensure_ascii=False).replace('"scores": []', f'"scores": [\n{lines}\n]')
-    write_whole(path, lambda file: file.write(f"{text}\n".encode()))
+    text = json.dumps(header, ensure_ascii=False).replace('"scores": []', f'"scores": [\n{lines}\n]')
+    write_atomically(path, lambda file: file.write(f"{text}\n".encode()))

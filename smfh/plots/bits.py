@@ -1,38 +1,44 @@
-"""What the bits of a code do: how often they are on, for which words and classes, and which say the same.
+"""Charts of bits and classes: balance, words, correlation, tiles, sizes, confusion. Bits count from 0."""
 
-Bits carry the model's own numbers, from 0.
-"""
-
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smfh.plots.bars import BarChart, Bars
-from smfh.plots.chart import Axis, chart, short
-from smfh.plots.heat import HeatMap, highest
-from smfh.plots.theme import BLUE, GREY, number
-from smfh.types import FloatArray
+from smfh.plots.chart import Axis, BarChart, Bars, HeatMap, TraceChart, chart, highest, short
+from smfh.plots.lines import OPAQUE
+from smfh.plots.theme import BLUE, GREY, PALETTE, class_colour, cycle, number, plain
+from smfh.types import FloatArray, IntArray
 
-NO_CODES = "No codes yet. Train a method, and its bits appear here."
-MOST_BITS = 256  # that a matrix shows
-MOST_CLASSES = 12  # that are shown of one bit
-KIND_LOOKS = {  # what it is called, its colour and its pattern
-    "live": ("of use", BLUE, ""),
-    "echo": ("votes with another", GREY, "/"),
-    "twin": ("twin of another", GREY, "/"),
-    "dead": ("dead", GREY, "x"),
+NO_CODES = "No codes yet. Train a method to see its bits."
+MAX_BITS = 256  # in a heat map
+MAX_BIT_CLASSES = 12  # in the chart of one bit
+KIND_LOOKS = {  # kind → label, colour, pattern
+    "live": ("active", BLUE, ""),
+    "echo": ("near-duplicate bit", GREY, "/"),
+    "dead": ("dead bit", GREY, "x"),
 }
 Named = Sequence[tuple[str, float]]
 
 
 @chart
 def bit_balance(on: FloatArray, kinds: NDArray[np.str_]) -> BarChart:
-    """The share of items that have each bit on; kinds are live, twin or dead; each (bits,)."""
-    title = _balance_finding(on, kinds) if len(on) else "Balance of bits: nothing trained yet"
+    """Show the share of items with each bit on; `kinds` are live, echo or dead; arrays (bits,)."""
     numbers = {kind: np.flatnonzero(kinds == kind) for kind in KIND_LOOKS}
+    counts = {"dead": len(numbers["dead"]), "near-duplicate": len(numbers["echo"])}
+    title = "Bit balance: nothing trained yet"
+    if useless := sum(counts.values()):
+        listed = " and ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+        title = f"{useless} of {len(on)} bits add little information: {listed}"
+    elif len(on):
+        shares = f"{number(on.min())} to {number(on.max())} of the items"
+        title = f"No dead or near-duplicate bits: each of the {len(on)} bits is on for {shares}"
     return BarChart(
-        kind="balance of bits",
+        kind="bit balance",
         title=title,
         description=f"Bar chart of the share of items with each of {len(on)} bits on. {title}.",
         along=Axis("bit", limits=(-0.5, max(len(on), 1) - 0.5)),
@@ -47,26 +53,16 @@ def bit_balance(on: FloatArray, kinds: NDArray[np.str_]) -> BarChart:
     )
 
 
-def _balance_finding(on: FloatArray, kinds: NDArray[np.str_]) -> str:
-    dead, twins = (int(np.count_nonzero(kinds == kind)) for kind in ("dead", "twin"))
-    if not dead + twins:
-        low, high = number(on.min()), number(on.max())
-        return f"All {len(on)} bits are of use, each on for {low} to {high} of the items"
-    counts = {"dead": dead, "twins of others": twins}
-    told = " and ".join(f"{count} {what}" for what, count in counts.items() if count)
-    return f"{dead + twins} of {len(on)} bits are of no use: {told}"
-
-
 @chart
 def class_bits(shares: FloatArray, contrast: FloatArray, class_names: Sequence[str]) -> HeatMap:
-    """P(on | class), told by P(on | class) − P(on | others); each (classes, bits)."""
+    """Show P(on | class), a matrix (classes, bits); `contrast` is P(on | class) − P(on | others)."""
     title = "Classes and bits: nothing trained yet"
     if contrast.size:
         row, bit = highest(np.abs(contrast))
         way, by = "more" if contrast[row, bit] > 0 else "less", number(abs(contrast[row, bit]))
         name = short(class_names[row])
-        title = f"Bit {bit} follows “{name}” most: on {way} often by {by} than for the other items"
-    shown = shares[:, :MOST_BITS]
+        title = f"Bit {bit} follows “{name}” most: on {by} {way} often than for other items"
+    shown = shares[:, :MAX_BITS]
     return HeatMap(
         kind="classes and bits",
         title=title,
@@ -83,14 +79,14 @@ def class_bits(shares: FloatArray, contrast: FloatArray, class_names: Sequence[s
 
 @chart
 def bit_correlation(correlation: FloatArray, order: Sequence[int] | None = None) -> HeatMap:
-    """The correlation of every two bits, (bits, bits), drawn in this order; not a number for a dead bit."""
-    bits = list(range(len(correlation)) if order is None else order)[:MOST_BITS]
+    """Show the correlation of each pair of bits, (bits, bits), in this order; NaN for dead bits."""
+    bits = list(range(len(correlation)) if order is None else order)[:MAX_BITS]
     shown = correlation[np.ix_(bits, bits)]
     pairs = np.abs(np.where(np.tri(len(shown), dtype=np.bool_), np.nan, shown))
-    title = "Correlation of bits: there are no two bits to compare"
+    title = "Bit correlation: there are no two bits to compare"
     if not np.isnan(pairs).all():
         j, k = highest(pairs)
-        title = f"Bits {bits[j]} and {bits[k]} are the most alike: correlation {number(shown[j, k])}"
+        title = f"Bits {bits[j]} and {bits[k]} are the most similar: correlation {number(shown[j, k])}"
     names = tuple(map(str, bits))
     return HeatMap(
         kind="correlation of bits",
@@ -107,7 +103,7 @@ def bit_correlation(correlation: FloatArray, order: Sequence[int] | None = None)
 
 @chart
 def bit_words(bit: int, modality: str, words: Named) -> BarChart:
-    """The words that alone lift the bit most, the strongest first."""
+    """Show the words of a modality that switch a bit on most strongly, the strongest first."""
     names, values = _split(words)
     title = f"Bit {bit}: no known word switches it on"
     if words:
@@ -117,7 +113,7 @@ def bit_words(bit: int, modality: str, words: Named) -> BarChart:
         title=title,
         description=f"Bar chart of the {len(words)} strongest words of bit {bit} in {modality}. {title}.",
         along=Axis("word", names=names),
-        value=Axis("pull of the word"),
+        value=Axis("effect of the word"),
         series=(Bars("words", np.arange(len(names)), values, BLUE),),
         horizontal=True,
         note="No word of the vocabulary switches this bit on.",
@@ -126,22 +122,21 @@ def bit_words(bit: int, modality: str, words: Named) -> BarChart:
 
 @chart
 def bit_classes(bit: int, classes: Named) -> BarChart:
-    """P(on | class) − P(on | others), the highest first; of many classes those at both ends."""
-    half = MOST_CLASSES // 2
-    shown = [*classes[:half], *classes[-half:]] if len(classes) > MOST_CLASSES else list(classes)
+    """Show P(on | class) − P(on | others) of a bit, highest first; if many classes, only extremes."""
+    half = MAX_BIT_CLASSES // 2
+    shown = [*classes[:half], *classes[-half:]] if len(classes) > MAX_BIT_CLASSES else list(classes)
     names, values = _split(shown)
     on = values > 0
     title = f"Bit {bit} follows no class"
     if on.any():
-        title = (
-            f"Bit {bit} is on for “{short(names[0])}” most: {values[0] * 100:+.0f} points against the others"
-        )
+        gap = f"{values[0] * 100:+.0f} points against other items"
+        title = f"Bit {bit} is on for “{short(names[0])}” most: {gap}"
     return BarChart(
         kind="classes of a bit",
         title=title,
         description=f"Bar chart of how much more often bit {bit} is on for {len(shown)} classes. {title}.",
         along=Axis("class", names=names),
-        value=Axis("more or less often on than for others", limits=(-1, 1)),
+        value=Axis("difference in share on, against other items", limits=(-1, 1)),
         series=(
             Bars("more often on", np.flatnonzero(on), values[on], BLUE),
             Bars("less often on", np.flatnonzero(~on), values[~on], GREY, pattern="/"),
@@ -153,3 +148,228 @@ def bit_classes(bit: int, classes: Named) -> BarChart:
 
 def _split(named: Named) -> tuple[tuple[str, ...], FloatArray]:
     return tuple(name for name, _ in named), np.array([value for _, value in named], dtype=np.float64)
+
+
+COLUMNS, MAX_COLUMNS = 8, 32
+TILE_PIXELS, MARGIN_PIXELS, LEGEND_PIXELS = 56, 70, 24  # heights of a row of tiles, margin, legend line
+NAMES_PER_LINE = 4  # of the legend
+MAX_NAMES = 40
+SIDE, BAR = 0.92, 0.76  # widths of a tile and of the bars in it, in columns
+SLATE = "#4B5162"
+FAINT, FULL = "rgba(255, 255, 255, 0.3)", "rgba(255, 255, 255, 0.95)"
+OVERLAY = {"fillmode": "overlay", "fgcolor": FULL, "size": 6}
+CLASS_PATTERNS = ("", "/", ".", "x", "|")  # when the colours of classes repeat
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A bit as a tile of `bit_tiles`."""
+
+    number: int
+    kind: str  # "live", "echo" or "dead"
+    balance: float  # share of items with the bit on
+    classes: tuple[int, ...]  # positions of the classes that the bit follows
+    summary: str
+    echoes: tuple[int, int] | None = None  # earlier bit that it nearly duplicates, and 1 or −1 (inverted)
+
+    @property
+    def echo_label(self) -> str:
+        """The bit that it nearly duplicates, with a minus sign if inverted; empty if there is none."""
+        return "" if self.echoes is None else f"{'−' if self.echoes[1] < 0 else ''}{self.echoes[0]}"
+
+
+@chart
+def bit_tiles(tiles: Sequence[Tile], class_names: Sequence[str], chosen: int | None = None) -> TraceChart:
+    """Show a tile per bit with its classes and balance; custom data of a click is the bit number.
+
+    The bit with the number `chosen` is framed.
+    """
+    echoes, dead = (sum(tile.kind == kind for tile in tiles) for kind in ("echo", "dead"))
+    counts = {"near-duplicate (≈)": echoes, "dead": dead}
+    found = " and ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    title = f"{len(tiles)} bits: {found or 'no dead or near-duplicate bits'}" if tiles else "Bits: none"
+    # few columns, for a phone; more if there are hundreds of bits
+    columns = min(max(COLUMNS, math.isqrt(len(tiles))), MAX_COLUMNS)
+    lines = max(1, -(-len(tiles) // columns))
+    bare = {"showgrid": False, "zeroline": False, "showticklabels": False, "fixedrange": True}
+    # slightly larger than the tiles, for the frame of the selected one
+    x, y = {"range": [-0.55, columns - 0.45]}, {"range": [-lines - 0.05, 0.05]}
+    frames = []
+    for k in (k for k, tile in enumerate(tiles) if tile.number == chosen):
+        down, across = divmod(k, columns)
+        corners = {"x0": across - 0.5, "x1": across + 0.5, "y0": -1.0 - down, "y1": -float(down)}
+        frames.append({"type": "rect", "line": {"color": GREY, "width": 4}, **corners})
+    row = TILE_PIXELS if columns <= COLUMNS else TILE_PIXELS * 2 // 3
+    legend_lines = -(-min(len(class_names), MAX_NAMES) // NAMES_PER_LINE)
+    return TraceChart(
+        kind="bits as tiles",
+        title=title,
+        description=f"{len(tiles)} tiles, one per bit, with the classes that it follows. {title}.",
+        layout={
+            "xaxis": bare | x,
+            "yaxis": bare | y,
+            "shapes": frames,
+            "barmode": "overlay",
+            "dragmode": False,
+            "showlegend": True,
+            "clickmode": "event+select",
+        },
+        traces=_tile_traces(tiles, class_names, columns) if tiles else [],
+        table=[
+            {
+                "bit": tile.number,
+                "kind": tile.kind,
+                "balance": tile.balance,
+                "classes": "; ".join(class_names[position] for position in tile.classes),
+                "near-duplicate of": tile.echo_label,
+                "summary": tile.summary,
+            }
+            for tile in tiles
+        ],
+        pixels=MARGIN_PIXELS + lines * row + LEGEND_PIXELS * legend_lines,
+        note=NO_CODES,
+    )
+
+
+def _tile_traces(tiles: Sequence[Tile], class_names: Sequence[str], columns: int) -> list[go.Bar]:
+    """Return the tiles by kind, then the classes that bits follow, then a bar for each balance."""
+    passive = {"hoverinfo": "skip", "unselected": OPAQUE}
+    traces = []
+
+    def add(
+        at: Sequence[int], height: float, foot: float, colour: str, pattern: Any = None, **look: Any
+    ) -> None:
+        down, across = np.divmod(np.asarray(at), columns)
+        marker = {"color": colour, "pattern": pattern, "line": {"width": 0}} | look.pop("marker", {})
+        place = {"x": across, "y": np.full(len(at), height), "base": -1 - down + foot}
+        traces.append(go.Bar(**place, marker=marker, **{"width": SIDE} | look))
+
+    for kind, (name, _, pattern) in KIND_LOOKS.items():
+        if at := [k for k, tile in enumerate(tiles) if tile.kind == kind]:
+            labels, hover = [], []
+            for tile in (tiles[k] for k in at):
+                names = ", ".join(class_names[position] for position in tile.classes) or "no class"
+                use = "dead" if tile.kind == "dead" else f"follows {names}"
+                similar = f" · near-duplicate of bit {tile.echo_label}" if tile.echoes else ""
+                hover.append(
+                    f"Bit {tile.number}: {tile.summary} · on for {tile.balance:.0%} · {use}{similar}"
+                )
+                echo = f" ≈ {tile.echo_label}" if tile.echoes and columns <= COLUMNS else ""
+                labels.append(f"<b>{tile.number}</b>{echo}")
+            add(
+                at,
+                SIDE,
+                0.04,
+                SLATE if kind == "live" else GREY,
+                OVERLAY | {"shape": pattern, "fgcolor": FAINT},
+                name=name,
+                text=labels,
+                customdata=[tiles[k].number for k in at],
+                hovertext=[plain(text) for text in hover],
+                hovertemplate="%{hovertext}<extra></extra>",
+                textposition="inside",
+                insidetextanchor="end",
+                textangle=0,
+                textfont={"color": "white", "size": 13},
+                marker={"cornerradius": 6},
+                selected={"textfont": {"color": "white"}},
+                unselected=OPAQUE | {"textfont": {"color": "white"}},
+                showlegend=kind != "live",
+            )
+    followed = {position for tile in tiles for position in tile.classes}
+    for position, name in enumerate(class_names):
+        if position in followed or len(class_names) <= MAX_NAMES:
+            at = [k for k, tile in enumerate(tiles) if position in tile.classes]
+            parts = [(tiles[k].classes.index(position), len(tiles[k].classes)) for k in at]
+            add(
+                at,
+                0.26,
+                0.32,
+                class_colour(position),
+                OVERLAY | {"shape": cycle(CLASS_PATTERNS, position // len(PALETTE))},
+                name=f"{plain(short(name))} · {len(at)}",
+                width=[BAR / count for _, count in parts],
+                offset=[BAR * (part / count - 0.5) for part, count in parts],
+                showlegend=True,
+                **passive,
+            )
+    for colour, shares in ((FAINT, [1.0] * len(tiles)), (FULL, [tile.balance for tile in tiles])):
+        width = [BAR * share for share in shares]  # full width means a share of 1
+        add(range(len(tiles)), 0.1, 0.14, colour, width=width, offset=-BAR / 2, showlegend=False, **passive)
+    return traces
+
+
+MAX_CLASSES = 40
+
+
+def _largest(sizes: FloatArray | IntArray) -> IntArray:
+    """Return the positions of the MAX_CLASSES largest sizes, the largest first, without size 0."""
+    order: IntArray = np.argsort(-sizes, kind="stable")[:MAX_CLASSES]
+    return order[sizes[order] > 0]
+
+
+@chart
+def label_counts(sizes: IntArray, class_names: Sequence[str]) -> BarChart:
+    """Show the number of items of each class, the largest first."""
+    shown = _largest(sizes)
+    at, names = np.arange(len(shown)), tuple(class_names[k] for k in shown)
+    title = "Classes: no labelled items"
+    if names:
+        rest = f" (showing {len(names)} of {len(sizes)} classes)" if len(names) < len(sizes) else ""
+        title = f"“{short(names[0])}” is the largest class: {sizes[shown[0]]:,} items{rest}"
+    return BarChart(
+        kind="label counts",
+        title=title,
+        description=f"Bar chart of the items of {len(shown)} of {len(sizes)} classes. {title}.",
+        along=Axis("class", names=names),
+        value=Axis("items"),
+        series=(Bars("items", at, sizes[shown], BLUE),),
+        horizontal=True,
+        note="No labelled items. Choose another filter or data set.",
+    )
+
+
+@chart
+def label_pairs(pairs: FloatArray, class_names: Sequence[str]) -> HeatMap:
+    """Show how many items have both classes of each pair, (classes, classes), without the diagonal."""
+    others = pairs - np.diag(np.diag(pairs))
+    shown = _largest(others.sum(axis=1))
+    values = np.where(np.eye(len(shown), dtype=np.bool_), np.nan, others[np.ix_(shown, shown)])
+    names = tuple(class_names[k] for k in shown)
+    title = "No item has two classes"
+    if names:
+        row, column = highest(values)
+        both = f"“{short(names[row])}” and “{short(names[column])}”"
+        title = f"{both} occur together most often: {values[row, column]:,.0f} items"
+    return HeatMap(
+        kind="label pairs",
+        title=title,
+        description=f"Heat map of how many items have both of two classes, {len(names)} classes. {title}.",
+        down=Axis("class", names=names),
+        across=Axis("other class", names=names),
+        value=Axis("items", limits=(0, float(np.nanmax(values)) if names else 1.0)),
+        values=values,
+        note="No item has two classes.",
+    )
+
+
+@chart
+def confusion(shares: FloatArray, class_names: Sequence[str], top: int) -> HeatMap:
+    """Show the share of each class among the first `top` results, for the queries of each class."""
+    names = tuple(class_names)
+    title = "Confusion: there are no two classes"
+    if len(names) > 1:
+        queried, found = highest(np.where(np.eye(len(names), dtype=np.bool_), np.nan, shares))
+        pair = f"“{short(names[queried])}” queries find “{short(names[found])}”"
+        title = f"Most confused: {pair}, {number(shares[queried, found])} of the first {top} results"
+    return HeatMap(
+        kind="confusion",
+        title=title,
+        description=f"Heat map of {len(names)} queried by as many retrieved classes: the share of the first "
+        f"{top} results. {title}.",
+        down=Axis("queried class", names=names),
+        across=Axis("retrieved class", names=names),
+        value=Axis("share of results", limits=(0, 1)),
+        values=shares,
+        note="No search yet. Train a method to see which classes it confuses.",
+    )

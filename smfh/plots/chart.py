@@ -1,63 +1,73 @@
-"""What all charts share: a title that tells the finding, axes, marks, rows for a table, and HTML."""
+"""Base class of all charts, axes and marks, bar charts, heat maps, and export as CSV and HTML."""
 
 import csv
 import html
 import io
 import math
 import re
+import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
+import numpy as np
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from smfh.plots.theme import GREY, HEIGHT, blank, plain, write_note
+from smfh.plots.theme import DIVERGING, GREY, HEIGHT, SEQUENTIAL, blank, plain
+from smfh.types import FloatArray, IntArray
 
 Cell = str | float | int | None
 Row = dict[str, Cell]
 
-MOST_TICKS = 40
-DANGEROUS = tuple("=+-@\t\r\n＝＋－＠")  # a spreadsheet takes what begins so for a formula
+MAX_TICKS = 40
+BAR_PIXELS, ROW_PIXELS = 20, 16  # heights of a horizontal bar and of a row of a heat map
+DANGEROUS = tuple("=+-@\t\r\n＝＋－＠")  # first characters of spreadsheet formulas
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Chart(ABC):
-    """Everything a page needs to show a figure, read it aloud, and hand out its data."""
+    """A figure with its title, its description for screen readers, and its data."""
 
-    kind: str  # what stays the same while its data change
-    title: str  # the finding
-    description: str  # one sentence instead of the picture
-    note: str = "There is nothing to draw yet."  # where there are no data
+    kind: str  # identifies the chart while its data change
+    title: str  # the main result
+    description: str  # alternative text
+    note: str = "No data yet."  # shown if there are no data
 
     @property
     def height(self) -> int:
-        """Pixels."""
+        """Height in pixels."""
         return HEIGHT
 
     def figure(self, titled: bool = True) -> go.Figure:
-        """Untitled where the page writes the title."""
+        """Return the figure; use `titled=False` if the page shows the title itself."""
         figure = blank(self.title if titled else "", self.description, self.kind, self.height)
         self._draw(figure)
         if not figure.data:
-            write_note(figure, self.note)
+            middle = {"x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "font": {"size": 16}}
+            text = "<br>".join(map(plain, textwrap.wrap(self.note, 48)))
+            figure.add_annotation(text=text, showarrow=False, **middle)
         return figure
 
     @cached_property
     def drawn(self) -> go.Figure:
-        """Untitled, once for all who look at it."""
+        """The figure without its title, drawn once and cached."""
         return self.figure(titled=False)
 
     @abstractmethod
     def _draw(self, figure: go.Figure) -> None:
-        """Axes, and traces where there are data."""
+        """Add axes to the figure, and traces if there are data."""
 
     @abstractmethod
     def rows(self) -> list[Row]:
-        """The data that are drawn, as a table."""
+        """Return the data as rows of a table."""
+
+    def _repr_mimebundle_(self, *args: Any, **options: Any) -> dict[str, Any]:
+        """Display the figure in a notebook, with the description as its text."""
+        return {**self.figure()._repr_mimebundle_(*args, **options), "text/plain": self.description}
 
 
 Make = TypeVar("Make", bound=Callable[..., Chart])
@@ -65,36 +75,36 @@ CHARTS: dict[str, Callable[..., Chart]] = {}
 
 
 def chart(make: Make) -> Make:
-    """Enter a function that makes a chart: every one that is entered is tested with data and without."""
+    """Register a chart function in CHARTS; the tests call each one with and without data."""
     CHARTS[make.__name__] = make
     return make
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A label with its unit, and how numbers lie along it."""
+    """An axis of a chart: label with unit, scale, limits, and ticks or names."""
 
     label: str
     log: bool = False
     limits: tuple[float, float] | None = None
     ticks: tuple[float, ...] | None = None
-    names: tuple[str, ...] | None = None  # of the places 0, 1, …
+    names: tuple[str, ...] | None = None  # of the positions 0, 1, …
 
     def layout(self) -> dict[str, Any]:
-        """As Plotly wants it."""
+        """Return the axis as a Plotly layout."""
         kind = {"type": "log"} if self.log else {"type": "linear", "rangemode": "tozero"}
         layout: dict[str, Any] = {"title": {"text": plain(self.label)}, **kind}
         if self.limits is not None:
             layout["range"] = [self.place(limit) for limit in self.limits]
         if self.names is not None:
-            shown = range(0, len(self.names), max(1, -(-len(self.names) // MOST_TICKS)))
+            shown = range(0, len(self.names), max(1, -(-len(self.names) // MAX_TICKS)))
             layout |= {"tickvals": list(shown), "ticktext": [plain(short(self.names[k])) for k in shown]}
         elif self.ticks is not None:
             layout |= {"tickvals": list(self.ticks), "ticktext": [f"{tick:g}" for tick in self.ticks]}
         return layout
 
     def place(self, x: float) -> float:
-        """Where Plotly puts a range or a note: on a log axis, at the exponent."""
+        """Return x as ranges and annotations of Plotly need it: log10(x) on a log axis, else x."""
         return math.log10(x) if self.log else x
 
 
@@ -107,53 +117,48 @@ class Mark:
 
 
 def draw_marks(figure: go.Figure, marks: Iterable[Mark], x: Axis) -> None:
-    """Lines over the whole height, their labels inwards, where there is room."""
+    """Draw vertical lines with labels on the side that has more space."""
     for mark in marks:
         figure.add_vline(mark.at, line={"color": GREY, "dash": "dot"})
         low, high = x.limits or (mark.at, math.inf)
         late = x.place(mark.at) > (x.place(low) + x.place(high)) / 2
-        x_place = x.place(min(max(mark.at, low), high))  # Plotly hides what stands outside
+        x_place = x.place(min(max(mark.at, low), high))  # Plotly hides labels outside the range
         top = {"y": 1, "yref": "paper", "yanchor": "top", "xanchor": "right" if late else "left"}
         figure.add_annotation(text=plain(mark.label), x=x_place, showarrow=False, **top)
 
 
 def short(name: str, length: int = 24) -> str:
-    """A name that fits beside an axis."""
+    """Shorten a name that is longer than `length` characters; an ellipsis marks the cut."""
     return name if len(name) <= length else name[: length - 1] + "…"
 
 
 def csv_of(rows: Iterable[Mapping[str, Cell]]) -> str:
-    """The rows as CSV, a column for every key; no cell of it is a formula to a spreadsheet."""
+    """Return rows as CSV text with a column per key; no cell can run as a spreadsheet formula."""
     rows = list(rows)
     columns = list(dict.fromkeys(key for row in rows for key in row))
     text = io.StringIO()
-    # every text is quoted: a programme that splits at semicolons must not find a cell inside a cell
+    # all text is quoted, so that programs that split at semicolons read the same cells
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow([harmless(column) for column in columns])
-    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
+    for row in rows:
+        cells = [row.get(column) for column in columns]
+        finite = ["" if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in cells]
+        writer.writerow([harmless(cell) if isinstance(cell, str) else cell for cell in finite])
     return text.getvalue()
 
 
-def _cell(cell: Cell) -> Cell:
-    """Text made harmless; numbers stay, NaN is left out."""
-    if isinstance(cell, str):
-        return harmless(cell)
-    return "" if cell is None or not math.isfinite(cell) else cell
-
-
 def harmless(text: str) -> str:
-    """Text that a spreadsheet would run gets an apostrophe before it; for tables too, which Streamlit lets
-    people download as they are."""
+    """Return the text, with an apostrophe before it if a spreadsheet would run it as a formula."""
     return f"'{text}" if text.startswith(DANGEROUS) and not NUMBER.fullmatch(text) else text
 
 
 def plotly_script() -> str:
-    """The drawing program itself, to be written once before the first chart; nothing is fetched."""
+    """Return an HTML element with Plotly's script, to be included once before the first chart."""
     return f"<script>{get_plotlyjs()}</script>"
 
 
 def chart_html(chart: Chart, name: str) -> str:
-    """The chart with its finding above it, in words for who cannot see it; `name` is its id in the page."""
+    """Return the chart as HTML with its title and alternative text; `name` is its id in the page."""
     figure = chart.figure(titled=False)
     size, config = figure.layout.height, {"displaylogo": False, "responsive": True}
     drawn = figure.to_html(config, include_plotlyjs=False, full_html=False, div_id=name, default_height=size)
@@ -161,3 +166,133 @@ def chart_html(chart: Chart, name: str) -> str:
         f'<figure role="img" aria-label="{html.escape(chart.description)}">'
         f"<figcaption>{html.escape(chart.title)}</figcaption>{drawn}</figure>"
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """One series of bars, with a colour, and a pattern that tells it apart without colours."""
+
+    name: str
+    at: IntArray  # positions along the axis
+    values: FloatArray | IntArray
+    colour: str
+    pattern: str = ""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BarChart(Chart):
+    """Bars along an axis, stacked at each position."""
+
+    along: Axis
+    value: Axis
+    series: tuple[Bars, ...]
+    marks: tuple[Mark, ...] = ()
+    level: float | None = None  # height of a dotted reference line
+    horizontal: bool = False
+
+    @property
+    def height(self) -> int:
+        bars = sum(len(bars.at) for bars in self.series)
+        return HEIGHT if not self.horizontal else 150 + BAR_PIXELS * max(bars, 6)
+
+    def _draw(self, figure: go.Figure) -> None:
+        x, y = self.along.layout(), self.value.layout()
+        if self.horizontal:
+            x, y = y, x | {"autorange": "reversed"}  # the first bar at the top
+        figure.update_layout(xaxis=x, yaxis=y, barmode="stack", bargap=0.15, showlegend=len(self.series) > 1)
+        names = self.along.names
+        for bars in self.series:
+            if len(bars.at):
+                hover = [f"{self.along.label} {k}" if names is None else names[k] for k in bars.at]
+                figure.add_bar(
+                    x=bars.values if self.horizontal else bars.at,
+                    y=bars.at if self.horizontal else bars.values,
+                    name=plain(bars.name),
+                    orientation="h" if self.horizontal else "v",
+                    marker={"color": bars.colour, "pattern": {"shape": bars.pattern}, "line": {"width": 0}},
+                    customdata=[plain(name) for name in hover],
+                    hovertemplate="%{customdata}: %{" + ("x" if self.horizontal else "y") + ":,.3~f}",
+                )
+        draw_marks(figure, self.marks, self.along)
+        if self.level is not None:
+            figure.add_hline(y=self.level, line={"color": GREY, "dash": "dot"})
+
+    def rows(self) -> list[Row]:
+        """Return a row per bar, sorted by position along the axis."""
+        names, along, value = self.along.names, self.along.label, self.value.label
+        drawn = [(place, bars, k) for bars in self.series for k, place in enumerate(bars.at.tolist())]
+        return [
+            {along: place if names is None else names[place], "kind": bars.name, value: bars.values[k].item()}
+            for place, bars, k in sorted(drawn, key=lambda bar: bar[0])
+        ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HeatMap(Chart):
+    """A matrix with named rows and columns; NaN cells stay empty."""
+
+    down: Axis  # with names
+    across: Axis
+    value: Axis  # with limits
+    values: FloatArray  # (rows, columns)
+    diverging: bool = False  # colours with a neutral middle of the limits
+
+    @property
+    def height(self) -> int:
+        return 240 + ROW_PIXELS * min(max(len(self.values), 10), 40)
+
+    def _draw(self, figure: go.Figure) -> None:
+        bare = {"showgrid": False, "zeroline": False, "rangemode": "normal", "tickfont": {"size": 12}}
+        down = self.down.layout() | bare | {"autorange": "reversed"}
+        figure.update_layout(xaxis=self.across.layout() | bare, yaxis=down)
+        if self.values.size == 0:
+            return
+        low, high = self.value.limits or (None, None)
+        figure.add_trace(
+            go.Heatmap(
+                z=self.values,
+                zmin=low,
+                zmax=high,
+                colorscale=DIVERGING if self.diverging else SEQUENTIAL,
+                colorbar={"title": {"text": plain(self.value.label), "side": "right"}, "thickness": 14},
+                hovertemplate=f"{plain(self.down.label)} %{{y}}, {plain(self.across.label)} %{{x}}: "
+                "%{z:,.3~f}<extra></extra>",
+                hoverongaps=False,
+            )
+        )
+
+    def rows(self) -> list[Row]:
+        """Return a row per cell."""
+        return [
+            {self.down.label: row, self.across.label: column, self.value.label: value}
+            for row, line in zip(self.down.names or (), self.values.tolist(), strict=True)
+            for column, value in zip(self.across.names or (), line, strict=True)
+        ]
+
+
+def highest(values: FloatArray) -> tuple[int, int]:
+    """Return row and column of the highest value, of the first if tied; NaN is ignored."""
+    row, column = np.unravel_index(np.nanargmax(values), values.shape)
+    return int(row), int(column)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TraceChart(Chart):
+    """A chart with its own traces, for kinds of charts that occur only once."""
+
+    layout: Mapping[str, Any]
+    traces: Sequence[Any]
+    table: list[Row]
+    pixels: int = HEIGHT
+
+    @property
+    def height(self) -> int:
+        return self.pixels
+
+    def _draw(self, figure: go.Figure) -> None:
+        figure.update_layout(**self.layout)
+        figure.add_traces(list(self.traces))
+
+    def rows(self) -> list[Row]:
+        """Return the table."""
+        return self.table

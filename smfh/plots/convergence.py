@@ -1,4 +1,4 @@
-"""How training went: the objective and every term of it, iteration by iteration, a panel for each phase."""
+"""Convergence of a run with a panel per phase, and the charts of the Learn page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,25 +7,25 @@ from itertools import groupby
 import numpy as np
 import plotly.graph_objects as go
 
-from smfh.plots.chart import Axis, Chart, Row, chart
-from smfh.plots.lines import Line, LineChart
-from smfh.plots.theme import SYMBOLS, number, plain, term_colour, turn
+from smfh.plots.chart import Axis, Chart, Mark, Row, chart
+from smfh.plots.lines import Band, Line, LineChart
+from smfh.plots.theme import GREY, PALETTE, SYMBOLS, cycle, number, plain, term_colour
 from smfh.types import FloatArray, TrainingStep
 
 OBJECTIVE = "objective"
 FIRST_PHASE = "descent"
-NOTE = "No iteration yet. Press Train and watch the objective fall."
-HEADING = 48  # pixels above the panels
-SPLIT, GAP = 0.6, 0.12  # of the width: where the first of two panels ends, and what lies between them
-ROUNDING = 1e-6  # share by which an objective may rise without meaning it
+NOTE = "No iteration yet. Press Train to see the objective fall."
+HEADING_PIXELS = 48  # above the panels
+FIRST_WIDTH, GAP = 0.6, 0.12  # shares of the width: first of several panels, space between panels
+ROUNDING = 1e-6  # relative rises below this are ignored
 Trace = Sequence[TrainingStep]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PhaseChart(Chart):
-    """The phases of a training side by side, each on its own scale: their objectives cannot be compared."""
+    """The phases of a run side by side, each with its own scale, because their objectives differ."""
 
-    panels: tuple[LineChart, ...]  # the titles of which stand above them
+    panels: tuple[LineChart, ...]  # each with its title above
 
     @property
     def height(self) -> int:
@@ -34,14 +34,14 @@ class PhaseChart(Chart):
     def _draw(self, figure: go.Figure) -> None:
         figure.update_layout(hovermode="x unified", showlegend=not all(p.ends_named for p in self.panels))
         others = len(self.panels) - 1
-        ends = np.linspace(SPLIT if others else 1, 1, others + 1).tolist()
-        starts = [0, *(end + GAP for end in ends)]  # the first is the widest, as it is the longest
+        ends = np.linspace(FIRST_WIDTH if others else 1, 1, others + 1).tolist()
+        starts = [0, *(end + GAP for end in ends)]  # the first phase has most iterations
         for k, panel in enumerate(self.panels):
             name = str(k + 1) if k else ""
             panel.draw_panel(figure, name, domain=[starts[k], ends[k]])
             figure.update_layout({f"yaxis{name}_anchor": f"x{name}"})
             if k:
-                figure.update_layout({f"yaxis{name}_title_text": ""})  # as of the first
+                figure.update_layout({f"yaxis{name}_title_text": ""})  # the same as in the first panel
             if others:
                 above = {"x": starts[k], "y": 1, "xref": "paper", "yref": "paper", "xanchor": "left"}
                 text = plain(panel.title).replace(": ", "<br>").replace(" in ", "<br>in ")  # fits a phone
@@ -49,10 +49,10 @@ class PhaseChart(Chart):
                 figure.add_annotation(text=text, **above, **look)
         if others:
             margin, title = figure.layout.margin.t, figure.layout.title.pad.b
-            figure.update_layout(margin_t=margin + HEADING, title_pad_b=title + HEADING)
+            figure.update_layout(margin_t=margin + HEADING_PIXELS, title_pad_b=title + HEADING_PIXELS)
 
     def rows(self) -> list[Row]:
-        """A row for every value of every phase."""
+        """Return a row per point of every line, with its phase."""
         return [{"phase": panel.kind, **row} for panel in self.panels for row in panel.rows()]
 
 
@@ -60,13 +60,14 @@ class PhaseChart(Chart):
 def convergence(
     trace: Trace, pinned: Trace | None = None, log: bool = False, relative: bool = False, total: int = 0
 ) -> PhaseChart:
-    """The objective and its terms over iterations, those of a pinned run dotted beside them.
+    """Show the objective and its terms over iterations; lines of a pinned run are dotted.
 
-    `relative` divides each by its first value of the phase. `total` iterations keep the last axis still while
-    training runs.
+    `relative` divides each line by its first value in the phase. `total` is the planned number of iterations,
+    which fixes the length of the last axis while training runs.
     """
     phases, before = _phases(trace), _phases(pinned or ())
-    names = list(dict.fromkeys([*phases, *before])) or [FIRST_PHASE]
+    drawn = [name for name, steps in phases.items() if name == FIRST_PHASE or _changes(steps)]
+    names = list(dict.fromkeys([*drawn, *(name for name in before if name not in phases)])) or [FIRST_PHASE]
     panels = []
     for name in names:
         now, then = phases.get(name, []), before.get(name, [])
@@ -76,24 +77,30 @@ def convergence(
         panels.append(
             LineChart(
                 kind=name,
-                title=_words(name, now),
+                title=_summary(name, now),
                 description="",
                 x=x if name == names[0] else replace(x, ticks=x.limits),
                 y=Axis("share of the first value" if relative else "weighted value", log=log),
-                # named where they end for good: a term looks the same in every phase
-                lines=_lines(now, relative, named=[name] == list(phases)[-1:])
+                # named only in the last phase: a term looks the same in every phase
+                lines=_lines(now, relative, named=[name] == drawn[-1:])
                 + _lines(then, relative, named=name == names[-1], pinned=True),
                 format=",.4~g",
             )
         )
     return PhaseChart(
         kind="convergence",
-        title="; ".join(_words(name, steps) for name, steps in phases.items()).capitalize()
-        or "Nothing has been trained yet",
+        title="; ".join(_summary(name, steps) for name, steps in phases.items()).capitalize()
+        or "Nothing trained yet",
         description=_description(phases),
         panels=tuple(panels),
         note=NOTE,
     )
+
+
+def _changes(steps: Trace) -> bool:
+    """Whether the objective changes by 0.05 % or more in a phase; otherwise it has no panel of its own."""
+    first, last = steps[0].objective, steps[-1].objective
+    return len(steps) == 1 or abs(last - first) >= 5e-4 * abs(first)
 
 
 def _phases(trace: Trace) -> dict[str, list[TrainingStep]]:
@@ -103,9 +110,9 @@ def _phases(trace: Trace) -> dict[str, list[TrainingStep]]:
 def _lines(trace: Trace, relative: bool, named: bool, pinned: bool = False) -> tuple[Line, ...]:
     lines, kinds = [], []
     for term, values in _terms(trace).items():
-        kinds.append(term.split(" (")[0])  # without its modality, which the symbol tells
+        kinds.append(term.split(" (")[0])  # without its modality, which the symbol shows
         if relative and values[0] == 0:
-            continue  # no share of nothing
+            continue  # no division by 0
         lines.append(
             Line(
                 name=f"{term} (pinned)" if pinned else term,
@@ -113,7 +120,7 @@ def _lines(trace: Trace, relative: bool, named: bool, pinned: bool = False) -> t
                 y=values / values[0] if relative else values,
                 colour=term_colour(term),
                 dash="dot" if pinned else "solid",
-                symbol=None if term == OBJECTIVE else turn(SYMBOLS, kinds[:-1].count(kinds[-1])),
+                symbol=None if term == OBJECTIVE else cycle(SYMBOLS, kinds[:-1].count(kinds[-1])),
                 width=3 if term == OBJECTIVE else 2,
                 faint=pinned,
                 listed=named and (not pinned or term == OBJECTIVE),
@@ -123,7 +130,7 @@ def _lines(trace: Trace, relative: bool, named: bool, pinned: bool = False) -> t
 
 
 def _terms(trace: Trace) -> Mapping[str, FloatArray]:
-    """The objective and the terms of the first step, each over the iterations."""
+    """Return the values over iterations of the objective and of each term in the first step."""
     if not trace:
         return {}
     terms = {term: [step.terms.get(term, np.nan) for step in trace] for term in trace[0].terms}
@@ -131,8 +138,8 @@ def _terms(trace: Trace) -> Mapping[str, FloatArray]:
     return {term: np.array(values, dtype=np.float64) for term, values in terms.items()}
 
 
-def _words(phase: str, steps: Trace) -> str:
-    """What happened: descent: −81.3 % in 30 iterations."""
+def _summary(phase: str, steps: Trace) -> str:
+    """Return a summary of a phase, such as "descent: −81.3 % in 30 iterations"."""
     if not steps:
         return phase
     first, last = steps[0].objective, steps[-1].objective
@@ -145,15 +152,90 @@ def _words(phase: str, steps: Trace) -> str:
 
 def _description(phases: Mapping[str, Trace]) -> str:
     if not phases:
-        return "Empty axes: nothing has been trained yet."
-    told = ["Line chart of the objective and its terms, a panel for each phase."]
+        return "Empty axes: nothing trained yet."
+    sentences = ["Line chart of the objective and its terms, with a panel per phase."]
     for name, steps in phases.items():
         objective, terms = _terms(steps)[OBJECTIVE], steps[-1].terms
         largest = max(terms, key=terms.__getitem__)
-        told.append(
+        sentences.append(
             f"{name.capitalize()}: in {len(steps)} steps the objective went from {number(objective[0])} "
             f"to {number(objective[-1])}; its largest term is then {largest}, {number(terms[largest])}."
         )
         if rises := np.count_nonzero(objective[1:] > objective[:-1] * (1 + ROUNDING)):
-            told.append(f"In {rises} of {len(steps) - 1} steps it rose: this {name} is not monotone.")
-    return " ".join(told)
+            sentences.append(f"It rose in {rises} of {len(steps) - 1} steps.")
+    return " ".join(sentences)
+
+
+PADDING = 0.08  # share of the range of values, added above and below
+END_SPACE = 0.3  # stops, added at both ends of the axis, so that no marker is cut off
+
+
+@chart
+def along_stops(
+    axis: str,
+    stops: Sequence[str],
+    series: Sequence[tuple[str, Sequence[float], tuple[Sequence[float], Sequence[float]] | None]],
+    unit: str,
+    at: int = 0,
+) -> LineChart:
+    """Show each series (name, values, band) over the stops of a slider; stop `at` is marked."""
+    lines = tuple(
+        Line(
+            name,
+            np.arange(len(stops)),
+            np.array(values),
+            cycle(PALETTE, place),
+            symbol=cycle(SYMBOLS, place),
+            bands=() if band is None else (Band("ties", np.array(band[0]), np.array(band[1])),),
+            points=tuple(f"{axis} {stop}" for stop in stops),
+        )
+        for place, (name, values, band) in enumerate(series)
+        if len(values)
+    )
+    best, limits = [], None
+    for line in lines:
+        top = float(line.y.max())
+        score = f"{top:,.0f}" if top > 1 and top == round(top) else number(top)
+        best.append(f"{line.name} {score} at {axis} {stops[int(line.y.argmax())]}")
+    if lines:
+        low, high = min(line.y.min() for line in lines), max(line.y.max() for line in lines)
+        padding = PADDING * ((high - low) or 1.0)
+        limits = float(low - padding), float(high + padding)
+    return LineChart(
+        kind=f"{unit} along {axis}",
+        title=f"Highest: {'; '.join(best)}" if best else f"No {unit} yet",
+        description=f"Line chart of {unit} along {axis}. Highest: {'; '.join(best) or 'nothing'}.",
+        x=Axis(axis, limits=(-END_SPACE, max(len(stops) - 1, 1) + END_SPACE), names=tuple(stops)),
+        y=Axis(unit, limits=limits),
+        lines=lines,
+        is_short=True,
+        marks=(Mark(f"{axis} {stops[at]}", at),) if len(stops) > at else (),
+    )
+
+
+@chart
+def objective_at(trace: Sequence[TrainingStep], scores: Sequence[float] = (), at: int = 1) -> LineChart:
+    """Show the objective as a share of its first value, and the scores; iteration `at` is marked."""
+    iterations = np.array([step.iteration for step in trace])
+    objective = np.array([step.objective for step in trace])
+    lines = []
+    if len(trace):
+        lines = [Line("objective", iterations, objective / objective[0], GREY)]
+    if len(scores):
+        lines.append(Line("mAP@100", iterations, np.array(scores), PALETTE[0], symbol=SYMBOLS[0]))
+    title = "Nothing trained yet"
+    if len(trace):
+        title = (
+            f"Iteration {at}: the objective is at {objective[at - 1] / objective[0]:.0%} of its first value"
+        )
+        title += f", mAP@100 at {scores[at - 1]:.3f}" if len(scores) else ""
+    return LineChart(
+        kind="objective and score",
+        title=title,
+        description=f"Line chart over iterations. {title}.",
+        x=Axis("iteration", limits=(1 - 2 * END_SPACE, max(len(trace), 2) + 2 * END_SPACE)),
+        y=Axis("share of the first value; mAP"),
+        lines=tuple(lines),
+        is_short=True,
+        marks=(Mark(f"iteration {at}", at),) if len(trace) else (),
+    )

@@ -1,6 +1,7 @@
-"""How good the answers are: over the number of answers, and over the radius of a look-up."""
+"""Charts of scores over results, radius or code length, also against published numbers."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,9 +9,10 @@ import numpy as np
 from smfh.metrics import Scores
 from smfh.plots.chart import Axis, Mark, chart
 from smfh.plots.lines import Band, Line, LineChart, chance_lines, findings, method_line
-from smfh.types import FloatArray, InputError
+from smfh.plots.theme import DIRECTION_COLOURS, cycle
+from smfh.types import FloatArray, Point
 
-NOTE = "Nothing measured yet. Train a method, and its curves appear here."
+NOTE = "No measurement yet. Train a method to see its curves."
 PRECISION = "P@K = Σ_(k≤K) rel(k) / K, mean over queries"
 RECALL = "R@K = Σ_(k≤K) rel(k) / R, mean over queries"
 HITS = "queries with a relevant item within the radius / all queries"
@@ -22,43 +24,38 @@ Lines = tuple[Line, ...]
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The runs of one method that make one line, a seed each."""
+    """Scores of one method, direction and code length that form one line of a chart."""
 
-    method: str  # its name, by which it is coloured
+    method: str  # name, which decides the colour
     title: str
-    scores: tuple[Scores, ...]
+    scores: tuple[Scores, ...]  # one per seed
     pinned: bool = False
-
-    def __post_init__(self) -> None:
-        kinds = sorted({(scores.direction, scores.bits) for scores in self.scores})
-        if len(kinds) != 1:
-            came = ", ".join(f"{direction} with {bits} bits" for direction, bits in kinds) or "none"
-            raise InputError(f"A curve is of one seed at least, in one direction and length; got {came}.")
 
     @property
     def direction(self) -> str:
+        """Modalities of queries and results, such as "text → image"."""
         return self.scores[0].direction
 
     def by_seed(self, values: Values) -> FloatArray:
-        """(seeds, points)"""
+        """Apply `values` to the scores of each seed; return the results, (seeds, points)."""
         return np.stack([values(scores) for scores in self.scores])
 
 
 @chart
 def precision_at_k(curves: Sequence[Curve], marked: int = 100, log: bool = False) -> LineChart:
-    """P@K of every curve, with the precision of a random order."""
+    """Show P@K of every curve and of a random order; K = `marked` is marked."""
     lines = _lines(curves, lambda scores: scores.precision, first=1)
     random = chance_lines(
         (curve.direction, line.x, np.full(len(line.x), curve.scores[0].chance_precision))
         for curve, line in zip(curves, lines, strict=True)
     )
-    y = Axis("precision@K", limits=(0, 1))
+    y = Axis("precision@K", limits=(0, min(1.0, 1.08 * max((line.y.max() for line in lines), default=1.0))))
     return _over_k("precision", lines, random, y, marked, log, formula=PRECISION)
 
 
 @chart
 def recall_at_k(curves: Sequence[Curve], marked: int = 100, log: bool = False) -> LineChart:
-    """R@K of every curve, with the recall of a random order: K/N, and 0 where nothing is relevant."""
+    """Show R@K of every curve and of a random order (K/N; 0 for queries without relevant items)."""
     lines = _lines(curves, lambda scores: scores.recall, first=1)
     random = chance_lines(
         (curve.direction, line.x, line.x / within.items[-1] * within.recall[-1])
@@ -71,12 +68,12 @@ def recall_at_k(curves: Sequence[Curve], marked: int = 100, log: bool = False) -
 def _over_k(what: str, lines: Lines, random: Lines, y: Axis, K: int, log: bool, formula: str) -> LineChart:
     deepest = max((len(line.x) for line in lines), default=100)
     K = min(K, deepest)
-    title, description = findings(lines, K, what, f"among the first {K} answers")
+    title, description = findings(lines, K, what, f"among the first {K} results")
     return LineChart(
         kind=f"{what} at K",
         title=title,
         description=description,
-        x=Axis("K (answers looked at)", log=log, limits=(1, max(deepest, 2))),
+        x=Axis("K (number of results)", log=log, limits=(1, max(deepest, 2))),
         y=y,
         lines=lines + random,
         marks=(Mark(f"K = {K}", K),) if lines else (),
@@ -87,7 +84,7 @@ def _over_k(what: str, lines: Lines, random: Lines, y: Axis, K: int, log: bool, 
 
 @chart
 def hit_rate_by_radius(curves: Sequence[Curve], marked: int = 2) -> LineChart:
-    """The share of queries that find something relevant within radius 0, 1, … bits."""
+    """Show the share of queries that find a relevant item within radius 0, 1, … bits."""
     lines = _lines(curves, lambda scores: scores.within.hits)
     y = Axis("queries with a hit (share)", limits=(0, 1))
     return _over_radius("share of queries with a hit", lines, y, marked, formula=HITS)
@@ -95,7 +92,7 @@ def hit_rate_by_radius(curves: Sequence[Curve], marked: int = 2) -> LineChart:
 
 @chart
 def size_by_radius(curves: Sequence[Curve], marked: int = 2) -> LineChart:
-    """The mean number of items that a query finds within radius 0, 1, … bits."""
+    """Show the mean number of items that a query finds within radius 0, 1, … bits."""
     lines = _lines(curves, lambda scores: scores.within.items)
     return _over_radius("mean look-up size", lines, Axis("items found (mean)"), marked, formula=SIZE)
 
@@ -111,14 +108,14 @@ def _over_radius(what: str, lines: Lines, y: Axis, marked: int, formula: str) ->
         lines=lines,
         marks=(Mark(f"radius {marked}", marked),) if lines else (),
         note=NOTE,
-        part_at_end=False,  # within all bits lies everything
+        ends_differ=False,  # all lines end at the whole database
         formula=formula,
     )
 
 
 @chart
 def precision_by_recall(curves: Sequence[Curve]) -> LineChart:
-    """Precision against recall of the look-up within radius 0, 1, … bits; means over queries and seeds."""
+    """Show precision against recall of look-ups within 0, 1, … bits; means over queries and seeds."""
     over_radius = _lines(curves, lambda scores: scores.within.precision)
     lines = tuple(
         replace(
@@ -138,20 +135,150 @@ def precision_by_recall(curves: Sequence[Curve]) -> LineChart:
         lines=lines,
         note=NOTE,
         compare_at_x=False,
-        part_at_end=False,
+        ends_differ=False,
         formula=WITHIN,
     )
 
 
 def _lines(curves: Sequence[Curve], values: Values, first: int = 0) -> Lines:
-    """The mean, and from the lowest seed to the highest where there are several; what is pinned is faint."""
+    """Return the mean of each curve, with a band from lowest to highest seed; pinned ones are faint.
+
+    Of a single method, each direction has its own colour and names its line.
+    """
     directions = list(dict.fromkeys(curve.direction for curve in curves))
+    is_single = len(directions) > 1 and len({curve.title for curve in curves}) == 1
     lines = []
     for curve in curves:
         y = curve.by_seed(values)
         bands = (Band("seeds", y.min(axis=0), y.max(axis=0)),) if len(y) > 1 else ()
         x, mean = np.arange(first, first + y.shape[1]), y.mean(axis=0)
         line = method_line(curve.method, curve.title, curve.direction, directions, x, mean, bands=bands)
+        if is_single:
+            colour = cycle((line.colour, *DIRECTION_COLOURS), directions.index(curve.direction))
+            line = replace(line, name=curve.direction, colour=colour, dash="solid")
         pinned = replace(line, name=f"{line.name} (pinned)", width=2, faint=True)
         lines.append(pinned if curve.pinned else line)
     return tuple(lines)
+
+
+BITS = Axis("code length (bits)", log=True)
+
+
+@chart
+def score_curves(
+    points: Sequence[Point], label: str = "mAP@100", axis: Axis = BITS, formula: str = "", time: bool = False
+) -> LineChart:
+    """Show means with bands for seeds and (paler) ties; `time` means a log axis, lower is better."""
+    directions = list(dict.fromkeys(point.direction for point in points))
+    by_line: dict[tuple[str, str, str], list[Point]] = {}
+    for point in sorted(points, key=lambda point: point.at):
+        by_line.setdefault((point.method, point.title, point.direction), []).append(point)
+    first_seen = dict.fromkeys((point.method, point.title, point.direction) for point in points)
+    lines = tuple(_line(by_line[look], directions) for look in first_seen)
+    chances = []
+    for direction in directions:
+        along = {p.at: p.chance for p in points if p.direction == direction and p.chance is not None}
+        if along:
+            chances.append((direction, *np.array(sorted(along.items())).T))
+    ticks = tuple(sorted({point.at for point in points}))
+    last, unit = ticks[-1] if ticks else 0, axis.label.split("(")[-1].rstrip(")")
+    title, description = findings(lines, last, label, f"at {last:g} {unit}", lowest=time)
+    seconds = [value for point in points for value in point.values if time and value > 0]
+    powers = [math.floor(math.log10(min(seconds))), math.ceil(math.log10(max(seconds)))] if seconds else []
+    return LineChart(
+        kind=f"{label} by {axis.label}",
+        title=title,
+        description=description,
+        x=replace(axis, ticks=ticks or None),
+        # a tick per power of ten: Plotly would also label ticks between them
+        y=Axis(
+            label, log=time, ticks=tuple(10.0**k for k in range(powers[0], powers[1] + 1)) if powers else None
+        ),
+        lines=lines + chance_lines(chances),
+        note="No measurement yet. Run the comparison to see each finished run here.",
+        compare_at_x=False,  # a click selects one point
+        formula=formula,
+    )
+
+
+def _line(points: Sequence[Point], directions: Sequence[str]) -> Line:
+    first, means = points[0], np.array([point.mean for point in points])
+    worst, best = np.array([point.ties or (point.mean, point.mean) for point in points]).T
+    low, high = np.array([(min(point.values), max(point.values)) for point in points]).T
+    bands = Band("ties", worst, best, opacity=0.12), Band("seeds", low, high, opacity=0.3)
+    drawn = tuple(band for band in bands if np.any(band.low < band.high))
+    look, x = (first.method, first.title, first.direction, directions), np.array([p.at for p in points])
+    return method_line(*look, x, means, bands=drawn, click_data=first.title)
+
+
+NOT_MEASURED = "No measurement yet. Press Measure to start."
+CROSSES = ("x", "cross", "x-open", "cross-open")  # one per direction
+FILLS = ("", "-open", "-dot", "-open-dot")  # suffixes of the symbol, one per direction
+
+
+@dataclass(frozen=True)
+class Published:
+    """A number printed in the paper, and the number measured here, if any."""
+
+    method: str  # decides the colour
+    title: str
+    direction: str
+    at: float  # such as the number of bits
+    value: float
+    measured: float | None = None
+    where: str = ""  # name of the cell, such as mAP@100, 32 bits
+
+
+def with_crosses(curves: LineChart, published: Sequence[Published]) -> LineChart:
+    """Return the chart with the published numbers added, as crosses in the colours of the methods."""
+    crosses = tuple(
+        replace(line, name=f"{line.name}, published", symbol=cycle(CROSSES, direction), listed=False)
+        for line, direction, _ in _scatter(published, lambda cross: (cross.at, cross.value))
+    )
+    ticks = tuple(sorted({*(curves.x.ticks or ()), *(cross.at for cross in published)}))
+    x = replace(curves.x, ticks=ticks) if curves.x.ticks or not curves.lines else curves.x
+    formula = " · ".join(filter(None, [curves.formula, "crosses: published"]))
+    return replace(curves, lines=curves.lines + crosses, x=x, formula=formula)
+
+
+def _scatter(
+    cells: Sequence[Published], place: Callable[[Published], tuple[float, float]]
+) -> Iterator[tuple[Line, int, list[Published]]]:
+    """Yield points per method and direction, with the position of the direction, and the cells."""
+    directions = list(dict.fromkeys(cell.direction for cell in cells))
+    lines: dict[tuple[str, str, str], list[Published]] = {}
+    for cell in sorted(cells, key=lambda cell: (cell.method, cell.title, cell.direction, cell.at)):
+        lines.setdefault((cell.method, cell.title, cell.direction), []).append(cell)
+    for look, of_line in lines.items():
+        x, y = np.array([place(cell) for cell in of_line]).T
+        line = method_line(*look, directions, x, y, dash="solid", width=0)  # no line between the points
+        yield line, directions.index(of_line[0].direction), of_line
+
+
+@chart
+def agreement(cells: Sequence[Published], tolerance: float) -> LineChart:
+    """Show measured against published numbers; the band around the diagonal is the tolerance."""
+    measured = [cell for cell in cells if cell.measured is not None]
+    close = sum(abs((cell.measured or 0.0) - cell.value) <= tolerance for cell in measured)
+    title = f"{close} of {len(measured)} measured cells lie within {tolerance:g} of the published number"
+    lines = []
+    if measured:
+        ends = np.array([0.0, max(max(cell.value, cell.measured or 0.0) for cell in measured) * 1.05])
+        band = Band(f"within {tolerance:g}", ends - tolerance, ends + tolerance)
+        lines.append(Line("equal", ends, ends, dash="dot", width=2, bands=(band,), is_data=False))
+    else:
+        title = "No published number has been measured yet"
+    for line, direction, of_line in _scatter(measured, lambda cell: (cell.value, cell.measured or 0.0)):
+        points = tuple(cell.where for cell in of_line)
+        lines.append(replace(line, symbol=f"{line.symbol}{cycle(FILLS, direction)}", points=points))
+    return LineChart(
+        kind="measured over published",
+        title=title,
+        description=f"Scatter chart of {len(measured)} cells, measured over published. {title}.",
+        x=Axis("published"),
+        y=Axis("measured"),
+        lines=tuple(lines),
+        note=NOT_MEASURED,
+        compare_at_x=False,
+        ends_differ=False,
+    )

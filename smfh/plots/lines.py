@@ -1,5 +1,6 @@
-"""Line charts: values along an axis, with bands around them, and names where the lines end."""
+"""Line charts, with bands around the lines and names at the ends of the lines."""
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -9,19 +10,21 @@ import numpy as np
 import plotly.graph_objects as go
 
 from smfh.plots.chart import Axis, Chart, Mark, Row, draw_marks
-from smfh.plots.theme import DIRECTION_DASHES, GREY, HEIGHT, method_look, number, plain, turn
+from smfh.plots.theme import DIRECTION_DASHES, GREY, HEIGHT, PINK, cycle, method_look, number, plain
 from smfh.types import FloatArray, IntArray
 
-FORMULA_SIZE = 12  # pixels, so that a formula fits a phone
-LEGEND_ENTRY = 10  # pixels of height that an entry takes
-MOST_END_NAMES = 10  # more lines than these have a legend
-NAME_WIDTH, NAME_LINE, NAME_LETTER = 14, 15, 8  # letters, and pixels, of a name where its line ends
-AROUND = 100  # pixels of height that axis and margins take of a figure
+FORMULA_PIXELS = 12  # font size, so that a formula fits a phone
+LEGEND_ENTRY_PIXELS = 10
+MAX_END_NAMES = 10  # with more lines, a legend is shown instead
+NAME_LENGTH = 14  # characters per line of a name
+NAME_LINE_PIXELS, LETTER_PIXELS = 15, 8
+MARGIN_PIXELS = 100  # height of axis and margins
+OPAQUE = {"marker": {"opacity": 1}}  # other points do not fade when one is clicked
 
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """A range around a line."""
+    """A shaded range around a line, such as from the lowest to the highest seed."""
 
     name: str
     low: FloatArray  # as long as the line
@@ -31,7 +34,7 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Values along the x axis, and how they are drawn."""
+    """A line of a chart: its values along the x axis, and its look."""
 
     name: str
     x: FloatArray | IntArray
@@ -41,34 +44,35 @@ class Line:
     symbol: str | None = None  # on some of the points
     width: float = 3
     faint: bool = False
-    listed: bool = True  # by its name, in the legend or where it ends
+    listed: bool = True  # whether its name is shown, in the legend or at its end
     bands: tuple[Band, ...] = ()
-    points: tuple[str, ...] | None = None  # what each point is called
-    carried: str | Sequence[int] | None = None  # what a click tells: the same of all points, or of each
-    is_data: bool = True  # rather than something to compare with
+    points: tuple[str, ...] | None = None  # names of the points
+    click_data: str | None = None  # custom data of a click on any of the points
+    is_data: bool = True  # False for reference lines, which have no rows
 
     def at(self, x: float) -> float:
-        """The value at a place, between two points on the straight line."""
+        """Return the value of the line at x, interpolated between its points."""
         return float(np.interp(x, self.x, self.y))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LineChart(Chart):
-    """Lines over common axes."""
+    """A chart of lines on common axes."""
 
     x: Axis
     y: Axis
     lines: tuple[Line, ...]
     marks: tuple[Mark, ...] = ()
-    format: str = ",.3~f"  # of the values that hovering tells
-    compare_at_x: bool = True  # hovering tells all lines at one x
-    part_at_end: bool = True  # lines are apart where they end, so that their names can stand there
-    formula: str = ""  # how the values are defined, wherever the figure is shown or copied to
+    format: str = ",.3~f"  # of the values shown on hovering
+    compare_at_x: bool = True  # hovering shows all lines at one x
+    ends_differ: bool = True  # lines end at different heights, so names fit there
+    formula: str = ""  # definition of the values, shown below the axis
+    is_short: bool = False  # two thirds of the default height
 
     @property
     def ends_named(self) -> bool:
-        """Names at the ends of lines rather than in a legend."""
-        return self.part_at_end and len(self._listed) <= MOST_END_NAMES
+        """Whether names are at the ends of the lines instead of in a legend."""
+        return self.ends_differ and len(self._listed) <= MAX_END_NAMES
 
     @property
     def _listed(self) -> list[Line]:
@@ -76,7 +80,8 @@ class LineChart(Chart):
 
     @property
     def height(self) -> int:
-        return HEIGHT if self.ends_named else HEIGHT + LEGEND_ENTRY * len(self._listed)
+        height = HEIGHT * 2 // 3 if self.is_short else HEIGHT
+        return height if self.ends_named else height + LEGEND_ENTRY_PIXELS * len(self._listed)
 
     def _draw(self, figure: go.Figure) -> None:
         hover = "x unified" if self.compare_at_x else "closest"
@@ -85,11 +90,11 @@ class LineChart(Chart):
         draw_marks(figure, self.marks, self.x)
 
     def draw_panel(self, figure: go.Figure, panel: str = "", **place: Any) -> None:
-        """Axes, bands, lines and names; `panel` is "", "2", … and `place` says where its x axis lies."""
+        """Draw the chart as panel "", "2", … of a figure; `place` is added to the layout of its x axis."""
         refs = {"xaxis": f"x{panel}", "yaxis": f"y{panel}"}
         figure.update_layout({f"xaxis{panel}": self.x.layout() | place, f"yaxis{panel}": self.y.layout()})
         if self.formula:
-            small = f'<span style="font-size: {FORMULA_SIZE}px">{plain(self.formula)}</span>'
+            small = f'<span style="font-size: {FORMULA_PIXELS}px">{typeset_html(self.formula)}</span>'
             figure.update_layout({f"xaxis{panel}_title_text": f"{plain(self.x.label)}<br>{small}"})
         drawn = (
             [*(_band(line, band, refs) for band in line.bands), self._trace(line, refs)]
@@ -100,6 +105,7 @@ class LineChart(Chart):
             self._name_ends(figure, {"xref": refs["xaxis"], "yref": refs["yaxis"]})
 
     def _trace(self, line: Line, refs: dict[str, str]) -> go.Scatter:
+        clicked = None if line.click_data is None else [[line.click_data]] * len(line.x)
         what = "%{text}: " if line.points else "" if self.compare_at_x else "%{x:,.3~f}: "
         return go.Scatter(
             x=line.x,
@@ -112,58 +118,70 @@ class LineChart(Chart):
             opacity=0.5 if line.faint else 1,
             legendgroup=plain(line.name),
             showlegend=line.listed,
-            customdata=[[line.carried]] * len(line.x) if isinstance(line.carried, str) else line.carried,
+            customdata=clicked,
             hovertemplate=f"{what}%{{y:{self.format}}}",
             **refs,
         )
 
     def _name_ends(self, figure: go.Figure, refs: dict[str, str]) -> None:
-        """Each name in the colour of its line, right of where it ends; shifted where two would overlap."""
+        """Write the name of each line at its right end, in its colour; shift names that would overlap."""
         low, high = self._y_range()
         ends = {line: self.y.place(float(np.fmax(line.y[-1], low))) for line in self._listed}
         lines = sorted(ends, key=ends.__getitem__)
-        names = [_wrapped(line.name) for line in lines]
-        pixels = (self.height - AROUND) / (self.y.place(high) - self.y.place(low))
-        wanted = np.array([(ends[line] - self.y.place(low)) * pixels for line in lines])
-        heights = apart(wanted, 2 + NAME_LINE * max(map(len, names)), self.height - AROUND)
-        notes = list(
-            figure.layout.annotations
-        )  # all at once: Plotly looks at every one whenever one is added
-        for line, name, shift in zip(lines, names, heights - wanted, strict=True):
+        names = [  # in short lines, but not split within a direction such as "text → image"
+            textwrap.wrap(line.name.replace(" → ", "\u00a0→\u00a0"), NAME_LENGTH, break_long_words=False)
+            or [""]
+            for line in lines
+        ]
+        pixels = (self.height - MARGIN_PIXELS) / (self.y.place(high) - self.y.place(low))
+        at = np.array([(ends[line] - self.y.place(low)) * pixels for line in lines])
+        gap = 2 + NAME_LINE_PIXELS * max(map(len, names))
+        heights = space_out(at, gap, self.height - MARGIN_PIXELS)
+        notes = list(figure.layout.annotations)  # added all at once, which is faster
+        for line, name, shift in zip(lines, names, heights - at, strict=True):
             end = {"x": self.x.place(line.x[-1].item()), "y": ends[line], "xanchor": "left"}
             look = {"showarrow": False, "align": "left", "font": {"color": line.colour, "size": 13}}
             shifted = {"text": "<br>".join(map(plain, name)), "xshift": 8, "yshift": round(shift)}
             notes.append(end | look | shifted | refs)
         figure.update_layout(annotations=notes)
         longest = max(len(part) for name in names for part in name)
-        figure.update_layout(margin_r=max(figure.layout.margin.r, 20 + NAME_LETTER * longest))
+        figure.update_layout(margin_r=max(figure.layout.margin.r, 20 + LETTER_PIXELS * longest))
 
     def _y_range(self) -> tuple[float, float]:
-        """About what Plotly will choose."""
+        """Return the limits of the y axis, or an estimate of the range that Plotly will choose."""
         if self.y.limits is not None:
             return self.y.limits
         values = np.concatenate([line.y for line in self.lines])
-        values = values[values > 0] if self.y.log else np.append(values, 0)  # neither draws what is missing
+        values = values[values > 0] if self.y.log else np.append(values, 0)  # NaN is not drawn
         low, high = np.nanmin(values, initial=np.inf), np.nanmax(values, initial=-np.inf)
         if low < high:
             return float(low), float(high)
         return (1.0, 10.0) if self.y.log else (0.0, 1.0)
 
     def rows(self) -> list[Row]:
-        """A row for every point of every line."""
-        return [self._row(line, k) for line in self.lines if line.is_data for k in range(len(line.x))]
+        """Return a row per point of every line that is not a reference line."""
+        rows = []
+        for line in (line for line in self.lines if line.is_data):
+            for k, (x, y) in enumerate(zip(line.x.tolist(), line.y.tolist(), strict=True)):
+                row: Row = {"line": line.name, self.x.label: x, self.y.label: y}
+                if line.points is not None:
+                    row["point"] = line.points[k]
+                for band in line.bands:
+                    row |= {
+                        f"{band.name}, low": band.low[k].item(),
+                        f"{band.name}, high": band.high[k].item(),
+                    }
+                rows.append(row)
+        return rows
 
-    def _row(self, line: Line, k: int) -> Row:
-        row: Row = {"line": line.name, self.x.label: line.x[k].item(), self.y.label: line.y[k].item()}
-        if line.points is not None:
-            row["point"] = line.points[k]
-        for band in line.bands:
-            row |= {f"{band.name}, low": band.low[k].item(), f"{band.name}, high": band.high[k].item()}
-        return row
+
+def typeset_html(formula: str) -> str:
+    """Return a plain-text formula for Plotly, with the limits of sums as subscripts."""
+    return re.sub(r"Σ_(?:\(([^)]*)\)|(\w))", r"Σ<sub>\1\2</sub>", plain(formula))
 
 
 def _band(line: Line, band: Band, refs: dict[str, str]) -> go.Scatter:
-    """There along the upper edge and back along the lower one."""
+    """Return the band as one polygon: forward along the upper edge, back along the lower edge."""
     red, green, blue = (int(line.colour[k : k + 2], 16) for k in (1, 3, 5))
     return go.Scatter(
         x=np.concatenate([line.x, line.x[::-1]]),
@@ -180,29 +198,39 @@ def _band(line: Line, band: Band, refs: dict[str, str]) -> go.Scatter:
     )
 
 
-def _wrapped(name: str) -> list[str]:
-    """A name in short lines; a direction stays in one."""
-    return textwrap.wrap(name.replace(" → ", "\u00a0→\u00a0"), NAME_WIDTH, break_long_words=False) or [""]
+def selected_ring(x: Any, y: Any, selected: int | None, **look: Any) -> go.Scatter:
+    """Return a ring that marks the selected trial, in the same colour in every chart."""
+    marker = {"symbol": "circle-open", "size": 20, "color": PINK, "line": {"width": 4, "color": PINK}}
+    return go.Scatter(
+        x=x,
+        y=y,
+        mode="markers",
+        name=f"trial {selected}, selected",
+        marker=marker | look.pop("marker", {}),
+        unselected=OPAQUE,
+        hoverinfo="skip",
+        **{"showlegend": False} | look,
+    )
 
 
-def apart(wanted: FloatArray, gap: float, top: float) -> FloatArray:
-    """Heights from 0 to `top` in the same order, at least `gap` apart, else as near as can be to the wanted.
+def space_out(heights: FloatArray, gap: float, top: float) -> FloatArray:
+    """Return numbers near `heights` in the same order, at least `gap` apart, between 0 and `top`.
 
-    Less k·gap of the k-th, they must not fall: neighbours that do are pooled until their means rise.
+    Isotonic regression of height_k − k·gap: decreasing neighbours are pooled until the means increase.
     """
-    steps = gap * np.arange(len(wanted))
+    steps = gap * np.arange(len(heights))
     pools: list[FloatArray] = []
-    for free in wanted - steps:
+    for free in heights - steps:
         pools.append(np.array([free]))
         while len(pools) > 1 and pools[-2].mean() > pools[-1].mean():
             pools[-2:] = [np.concatenate(pools[-2:])]
     level = np.concatenate([np.full(len(pool), pool.mean()) for pool in pools])
-    heights: FloatArray = np.clip(level, 0, max(top - steps[-1], 0)) + steps
-    return heights
+    spaced: FloatArray = np.clip(level, 0, max(top - steps[-1], 0)) + steps
+    return spaced
 
 
 def line_name(title: str, direction: str, directions: Sequence[str]) -> str:
-    """With its direction where there are several."""
+    """Return the name of a line: its title, and its direction if there are several."""
     return f"{title} {direction}" if len(directions) > 1 else title
 
 
@@ -215,15 +243,15 @@ def method_line(
     y: FloatArray,
     **changed: Any,
 ) -> Line:
-    """A line in its method's look; the dash tells the direction where there are several, else the method."""
+    """Return a line in the look of its method; the dash shows the direction if there are several."""
     look = method_look(method)
-    dash = turn(DIRECTION_DASHES, directions.index(direction)) if len(directions) > 1 else look.dash
+    dash = cycle(DIRECTION_DASHES, directions.index(direction)) if len(directions) > 1 else look.dash
     line = Line(line_name(title, direction, directions), x, y, look.colour, dash, look.symbol)
     return replace(line, **changed)
 
 
 def chance_lines(chances: Iterable[tuple[str, FloatArray | IntArray, FloatArray]]) -> tuple[Line, ...]:
-    """By direction, x and y; one for all directions that have the same chance, to three decimals."""
+    """Return chance lines from (direction, x, y); equal levels, to three decimals, share a line."""
     different: dict[object, tuple[str, FloatArray | IntArray, FloatArray]] = {}
     for direction, x, y in chances:
         different.setdefault((tuple(x.tolist()), tuple(np.round(y, 3).tolist())), (direction, x, y))
@@ -234,19 +262,10 @@ def chance_lines(chances: Iterable[tuple[str, FloatArray | IntArray, FloatArray]
     )
 
 
-def with_level(chart: LineChart, name: str, level: float) -> LineChart:
-    """The chart with a level to compare with, from the first of its values to the last."""
-    if not chart.lines:
-        return chart
-    x = np.unique(np.concatenate([line.x for line in chart.lines]))
-    line = Line(name, x, np.full(len(x), level), dash="dash", width=2)
-    return replace(chart, lines=(*chart.lines, line))
-
-
 def findings(lines: Sequence[Line], x: float, what: str, where: str, lowest: bool = False) -> tuple[str, str]:
-    """The title and the description of a comparison at one place of the axis."""
+    """Return a title and a description that compare the lines at x; `lowest` if lower is better."""
     if not lines:
-        return f"Nothing to compare yet by {what}", f"Empty axes for the {what}: nothing measured yet."
+        return f"No {what} measured yet", f"Empty axes for the {what}: nothing measured yet."
     best = (min if lowest else max)(lines, key=lambda line: line.at(x))
     title = f"{best.name}: {what} {number(best.at(x))} {where}"
     if len(lines) > 1:

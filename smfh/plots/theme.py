@@ -1,6 +1,6 @@
-"""How every figure looks: colours that the colour-blind can tell apart, on light and on dark ground.
+"""The look of all figures: colours that colour-blind people can distinguish, on light and dark pages.
 
-Text and grids are a grey that reads on both, and backgrounds are transparent, so that the page shows through.
+Text and grids have a grey that is readable on both; backgrounds are transparent.
 """
 
 import textwrap
@@ -10,12 +10,14 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-# Searched for: each stands out 3 : 1 from white and from Streamlit's dark ground, and any two differ by more
-# than 23 in CIE L*a*b*, seen normally and in protanopia, deuteranopia and tritanopia.
+# Each colour of PALETTE has a contrast of 3 : 1 to white and to Streamlit's dark background. Any two differ
+# by more than 16 in CIE L*a*b*, in normal vision and in protanopia, deuteranopia and tritanopia. In grey,
+# dashes and symbols tell methods apart.
 BLUE, ORANGE, GREEN, PINK, RED = "#6351D4", "#D77F0D", "#006F5F", "#FC5099", "#AA3C03"
-SKY, PURPLE, TAN, VIOLET = "#0C9BE1", "#A73399", "#B4885A", "#8600FF"
-BROWN = "#7B5A37"  # differs from each by more than 18: no tenth does by more, and it is seldom drawn
-PALETTE = (BLUE, ORANGE, GREEN, PINK, RED, SKY, PURPLE, TAN, VIOLET)
+SKY, PURPLE, TAN, OLIVE = "#0C9BE1", "#A73399", "#B4885A", "#506840"
+BROWN = "#7B5A37"  # a tenth, which is rarely drawn
+SLATE = "#609090"  # an eleventh, for a baseline
+PALETTE = (BLUE, ORANGE, GREEN, PINK, RED, SKY, PURPLE, TAN, OLIVE)
 SPARE = ("#AA4499", "#8A8A2E", "#2F9383", "#8C6D5A")
 GREY = "#767C88"
 GRID = "rgba(118, 124, 136, 0.25)"
@@ -25,11 +27,11 @@ SEQUENTIAL, DIVERGING = "Cividis", "PuOr"
 
 @dataclass(frozen=True)
 class Look:
-    """How the line of a method is told from others: by any of the three alone."""
+    """Colour, symbol and dash of a method; each alone identifies it."""
 
     colour: str
     symbol: str
-    dash: str  # where dashes do not tell directions
+    dash: str  # not used in charts whose dashes show directions
 
 
 METHOD_LOOKS: Mapping[str, Look] = {
@@ -41,7 +43,8 @@ METHOD_LOOKS: Mapping[str, Look] = {
     "cvh": Look(SKY, "star", "4px,4px"),
     "dch": Look(PURPLE, "hexagon", "12px,3px,3px,3px,3px,3px"),
     "scratch": Look(TAN, "bowtie", "6px,2px"),
-    "batch": Look(VIOLET, "hourglass", "20px,4px,8px,4px"),
+    "batch": Look(OLIVE, "hourglass", "20px,4px,8px,4px"),
+    "class-codes": Look(SLATE, "cross", "10px,10px"),
     "smfh-program": Look(BROWN, "square-cross", "2px,6px"),
 }
 TERM_COLOURS: Mapping[str, str] = {
@@ -53,12 +56,13 @@ TERM_COLOURS: Mapping[str, str] = {
     "smoothness": SKY,
     "ridge": PINK,
 }
+DIRECTION_COLOURS = (TAN, GREEN, SKY, RED)  # of the second direction and later ones of a single method
 DIRECTION_DASHES = ("solid", "dash", "longdash", "dashdot", "longdashdot")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")  # a modality or a class each, in turn
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")  # one per modality; with PALETTE 45 classes
 
-HEIGHT = 420
-TITLE_WIDTH = 64  # characters of a line
-TITLE_LINE = 24  # pixels of height that a line takes
+HEIGHT = 420  # pixels
+TITLE_WIDTH = 64  # characters per line
+TITLE_LINE = 24  # pixels per line
 
 TEMPLATE = go.layout.Template(
     layout={
@@ -74,58 +78,53 @@ TEMPLATE = go.layout.Template(
 
 
 def method_look(name: str) -> Look:
-    """The look of a method, the same in every figure; one that is not listed gets a colour by its name."""
+    """Return the look of a method in all figures; one not in METHOD_LOOKS gets a colour by its name."""
     return METHOD_LOOKS.get(name) or Look(_spare(name), "pentagon", "solid")
 
 
 def term_colour(term: str) -> str:
-    """The colour of a term of the objective, whichever modality stands in its brackets."""
+    """Return the colour of a term of the objective, the same for all modalities."""
     kind = term.split(" (")[0]
     return TERM_COLOURS.get(kind) or _spare(kind)
 
 
 def _spare(name: str) -> str:
-    return SPARE[zlib.crc32(name.encode()) % len(SPARE)]  # hash() would differ from one start to the next
+    return SPARE[zlib.crc32(name.encode()) % len(SPARE)]  # hash() differs between processes
 
 
 def class_colour(position: int) -> str:
-    """The colour of the first, second, … class of a data set, the same in every figure."""
-    return turn(PALETTE, position)
+    """Return the colour of a class by its position, the same in every figure."""
+    return cycle(PALETTE, position)
 
 
-def class_symbol(position: int) -> str:
-    """A shape to go with the colour; nine colours and five shapes make 45 pairs."""
-    return turn(SYMBOLS, position)
-
-
-def turn(choices: Sequence[str], position: int) -> str:
-    """The choice for the first, second, … of its kind; they start again where there are too few."""
+def cycle(choices: Sequence[str], position: int) -> str:
+    """Return the choice at this position; beyond the last, positions start again at the first."""
     return choices[position % len(choices)]
 
 
 def plain(text: str) -> str:
-    """Text that Plotly shows as it is: it would read tags in it, and put values in the place of %{…}."""
+    """Escape text for Plotly, which interprets tags and %{…}."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("%{", "%&#123;")
 
 
 def number(x: float) -> str:
-    """Three decimals at most, and none that a large number does not need."""
+    """Format a number with three decimals, or fewer if it is large."""
     if abs(x) >= 1000:
         return f"{x:,.0f}"
     return f"{x:.1f}" if abs(x) >= 10 else f"{x:.3f}"
 
 
 def blank(title: str, description: str, revision: str, height: int) -> go.Figure:
-    """A figure without data: title, alternative text and look.
+    """Create a figure without data: title, alternative text and look.
 
-    What Streamlit's own theme must not change stands in the layout rather than in the template. Zoom and
-    hidden lines survive an update as long as `revision` stays the same.
+    Settings that Streamlit's theme must not change are in the layout, not in the template. Zoom and hidden
+    lines survive an update if `revision` stays the same.
     """
     lines = textwrap.wrap(title, TITLE_WIDTH)
     above = TITLE_LINE * max(len(lines) - 1, 0)  # Plotly places the first line
     heading = {"text": "<br>".join(map(plain, lines)), "font": {"size": 18}, "pad": {"l": 8, "b": 12 + above}}
     over_axes = {"x": 0, "xref": "container", "y": 1, "yref": "paper", "yanchor": "bottom"}
-    # under the axis, however many lines it takes on a phone
+    # below the axis, because it may take many lines on a phone
     under_axis = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
     return go.Figure(
         layout={
@@ -140,9 +139,3 @@ def blank(title: str, description: str, revision: str, height: int) -> go.Figure
             "uirevision": revision,
         }
     )
-
-
-def write_note(figure: go.Figure, note: str) -> None:
-    """What to do about empty axes, in the middle of them."""
-    middle = {"x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False, "font": {"size": 16}}
-    figure.add_annotation(text="<br>".join(map(plain, textwrap.wrap(note, 48))), **middle)

@@ -1,29 +1,38 @@
-"""Runs: what identifies one, the run as a value, find or train, its file on disk.
+"""Runs: train a method with given parameters, data and seed; score, save and find the result.
 
     store = RunStore()
-    run = find_or_train(store, source, method, data, split)  # by this program or any other, now or long ago
+    run = find_or_train(store, source, method, data, split)  # read from the store, or trained and saved
     run.scores("text", "image").mean_average_precision
-    store.records()  # what is known of all that are kept
+    store.records()
 
-A file's name is the hash of all that decides the run, so that two programs which finish the same run write
-the same file, and none waits for the other.
+The name of a run's file is the SHA-256 of its key. Two programs that finish the same run write the same
+file, so neither waits for the other.
 """
 
-from smfh.runs.ceilings import CeilingKey, ceiling_key, check_ceiling
-from smfh.runs.film import Film
-from smfh.runs.kept import KeptRuns, PrivateRuns
 from smfh.runs.kernels import begin_compiling, is_ready
-from smfh.runs.key import RunKey, run_key
 from smfh.runs.limits import (
-    bytes_of,
+    check_classifier_cost,
     check_cost,
     check_costs,
-    check_own,
-    check_plan,
-    check_size,
+    check_source_size,
+    check_study_cost,
+    check_upload_size,
     current_limits,
+    dataset_bytes,
+    estimate,
 )
-from smfh.runs.record import RunRecord, Timing
-from smfh.runs.run import Run, Search, ready_searches, usual_first
-from smfh.runs.store import Damaged, Listing, RunStore
-from smfh.runs.training import find_or_keep, find_or_train, scored
+from smfh.runs.run import (
+    ClassifierLevelKey,
+    Run,
+    RunKey,
+    RunRecord,
+    Search,
+    Timing,
+    classifier_level_key,
+    ready_searches,
+    run_key,
+    text_to_image_first,
+)
+from smfh.runs.run_file import finite, versions
+from smfh.runs.store import DamagedRun, Listing, MemoryRuns, RunStore, SavedRuns
+from smfh.runs.training import Snapshots, ensure_saved, find_or_train, score_run

@@ -1,58 +1,102 @@
-"""Finished runs on disk: one file each, whole or not there; find, save, list, rename, delete."""
+"""Stores of saved runs: files in a folder that programs may share, or memory for private data."""
 
 import os
 import re
-from collections.abc import Callable
-from contextlib import suppress
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from smfh.ceiling import Ceiling
-from smfh.datasets.cache import cache_folder
-from smfh.evaluation import evaluate
+from smfh.datasets.user_data import UserDataset
+from smfh.environment import read_number
 from smfh.files import read_npz
-from smfh.files.arrays import write_npz
-from smfh.files.whole import clear_left_over, write_whole
+from smfh.files.archive import write_npz
+from smfh.files.atomic import remove_leftovers, write_atomically
+from smfh.folders import cache_folder
 from smfh.hashing import FittedHasher
-from smfh.hashing.storage import hasher_arrays, hasher_of
-from smfh.memory import Memory
+from smfh.hashing.storage import hasher_of, restore_anchors
+from smfh.memory import BoundedCache
 from smfh.metrics import Scores
-from smfh.runs.ceilings import CeilingKey, read_ceiling, write_ceiling
-from smfh.runs.key import RunKey
-from smfh.runs.record import OlderVersionError, RunRecord, Timing, read_header, write_header
-from smfh.runs.run import Run, Search, ready_searches
-from smfh.runs.scores import array_names, read_scores, scores_arrays
+from smfh.retrieval.classifiers import ClassifierLevel
+from smfh.retrieval.evaluation import evaluate
+from smfh.runs import run_file
+from smfh.runs.run import ClassifierLevelKey, Run, RunKey, RunRecord, Search, Timing, all_searches, as_search
 from smfh.types import InputError, MultimodalDataset, Split
 
-HEADER = "run"
-ID = re.compile(r"[0-9a-f]{64}")
+RUN_ID = re.compile(r"[0-9a-f]{64}")
 GIGABYTE = 10**9
-USUAL_GIGABYTES = 5.0
-LONGEST_TITLE = 80
-FULL, UNWRITABLE = "full", "unwritable"  # what keeps a run from the folder
-REMEMBERED_SCORES = 1000  # in memory; 40 kB each on Wiki, 250 kB on NUS-WIDE
-Stamp = tuple[int, int]  # time and size of a file: changes whenever the file does
+DEFAULT_GIGABYTES = 5.0
+MAX_TITLE_CHARACTERS = 80
+MAX_MEMORY_RUNS = 500  # the maximum number of runs in one comparison
+MAX_CACHED_SCORES = 1000  # 40 kB each on Wiki, 250 kB on NUS-WIDE
+FileStamp = tuple[int, int]  # modification time and size
 T = TypeVar("T")
 
 
+class MemoryRuns:
+    """Runs of private data: records and scores in memory, no models; drops the oldest above a limit."""
+
+    def __init__(self, max_runs: int = MAX_MEMORY_RUNS) -> None:
+        self.max_runs = max_runs
+        self._levels: dict[ClassifierLevelKey, ClassifierLevel] = {}
+        self._runs: OrderedDict[RunKey, tuple[RunRecord, Mapping[Search, Scores]]] = OrderedDict()
+
+    def find(self, key: RunKey) -> RunRecord | None:
+        """Return the run with this key; None if it is not saved."""
+        return self._runs[key][0] if key in self._runs else None
+
+    def records(self) -> list[RunRecord]:
+        """Return all runs, newest first."""
+        return [record for record, _ in reversed(list(self._runs.values()))]
+
+    def scores(self, record: RunRecord, data: MultimodalDataset, split: Split, *search: str) -> Scores:
+        """Return the scores of one search of the run, given by source, target, protocol and distance."""
+        try:
+            return self._runs[record.key][1][as_search(*search)]
+        except KeyError as error:
+            raise InputError("The run is no longer in memory; train it again.") from error
+
+    def save(self, run: Run, timing: Timing) -> RunRecord:
+        """Save the scores of all searches of the run, and return its record."""
+        scores = {search: run.scores(*search) for search in all_searches(run.directions)}
+        header = run_file.run_header(run, timing, scores.values())
+        record = run_file.header_record(run.key.id, header, source=run.source)  # without the uploaded content
+        self._runs[run.key] = record, scores
+        while len(self._runs) > self.max_runs:
+            self._runs.popitem(last=False)
+        return record
+
+    def check_space(self) -> None:
+        """Do nothing: `save` makes space by dropping old runs."""
+
+    def classifier_level(self, key: ClassifierLevelKey) -> ClassifierLevel | None:
+        """Return the classifier level of this data; None if it was not measured."""
+        return self._levels.get(key)
+
+    def save_classifier_level(self, key: ClassifierLevelKey, level: ClassifierLevel) -> None:
+        """Save the level in place of that of any other data, since a visitor has only one upload."""
+        self._levels = {key: level}
+
+
 @dataclass(frozen=True)
-class Damaged:
-    """A file of the folder that is no run, or no longer one."""
+class DamagedRun:
+    """A file in the folder of saved runs that cannot be read."""
 
     id: str
     problem: str
     bytes: int
-    older: bool = False  # there is nothing wrong with it but the version that made it
+    older: bool = False  # not damaged, but saved by an older version of this program
 
 
 @dataclass(frozen=True)
 class Listing:
-    """All that is in the folder, the newest run first."""
+    """All files in the folder of saved runs: readable runs, newest first, and damaged files."""
 
     runs: tuple[RunRecord, ...]
-    damaged: tuple[Damaged, ...]
+    damaged: tuple[DamagedRun, ...]
 
     @property
     def bytes(self) -> int:
@@ -60,227 +104,240 @@ class Listing:
 
 
 class RunStore:
-    """Any number of them, in any number of programs, may work on one folder: a file is whole or not there."""
+    """Saved runs on disk, one file each.
 
-    def __init__(self, folder: Path | None = None, gigabytes: float | None = None, maker: str = "") -> None:
-        self.maker = maker  # of what is saved here; "" for nobody in particular
+    A file is written under another name and then renamed, so any number of programs can use one folder. Runs
+    that come with the program are read from the folder `shipped`, if they are not saved here; most of them
+    have scores but no model.
+    """
+
+    def __init__(
+        self, folder: Path | None = None, gigabytes: float | None = None, shipped: Path | None = None
+    ) -> None:
+        if gigabytes is None:
+            gigabytes = read_number("SMFH_RUNS_GB", DEFAULT_GIGABYTES, allow_zero=True)
         self.folder = cache_folder() / "runs" if folder is None else folder
-        self.limit = (limit_from_environment() if gigabytes is None else gigabytes) * GIGABYTE
-        self._troubles: dict[str, str] = {}  # why what was made last was not kept; of all copies
-        self._records: dict[str, tuple[Stamp, RunRecord | Damaged]] = {}  # by id
-        self._scores: Memory[tuple[str, Stamp | None, Search], Scores] = Memory(REMEMBERED_SCORES)
+        self.max_bytes = gigabytes * GIGABYTE
+        self.shipped = shipped
+        self.saved_by = ""
+        self._write_problem: list[str] = []  # of the last write; all copies share it and the caches
+        self._headers: dict[str, tuple[FileStamp, RunRecord | DamagedRun]] = {}  # by id
+        self._scores: BoundedCache[tuple[str, FileStamp | None, Search], Scores] = BoundedCache(
+            MAX_CACHED_SCORES
+        )
 
-    def by(self, maker: str) -> "RunStore":
-        """The same store, for what this one makes."""
+    def saving_as(self, name: str) -> "RunStore":
+        """Return a copy of this store that records `name` as the owner of the runs it saves."""
         other = copy(self)
-        other.maker = maker
+        other.saved_by = name
+        return other
+
+    def without_shipped(self) -> "RunStore":
+        """Return a copy of this store that has only runs computed here."""
+        other = copy(self)
+        other.shipped = None
         return other
 
     def find(self, key: RunKey) -> RunRecord | None:
-        """The run that this key decides; None where it is not there, is damaged, or is private."""
-        nothing_kept = not any(self.folder.glob("*.npz"))  # then nobody need know the id, which takes a while
-        return None if key.owner or nothing_kept else self.get(key.id)
+        """Return the run with this key; None if it is missing or damaged."""
+        return self.get(key.id)
 
     def get(self, id: str) -> RunRecord | None:
-        """The run of this id; None where it is not there or is damaged."""
-        found = self._look(id)
+        """Return the run with this id; None if it is missing or damaged."""
+        found = self._header(id)
         return found if isinstance(found, RunRecord) else None
 
+    def is_shipped(self, record: RunRecord) -> bool:
+        """Whether the run came with the program and was not computed here."""
+        return self._path(record.id).parent == self.shipped
+
     def save(self, run: Run, timing: Timing) -> RunRecord:
-        """Write the run; in place of one of the same id, which says the same."""
-        if run.key.owner or run.source.name == "own":
-            raise InputError("What was trained on own data belongs to its visitor and is not kept on disk.")
-        self.check_room()
-        model = hasher_arrays(run.hasher)
-        scores = [run.scores(*search) for search in ready_searches(run.hasher.directions)]
-        arrays = {HEADER: write_header(run, scores, timing, list(model), self.maker), **model}
-        for number, one in enumerate(scores):
-            arrays |= scores_arrays(number, one)
-        self._write(self._path(run.key.id), lambda path: write_npz(path, arrays, level=1))
+        """Write the run to its file, replacing an earlier one, and return its record."""
+        if run.source.name == UserDataset.name:
+            raise InputError("Runs on uploaded data are private and not saved on disk.")
+        self.check_space()
+        arrays = run_file.run_arrays(run, timing, self.saved_by)
+        self._write(self._own_path(run.key.id), lambda path: write_npz(path, arrays, level=1))
         saved = self.get(run.key.id)
-        if saved is None:  # deleted at once by somebody, or the disk lies
-            raise InputError("The run was written and cannot be read again; look at the disk.")
+        if saved is None:
+            raise InputError("The run was written but cannot be read back; check the disk.")
         return saved
 
     @property
-    def trouble(self) -> str:
-        """Why what was made last could not be kept; "" where it was, or where there is room again."""
-        if FULL in self._troubles:
-            with suppress(InputError):
-                self.check_room()
-        return self._troubles.get(FULL) or self._troubles.get(UNWRITABLE, "")
+    def save_problem(self) -> str:
+        """The reason why runs cannot be saved now; "" if they can."""
+        try:
+            self.check_space()
+        except InputError as error:
+            return str(error)
+        return "".join(self._write_problem)
 
     def listing(self) -> Listing:
-        """All runs and all that is damaged; only headers are read, and only of what has changed."""
-        found = [self._look(name) for name in self._ids()]
+        """Return all runs and damaged files; reads only the headers of new or changed files."""
+        names = [entry.name for entry in self._entries() if entry.name.endswith(".npz")]
+        found = [self._header(name[:-4]) for name in names if RUN_ID.fullmatch(name[:-4])]
         runs = sorted((r for r in found if isinstance(r, RunRecord)), key=lambda r: (r.when, r.id))
-        return Listing(tuple(reversed(runs)), tuple(d for d in found if isinstance(d, Damaged)))
+        return Listing(tuple(reversed(runs)), tuple(d for d in found if isinstance(d, DamagedRun)))
 
     def records(self) -> list[RunRecord]:
-        """All runs, the newest first."""
+        """Return all runs that were saved here, newest first."""
         return list(self.listing().runs)
 
-    def scores(
-        self,
-        record: RunRecord,
-        data: MultimodalDataset,
-        split: Split,
-        source: str,
-        target: str,
-        protocol: str,
-    ) -> Scores:
-        """The scores of one search of the run: remembered, from its file, or ranked now on its data."""
-        search = (source, target, protocol)
+    def shipped_records(self) -> list[RunRecord]:
+        """Return the runs that come with the program and were not computed here."""
+        files = sorted(self.shipped.glob("*.npz")) if self.shipped is not None else []
+        found = (self.get(file.stem) for file in files if RUN_ID.fullmatch(file.stem))
+        return [record for record in found if record is not None and self.is_shipped(record)]
+
+    def scores(self, record: RunRecord, data: MultimodalDataset, split: Split, *search: str) -> Scores:
+        """Return the scores of one search of the run: cached, from its file, or computed now."""
+        one = as_search(*search)
 
         def find() -> Scores:
-            if search not in record.searches:
-                return evaluate(self.hasher(record), data, split, *search)
-            names = array_names(list(record.searches).index(search))
+            saved = record.searches.get(one)
+            if saved is None or len(saved["search"]) < len(one):  # the second: an old file
+                train = data.take(split.train) if self.is_shipped(record) else None
+                return evaluate(self.hasher(record, train), data, split, *one)
+            names = run_file.array_names(list(record.searches).index(one))
             arrays = read_npz(self._path(record.id), names)
-            return read_scores(record.searches[search], [arrays[name] for name in names], record.method.bits)
+            return run_file.read_scores(saved, [arrays[name] for name in names], record.method.bits)
 
-        key = (record.id, self._stamp(record.id), search)
+        key = (record.id, self._stamp(record.id), one)
         return self._scores.get(key, lambda: self._read(record.id, find))
 
-    def hasher(self, record: RunRecord) -> FittedHasher:
-        """The model of the run."""
+    def hasher(self, record: RunRecord, train: MultimodalDataset | None = None) -> FittedHasher:
+        """Return the model of the run, read from its file; a shipped model needs its training items."""
         path = self._path(record.id)
-        return self._read(record.id, lambda: hasher_of(read_npz(path, record.model_arrays), path.name))
+        if not record.model_arrays:
+            raise InputError("Only the scores of this run come with the program; train it to get its model.")
 
-    def ceiling(self, key: CeilingKey) -> Ceiling | None:
-        """What the features of this data allow; None where it was not measured, or is private."""
-        return None if key.owner else read_ceiling(self._ceiling_path(key))
+        def read() -> FittedHasher:
+            arrays = read_npz(path, record.model_arrays)
+            return hasher_of(arrays if train is None else restore_anchors(arrays, train), path.name)
 
-    def save_ceiling(self, key: CeilingKey, ceiling: Ceiling) -> None:
-        """Keep it for all who compare on this data."""
-        self._write(self._ceiling_path(key), lambda path: write_ceiling(path, ceiling))
+        return self._read(record.id, read)
 
-    def _ceiling_path(self, key: CeilingKey) -> Path:
-        return self.folder / "ceilings" / f"{key.id}.json"
+    def classifier_level(self, key: ClassifierLevelKey) -> ClassifierLevel | None:
+        """Return the classifier level of this data; None if it was not measured."""
+        return run_file.read_level(self.folder / "ceilings" / f"{key.id}.json")
+
+    def save_classifier_level(self, key: ClassifierLevelKey, level: ClassifierLevel) -> None:
+        """Save the level for all comparisons on this data."""
+        path = self.folder / "ceilings" / f"{key.id}.json"
+        self._write(path, lambda path: run_file.write_level(path, level))
 
     def rename(self, id: str, title: str) -> None:
-        """Give the run a title, or take it away with an empty one."""
+        """Set the title of the run; an empty title removes the current one."""
         title = " ".join("".join(c if c.isprintable() else " " for c in title).split())
-        if len(title) > LONGEST_TITLE:
-            raise InputError(f"A title has at most {LONGEST_TITLE} characters; this one has {len(title)}.")
-        beside = self._path(id).with_suffix(".title")
+        if len(title) > MAX_TITLE_CHARACTERS:
+            raise InputError(
+                f"A title has at most {MAX_TITLE_CHARACTERS} characters; this one has {len(title)}."
+            )
+        path = self._own_path(id).with_suffix(".title")
         if title:
-            text = title.encode()
-            self._write(beside, lambda path: write_whole(path, lambda file: file.write(text)))
+            self._write(path, lambda path: write_atomically(path, lambda file: file.write(title.encode())))
         else:
-            try:
-                beside.unlink(missing_ok=True)
-            except OSError as error:
-                raise InputError(f"The title cannot be taken away: {error.strerror or error}.") from error
+            with _input_errors("The title cannot be removed"):
+                path.unlink(missing_ok=True)
 
     def delete(self, id: str) -> None:
-        """Remove the run and its title; nothing happens where it is gone already."""
-        path = self._path(id)
-        try:
+        """Delete the run and its title, if they exist."""
+        path = self._own_path(id)
+        with _input_errors("The run cannot be deleted"):
             path.unlink(missing_ok=True)
             path.with_suffix(".title").unlink(missing_ok=True)
-        except OSError as error:
-            raise InputError(f"The run cannot be deleted: {error.strerror or error}.") from error
 
-    def check_room(self) -> None:
-        """Refuse where the folder is full; before, clear what killed writers left behind."""
-        clear_left_over(self.folder)
+    def check_space(self) -> None:
+        """Remove incomplete files of killed programs; raise InputError if the folder is full."""
+        remove_leftovers(self.folder)
         used = 0
         for entry in self._entries():
-            with suppress(OSError):  # gone meanwhile
+            with suppress(OSError):  # deleted meanwhile
                 used += entry.stat().st_size
-        if used < self.limit:
-            self._troubles.pop(FULL, None)
-            return
-        self._troubles[FULL] = (
-            f"The kept runs take {used / GIGABYTE:.2f} GB, and {self.limit / GIGABYTE:g} GB are allowed: "
-            "delete some on the Runs page, or set SMFH_RUNS_GB to more."
-        )
-        raise InputError(self._troubles[FULL])
+        if used >= self.max_bytes:
+            raise InputError(
+                f"Saved runs take {used / GIGABYTE:.2f} GB of the allowed {self.max_bytes / GIGABYTE:g} GB: "
+                "delete some on the Runs page, or raise SMFH_RUNS_GB."
+            )
 
     def _path(self, id: str) -> Path:
-        if not ID.fullmatch(id):
-            raise InputError(f"A run's id is 64 hexadecimal digits; got {id[:80]!r}.")
+        """Return the file to read a run from: saved here, else shipped."""
+        own = self._own_path(id)
+        if self.shipped is not None and not own.exists() and (path := self.shipped / own.name).exists():
+            return path
+        return own
+
+    def _own_path(self, id: str) -> Path:
+        if not RUN_ID.fullmatch(id):
+            raise InputError(f"A run id has 64 hexadecimal digits; got {id[:80]!r}.")
         return self.folder / f"{id}.npz"
 
     def _entries(self) -> list["os.DirEntry[str]"]:
-        try:
-            with os.scandir(self.folder) as entries:
-                return list(entries)
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise InputError(f"The folder of runs cannot be read: {error.strerror or error}.") from error
+        with _input_errors("The folder of saved runs cannot be read"):
+            return list(os.scandir(self.folder)) if self.folder.exists() else []
 
-    def _ids(self) -> list[str]:
-        names = [entry.name for entry in self._entries()]
-        return [n.removesuffix(".npz") for n in names if n.endswith(".npz") and ID.fullmatch(n[:-4])]
-
-    def _stamp(self, id: str) -> Stamp | None:
-        """Time and size of the run's file; None where there is none."""
+    def _stamp(self, id: str) -> FileStamp | None:
+        """Return modification time and size of the run's file, to detect changes; None if missing."""
         try:
             about = self._path(id).stat()
         except OSError:
             return None
         return about.st_mtime_ns, about.st_size
 
-    def _look(self, id: str) -> RunRecord | Damaged | None:
-        """The header of the run, read once for as long as its file stays the same."""
+    def _header(self, id: str) -> RunRecord | DamagedRun | None:
+        """Return the run's record with its title, or its damage; read the file only if it has changed."""
         stamp = self._stamp(id)
         if stamp is None:
-            self._records.pop(id, None)
+            self._headers.pop(id, None)
             return None
-        known = self._records.get(id)
+        known = self._headers.get(id)
         if known is None or known[0] != stamp:
-            known = self._records[id] = stamp, self._read_header(id, stamp[1])
-        found = known[1]
-        return replace(found, title=self._title(id)) if isinstance(found, RunRecord) else found
-
-    def _read_header(self, id: str, size: int) -> RunRecord | Damaged:
-        try:
-            return read_header(id, read_npz(self._path(id), [HEADER])[HEADER].tobytes(), size)
-        except InputError as error:
-            return Damaged(id, " ".join(error.problems), size, isinstance(error, OlderVersionError))
-
-    def _title(self, id: str) -> str:
-        try:
-            with self._path(id).with_suffix(".title").open("rb") as file:
-                return file.read(4 * LONGEST_TITLE).decode(errors="replace")[:LONGEST_TITLE]
-        except OSError:
-            return ""
+            found: RunRecord | DamagedRun
+            try:
+                found = run_file.read_header(
+                    id, read_npz(self._path(id), [run_file.HEADER])[run_file.HEADER].tobytes(), stamp[1]
+                )
+            except InputError as error:
+                is_older = isinstance(error, run_file.OlderVersionError)
+                found = DamagedRun(id, " ".join(error.problems), stamp[1], is_older)
+            known = self._headers[id] = stamp, found
+        if isinstance(known[1], DamagedRun):
+            return known[1]
+        title = ""
+        with suppress(OSError), self._path(id).with_suffix(".title").open("rb") as file:
+            title = file.read(4 * MAX_TITLE_CHARACTERS).decode(errors="replace")[:MAX_TITLE_CHARACTERS]
+        return replace(known[1], title=title)
 
     def _read(self, id: str, read: Callable[[], T]) -> T:
-        """Read from the file of a run; where that fails, the run counts as damaged until its file changes."""
+        """Return the result of `read`; if it fails, list the run as damaged until its file changes."""
         stamp = self._stamp(id)
         try:
             return read()
-        except Exception as error:  # whatever a forged file makes its readers raise
-            known = isinstance(error, InputError)
-            problem = str(error) if known else f"It holds no run: {type(error).__name__} at {error}."
+        except Exception as error:  # a forged file can raise anything
+            is_input_error = isinstance(error, InputError)
+            problem = str(error) if is_input_error else f"It is not a run: {type(error).__name__} at {error}."
             if stamp is not None and stamp == self._stamp(id):
-                self._records[id] = stamp, Damaged(id, problem, stamp[1])
+                self._headers[id] = stamp, DamagedRun(id, problem, stamp[1])
             raise InputError(problem) from error
 
     def _write(self, path: Path, write: Callable[[Path], None]) -> None:
+        self._write_problem[:] = []
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write(path)
-            self._troubles.pop(UNWRITABLE, None)
-        except OSError as error:
-            self._troubles[UNWRITABLE] = (
-                f"The folder of runs cannot be written: {error.strerror or error}. "
-                "Make room, or name another folder with SMFH_CACHE."
-            )
-            raise InputError(self._troubles[UNWRITABLE]) from error
+            with _input_errors("The folder of saved runs cannot be written"):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write(path)
+        except InputError as error:
+            self._write_problem[:] = [f"{error} Free some disk space, or set SMFH_CACHE."]
+            raise InputError(self._write_problem) from error
 
 
-def limit_from_environment() -> float:
-    """SMFH_RUNS_GB, or the usual limit."""
-    text = os.environ.get("SMFH_RUNS_GB", "")
+SavedRuns = RunStore | MemoryRuns
+
+
+@contextmanager
+def _input_errors(what: str) -> Iterator[None]:
+    """Convert errors of the operating system to InputError."""
     try:
-        limit = float(text or USUAL_GIGABYTES)
-    except ValueError:
-        limit = -1.0
-    if not 0 <= limit < float("inf"):
-        raise InputError(f"SMFH_RUNS_GB must be a number of gigabytes such as 5; got {text[:40]!r}.")
-    return limit
+        yield
+    except OSError as error:
+        raise InputError(f"{what}: {error.strerror or error}.") from error

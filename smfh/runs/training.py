@@ -1,27 +1,56 @@
-"""Find or train: the one place from which pages, comparisons, studies and commands get a run."""
+"""Find a saved run or train it, for pages, comparisons, studies and commands."""
 
 import logging
 from collections.abc import Callable
+from math import inf
 from time import perf_counter
 
 from smfh.datasets import DatasetSource
-from smfh.evaluation import evaluate
-from smfh.hamming import MOST_PAIRS
+from smfh.hamming import MAX_PAIRS, rank_plainly_while
 from smfh.hashing import FittedHasher, HashMethod
 from smfh.jobs import Call, here
 from smfh.metrics import Scores
-from smfh.runs.film import Film
-from smfh.runs.kept import KeptRuns
-from smfh.runs.kernels import is_ready, rank_plainly_until_compiled, wait_until_ready
-from smfh.runs.key import RunKey, run_key
-from smfh.runs.record import RunRecord, Timing
-from smfh.runs.run import Run, ready_searches
-from smfh.runs.store import RunStore
+from smfh.retrieval.evaluation import evaluate
+from smfh.runs.kernels import is_compiled, is_ready, wait_until_ready
+from smfh.runs.run import Run, RunKey, RunRecord, Timing, ready_searches, run_key
+from smfh.runs.store import RunStore, SavedRuns
 from smfh.types import InputError, MultimodalDataset, OnStep, Split
 
-ENCODINGS_TIMED = 3  # the fastest counts
+ENCODING_REPEATS = 3  # of which the fastest is reported
+MAX_SNAPSHOT_BYTES = 32 << 20
 
 log = logging.getLogger(__name__)
+
+
+class Snapshots:
+    """Models after each step of a run; only each second, fourth, … step if memory is short.
+
+    One thread adds models; any number of threads read them.
+    """
+
+    def __init__(self, max_bytes: int = MAX_SNAPSHOT_BYTES) -> None:
+        self._frames: tuple[FittedHasher, ...] = ()
+        self._max_bytes, self._seen, self._stride = max_bytes, 0, 1
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def add(self, hasher: FittedHasher) -> None:
+        """Add the model after the next step; the first step of a run clears earlier snapshots."""
+        if len(hasher.trace) == 1:
+            self._frames, self._seen, self._stride = (), 0, 1
+        if self._seen % self._stride == 0:
+            self._frames += (hasher,)
+        self._seen += 1
+        arrays = [*hasher.database_codes.values(), *hasher.bases.values()]  # without anchors, which all share
+        arrays += [function.projection for function in hasher.functions.values()]
+        size = sum({id(array): array.nbytes for array in arrays}.values())
+        if len(self._frames) > 1 and len(self._frames) * size > self._max_bytes:
+            self._frames, self._stride = self._frames[::2], 2 * self._stride
+
+    def frames(self) -> tuple[FittedHasher, ...]:
+        """Return the snapshots so far; the last step in a snapshot's trace tells its iteration."""
+        return self._frames
 
 
 def find_or_train(
@@ -31,40 +60,48 @@ def find_or_train(
     data: MultimodalDataset,
     split: Split,
     on_step: OnStep | None = None,
-    owner: str = "",
-    film: Film | None = None,
+    snapshots: Snapshots | None = None,
     call: Call = here,
 ) -> Run:
-    """The run, from the store or trained now, with its usual scores.
+    """Return the run with its model and scores, read from the store or trained now.
 
-    A new run is on the disk when this returns, so that nothing which was shown is lost to a kill; that takes
-    a fraction of a second, and where it fails the run is shown all the same. Without a store nothing is kept.
-    A film of the training is made where one is handed in.
+    A new run is saved before this returns. If saving fails, the problem is logged and the run is returned
+    anyway. Without a store, nothing is looked up or saved. `call` may train in another process. `snapshots`
+    collects the model after each step of a new run.
     """
-    key = run_key(data, split, method, owner)
-    if store is not None and (kept := _open(store, key, source, data, split)) is not None:
-        return kept
-    run, timing = train(key, source, data, split, on_step, film, call)
-    if store is not None and not owner:
-        _save(store, run, timing)
+    key = run_key(data, split, method)
+    if store is not None and (record := store.find(key)) is not None and record.model_arrays:
+        try:
+            train_items = data.take(split.train) if store.is_shipped(record) else None
+            run = Run(key, source, data, split, store.hasher(record, train_items))
+            for search in ready_searches(run.hasher.directions):
+                run.add_scores(store.scores(record, data, split, *search))
+            return run
+        except InputError as error:
+            log.warning("A saved run cannot be read and is trained again: %s", error)
+    run, timing = train(key, source, data, split, on_step, snapshots, call)
+    if store is not None:
+        try:
+            store.save(run, timing)
+        except Exception as error:  # the run can be used even if it is not saved
+            log.warning("A run was not saved: %s", error)
     return run
 
 
-def find_or_keep(
-    store: KeptRuns,
+def ensure_saved(
+    store: SavedRuns,
     source: DatasetSource,
     method: HashMethod,
     data: MultimodalDataset,
     split: Split,
     on_step: OnStep | None = None,
-    owner: str = "",
     call: Call = here,
 ) -> RunRecord:
-    """What is known of the run: found, or trained and kept when this returns."""
-    key = run_key(data, split, method, owner)
+    """Return the record of the run; train and save the run if the store does not have it."""
+    key = run_key(data, split, method)
     if (record := store.find(key)) is not None:
         return record
-    store.check_room()
+    store.check_space()
     return store.save(*train(key, source, data, split, on_step, call=call))
 
 
@@ -74,20 +111,27 @@ def train(
     data: MultimodalDataset,
     split: Split,
     on_step: OnStep | None = None,
-    film: Film | None = None,
+    snapshots: Snapshots | None = None,
     call: Call = here,
 ) -> tuple[Run, Timing]:
-    """Fit on the training rows and score what is usually looked at; the run, and the seconds it took."""
+    """Train and score the run of this key; return it with its timing."""
     wait_until_ready("training")
-    bare, on_state = data.without_looks(), None if film is None else film.add
-    hasher = call(fit, key.method, bare, split, on_step=on_step, on_state=on_state)
-    run, seconds, encoding = _score(Run(key, source, data, split, hasher), call)
-    return run, Timing(hasher.seconds, encoding, hasher.seconds + seconds)
+    on_state = None if snapshots is None else snapshots.add
+    hasher = call(fit, key.method, data.without_looks(), split, on_step=on_step, on_state=on_state)
+    run = Run(key, source, data, split, hasher)
+    scoring, encoding = score_run(run, call)
+    return run, Timing(hasher.seconds, encoding, hasher.seconds + scoring)
 
 
-def scored(run: Run, call: Call = here) -> Run:
-    """The run with the scores that are usually looked at."""
-    return _score(run, call)[0]
+def score_run(run: Run, call: Call = here) -> tuple[float, dict[str, float]]:
+    """Add the scores of `ready_searches`; return the seconds of scoring, and of encoding by modality."""
+    if len(run.split.train) * len(run.split.queries) > MAX_PAIRS:
+        wait_until_ready("ranking")
+    arguments = (run.hasher, run.data.without_looks(), run.split, is_ready("ranking"))
+    scores, seconds, encoding = call(score, *arguments)
+    for one in scores:
+        run.add_scores(one)
+    return seconds, encoding
 
 
 def fit(
@@ -97,64 +141,28 @@ def fit(
     on_step: OnStep | None = None,
     on_state: Callable[[FittedHasher], None] | None = None,
 ) -> FittedHasher:
-    """The method, trained on the training rows of the split."""
+    """Train the method on the training items of the split; return the hasher."""
     return method.fit(data.take(split.train), on_step=on_step, on_state=on_state)
 
 
 def score(
-    hasher: FittedHasher, data: MultimodalDataset, split: Split, is_compiled: bool = True
+    hasher: FittedHasher, data: MultimodalDataset, split: Split, is_ranking_ready: bool = True
 ) -> tuple[list[Scores], float, dict[str, float]]:
-    """The usual scores, the seconds they took, and those to encode all queries by their modality."""
-    if not is_compiled:
-        rank_plainly_until_compiled()
+    """Return the scores, the seconds they took, and the seconds to encode all queries by modality.
+
+    If the ranking kernels are not ready, rank with NumPy until another process has compiled them.
+    """
+    if not is_ranking_ready:
+        from smfh.hamming.kernels import tally_inplace
+
+        rank_plainly_while(lambda: not is_compiled(tally_inplace))
     started = perf_counter()
     scores = [evaluate(hasher, data, split, *search) for search in ready_searches(hasher.directions)]
-    return scores, perf_counter() - started, time_encoding(hasher, data, split)
-
-
-def _score(run: Run, call: Call) -> tuple[Run, float, dict[str, float]]:
-    if len(run.split.train) * len(run.split.queries) > MOST_PAIRS:
-        wait_until_ready("ranking")
-    given = (run.hasher, run.data.without_looks(), run.split, is_ready("ranking"))
-    scores, seconds, encoding = call(score, *given)
-    for one in scores:
-        run.remember(one)
-    return run, seconds, encoding
-
-
-def time_encoding(hasher: FittedHasher, data: MultimodalDataset, split: Split) -> dict[str, float]:
-    """Seconds to encode all queries, by their modality."""
-    return {name: _fastest(hasher, name, data, split) for name in hasher.modalities}
-
-
-def _fastest(hasher: FittedHasher, modality: str, data: MultimodalDataset, split: Split) -> float:
-    features = data.modalities[modality][split.queries]
-    seconds = []
-    for _ in range(ENCODINGS_TIMED):
-        started = perf_counter()
-        hasher.functions[modality].encode(features)
-        seconds.append(perf_counter() - started)
-    return min(seconds)
-
-
-def _save(store: RunStore, run: Run, timing: Timing) -> None:
-    try:
-        store.save(run, timing)
-    except Exception as error:  # whatever keeps it from the disk: the run itself is there
-        log.warning("A run was not kept: %s", error)
-
-
-def _open(
-    store: RunStore, key: RunKey, source: DatasetSource, data: MultimodalDataset, split: Split
-) -> Run | None:
-    """The run with its model, or None where it is not there or cannot be read."""
-    if (record := store.find(key)) is None:
-        return None
-    try:
-        run = Run(key, source, data, split, store.hasher(record))
-        for search in ready_searches(run.hasher.directions):
-            run.remember(store.scores(record, data, split, *search))
-        return run
-    except InputError as error:
-        log.warning("A kept run is trained again: %s", error)
-        return None
+    seconds, encoding = perf_counter() - started, dict[str, float]()
+    for name in hasher.modalities:
+        features = data.modalities[name][split.queries]
+        for _ in range(ENCODING_REPEATS):
+            started = perf_counter()
+            hasher.functions[name].encode(features)
+            encoding[name] = min(perf_counter() - started, encoding.get(name, inf))
+    return scores, seconds, encoding

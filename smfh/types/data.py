@@ -1,4 +1,4 @@
-"""Data sets and splits, checked when they are made."""
+"""Data sets and splits; both are checked when they are created."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -11,74 +11,150 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from smfh.types.arrays import BoolArray, IntArray, Matrix, read_only
-from smfh.types.conversion import as_labels, as_matrix
+from smfh.types.arrays import BoolArray, IntArray, Matrix, as_labels, as_matrix, read_only
 from smfh.types.errors import InputError, collect_problems
+
+NO_LABELS = ("no label",)  # the class of data without labels, which no item has
 
 
 class Encoder(Protocol):
-    """Turns things a person brings (sentences, pictures) into rows of one modality."""
+    """Interface of encoders, which compute features of one modality from sentences or pictures."""
 
     def encode(self, items: Sequence[Any]) -> Matrix: ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MultimodalDataset:
-    """Items seen through several modalities, with labels and something to look at.
+    """Items with features in several modalities, labels, and optionally captions and pictures.
 
-    Features and labels may be given as arrays, lists, sparse matrices of any kind or data frames, and labels
-    also as one class an item: `as_matrix` and `as_labels` say what becomes of them. All are read-only here.
+    Parameters
+    ----------
+    name : str
+    modalities : mapping of str to matrix (items, dimensions)
+        Features, which may be negative: arrays, lists, data frames or sparse matrices. Stored read-only.
+    labels : matrix (items, classes) or sequence (items,), or None
+        Multi-hot, or one class per item as words or whole numbers. None: the data has no labels, so that only
+        methods that do not use them can be trained.
+    class_names : tuple of str, optional
+        By default the names that the labels contain.
+    captions : sequence of str, optional
+    thumbnails : sequence of bytes, optional
+        PNG or JPEG files.
+    encoders : mapping of str to Encoder, optional
+        For each modality, computes features of new sentences or pictures.
+    training_labels : matrix (items, classes), optional
+        Labels that training uses instead of the true ones, to study the effect of wrong labels. Scores always
+        use `labels`.
+    label_origin : str, optional
+        Where labels come from that are not part of the data, such as "found by clustering the captions".
+    item_names : sequence of str, optional
+        The name of each item's file.
+
+    Raises
+    ------
+    InputError
+        If shapes disagree or values are NaN or infinite; the error lists all problems.
+
+    Examples
+    --------
+    >>> MultimodalDataset("pets", {"image": [[1, 0], [0, 2]], "text": [[3], [4]]}, ["cat", "dog"])
+    <MultimodalDataset 'pets': 2 items, 2 classes; image (2 dimensions), text (1 dimension)>
     """
 
     name: str
-    modalities: Mapping[str, Matrix]  # each (items, dimensions), non-negative
-    labels: BoolArray  # (items, classes), multi-hot
-    class_names: tuple[str, ...] = ()  # where none are given, those of the labels
+    modalities: Mapping[str, Matrix]
+    labels: BoolArray
+    class_names: tuple[str, ...] = ()
     captions: Sequence[str] | None = None
-    thumbnails: Sequence[bytes] | None = None  # PNG or JPEG files
+    thumbnails: Sequence[bytes] | None = None
     encoders: Mapping[str, Encoder] = field(default_factory=dict)
+    training_labels: BoolArray | None = None
+    label_origin: str = ""
+    item_names: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
+        given: Any = self.labels
+        names = self.class_names
+        if given is None:
+            given, names = np.zeros((self._count_rows(), 1), dtype=np.bool_), NO_LABELS
         (labels, class_names), *matrices = collect_problems(
-            partial(as_labels, self.labels, self.class_names),
+            partial(as_labels, given, names),
             *(partial(as_matrix, name, X) for name, X in self.modalities.items()),
         )
         modalities = MappingProxyType(dict(zip(self.modalities, matrices, strict=True)))
-        object.__setattr__(self, "modalities", modalities)
-        object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "class_names", class_names)
-        object.__setattr__(self, "encoders", MappingProxyType(dict(self.encoders)))
-        if problems := _dataset_problems(self):
+        converted = {"modalities": modalities, "labels": labels, "class_names": class_names}
+        for name, value in (converted | {"encoders": MappingProxyType(dict(self.encoders))}).items():
+            object.__setattr__(self, name, value)
+        problems = [] if modalities else ["There is no modality."]
+        if labels.shape[0] == 0:
+            problems.append("There are no items.")
+        elif not labels.any() and class_names != NO_LABELS:
+            problems.append("There are no labels; training needs classes.")
+        if len(class_names) != labels.shape[1]:
+            problems.append(f"{len(class_names)} class names for {labels.shape[1]} columns of labels.")
+        for name, X in modalities.items():
+            problems += _matrix_problems(name, X, rows=len(labels))
+        if self.training_labels is not None:
+            object.__setattr__(self, "training_labels", read_only(self.training_labels))
+            if self.training_labels.shape != labels.shape or self.training_labels.dtype != np.bool_:
+                problems.append(f"Training labels must be Boolean of shape {labels.shape}, like labels.")
+        for name in ("captions", "thumbnails", "item_names"):
+            if (values := getattr(self, name)) is not None and len(values) != len(labels):
+                problems.append(f"{len(values)} {name.replace('_', ' ')} for {len(labels)} items.")
+        if problems:
             raise InputError(problems)
 
     def __len__(self) -> int:
         return len(self.labels)
 
+    def __repr__(self) -> str:
+        widths = {name: X.shape[1] for name, X in self.modalities.items()}
+        parts = [f"{name} ({d:,} dimension{'s' * (d != 1)})" for name, d in widths.items()]
+        sizes = f"{len(self):,} items, {len(self.class_names):,} classes"
+        return f"<MultimodalDataset {self.name!r}: {sizes}; {', '.join(parts)}>"
+
+    def _count_rows(self) -> int:
+        first: Any = next(iter(self.modalities.values()), [])
+        return int(first.shape[0]) if hasattr(first, "shape") else len(first)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether the items have labels; without them, nothing is known to be relevant but an item's pair."""
+        return self.class_names != NO_LABELS
+
     @property
     def dtype(self) -> np.dtype[np.floating[Any]]:
-        """Single precision unless some modality comes in double."""
+        """float64 if any modality has float64 features, else float32."""
         return np.result_type(*(X.dtype for X in self.modalities.values()))
 
     def take(self, rows: IntArray) -> "MultimodalDataset":
-        """The sub-set of these rows, in this order."""
+        """Return a data set with only the items in `rows`, in that order."""
         return replace(
             self,
             modalities={name: X[rows] for name, X in self.modalities.items()},
             labels=self.labels[rows],
             captions=None if self.captions is None else [self.captions[i] for i in rows],
             thumbnails=None if self.thumbnails is None else Rows(self.thumbnails, rows),
+            training_labels=None if self.training_labels is None else self.training_labels[rows],
+            item_names=None if self.item_names is None else [self.item_names[i] for i in rows],
         )
 
+    def for_training(self) -> "MultimodalDataset":
+        """Return this data set as training sees it: with `training_labels` as its labels, if it has any."""
+        given = self.training_labels
+        return self if given is None else replace(self, labels=given, training_labels=None)
+
     def without_looks(self) -> "MultimodalDataset":
-        """The same features and labels without what a person looks at; nothing is copied or checked again."""
+        """Return this data set without captions, pictures and encoders; arrays are not copied."""
         bare = copy(self)
-        for what, none in (("captions", None), ("thumbnails", None), ("encoders", MappingProxyType({}))):
-            object.__setattr__(bare, what, none)
+        for name in ("captions", "thumbnails", "item_names"):
+            object.__setattr__(bare, name, None)
+        object.__setattr__(bare, "encoders", MappingProxyType({}))
         return bare
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over every feature and label: the identity of this data in caches and files."""
+        """SHA-256 over all features and labels; identifies this data in caches and files."""
         digest = hashlib.sha256()
         for name, X in self.modalities.items():
             arrays = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
@@ -87,12 +163,15 @@ class MultimodalDataset:
                 digest.update(np.ascontiguousarray(array).data)
         digest.update("|".join(self.class_names).encode())
         digest.update(np.ascontiguousarray(self.labels).data)
+        if self.training_labels is not None:
+            digest.update(b"training labels")
+            digest.update(np.ascontiguousarray(self.training_labels).data)
         return digest.hexdigest()
 
 
 @dataclass(frozen=True)
 class Rows(Sequence[bytes]):
-    """Some rows of a sequence, fetched when asked for, so that pictures stay on disk."""
+    """A view of some rows of a sequence; items are read on access, so that pictures stay on disk."""
 
     items: Sequence[bytes]
     rows: IntArray
@@ -106,24 +185,6 @@ class Rows(Sequence[bytes]):
         return self.items[int(self.rows[index])]
 
 
-def _dataset_problems(data: MultimodalDataset) -> list[str]:
-    problems = [] if data.modalities else ["There is no modality."]
-    labels = data.labels
-    if labels.shape[0] == 0:
-        problems.append("There are no items.")
-    elif not labels.any():
-        problems.append("There are no labels: every item needs at least one class for supervision.")
-    if len(data.class_names) != labels.shape[1]:
-        problems.append(f"{len(data.class_names)} class names for {labels.shape[1]} columns of labels.")
-    for name, X in data.modalities.items():
-        problems += _matrix_problems(name, X, rows=len(labels))
-    for what in ("captions", "thumbnails"):
-        given = getattr(data, what)
-        if given is not None and len(given) != len(labels):
-            problems.append(f"{len(given)} {what} for {len(labels)} items.")
-    return problems
-
-
 def _matrix_problems(name: str, X: Matrix, rows: int | None = None) -> list[str]:
     problems = []
     if X.shape[1] == 0:
@@ -131,74 +192,92 @@ def _matrix_problems(name: str, X: Matrix, rows: int | None = None) -> list[str]
     if rows is not None and X.shape[0] != rows:
         problems.append(f"Modality {name!r} has {X.shape[0]} rows, the labels have {rows}.")
     values = X.data if sparse.issparse(X) else X
-    if values.size == 0 or (values.min() >= 0 and np.isfinite(values.max())):  # NaN is not >= 0
-        return problems
-    for what, bad in (("NaN or infinite", ~np.isfinite(values)), ("negative", values < 0)):
-        if bad.any():
-            count, (row, column) = np.count_nonzero(bad), _first_place(X, bad)
-            where = f"the first in row {row}, column {column} (counted from 0)"
-            problems.append(f"Modality {name!r} has {count} {what} values, {where}.")
+    if values.size and not (np.isfinite(values.min()) and np.isfinite(values.max())):  # NaN is both
+        bad = ~np.isfinite(values)
+        if sparse.issparse(X):
+            first = np.flatnonzero(bad)[0]
+            row, column = np.searchsorted(X.indptr, first, side="right") - 1, X.indices[first]
+        else:
+            row, column = np.argwhere(bad)[0]
+        where = f"the first in row {row}, column {column} (counted from 0)"
+        problems.append(f"Modality {name!r} has {np.count_nonzero(bad)} NaN or infinite values, {where}.")
     return problems
 
 
-def _first_place(X: Matrix, bad: BoolArray) -> tuple[int, int]:
-    """Row and column of the first bad value; of a sparse matrix the stored ones are judged."""
-    if not sparse.issparse(X):
-        return tuple(np.argwhere(bad)[0])
-    position = np.flatnonzero(bad)[0]
-    return np.searchsorted(X.indptr, position, side="right") - 1, X.indices[position]
-
-
 def check_features(name: str, given: Any, dimensions: int) -> Matrix:
-    """The features as a matrix, unless a hash function for so many dimensions cannot encode them."""
+    """Convert features to a matrix; raise InputError if invalid or not of this many dimensions."""
     X = as_matrix(name, given)
     problems = _matrix_problems(name, X)
     if X.shape[1] != dimensions:
-        problems.append(f"Modality {name!r} was learnt on {dimensions} dimensions; got {X.shape[1]}.")
+        problems.append(f"Modality {name!r} was trained with {dimensions} dimensions; got {X.shape[1]}.")
     if problems:
         raise InputError(problems)
     return X
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Split:
-    """Row numbers. `train` is also the database that is searched."""
+    """Row numbers of training items, held-out queries and validation items.
+
+    Parameters
+    ----------
+    train : int array
+        Training items, which are also the database of a search.
+    queries : int array
+        Held-out queries.
+    validation : int array, optional
+        Rows taken out of the training items, for tuning.
+
+    Raises
+    ------
+    InputError
+        If there are no training items or queries, if rows are negative, or if parts overlap.
+
+    Examples
+    --------
+    >>> Split(train=np.arange(8), queries=np.array([8, 9]))
+    <Split: 8 training items, 2 held-out queries, 0 validation rows>
+    """
 
     train: IntArray
     queries: IntArray
-    validation: IntArray = field(default_factory=lambda: np.empty(0, np.int64))  # carved from train to tune
+    validation: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
     def __post_init__(self) -> None:
         problems = []
-        for what in ("train", "queries", "validation"):
-            rows = np.asarray(getattr(self, what))
+        for part in ("train", "queries", "validation"):
+            rows = np.asarray(getattr(self, part))
             if rows.ndim != 1 or (rows.size and not np.issubdtype(rows.dtype, np.integer)):
                 got = f"{rows.dtype} of shape {rows.shape}"
-                problems.append(f"The {what} rows must be a list of whole numbers; got {got}.")
-            elif rows.size == 0 and what != "validation":
-                problems.append(f"The split has no {what} rows.")
+                problems.append(f"The {part} rows must be a list of whole numbers; got {got}.")
+            elif rows.size == 0 and part != "validation":
+                problems.append(f"The split has no {part} rows.")
             elif rows.size and rows.min() < 0:
-                problems.append(f"The {what} rows start at {rows.min()}; the first row is 0.")
-            object.__setattr__(self, what, read_only(rows))
+                problems.append(f"The {part} rows start at {rows.min()}; the first row is 0.")
+            object.__setattr__(self, part, read_only(rows))
         if not problems:
             everything = np.concatenate([self.train, self.queries, self.validation])
             if repeated := len(everything) - len(np.unique(everything)):
-                problems.append(f"{repeated} rows stand twice in the split; its parts must not overlap.")
+                problems.append(f"{repeated} rows occur twice in the split; its parts must not overlap.")
         if problems:
             raise InputError(problems)
 
+    def __repr__(self) -> str:
+        sizes = f"{len(self.train):,} training items, {len(self.queries):,} held-out queries"
+        return f"<Split: {sizes}, {len(self.validation):,} validation rows>"
+
     def check(self, items: int) -> "Split":
-        """This split, if all its rows exist among so many items."""
+        """Return this split; raise InputError if a row number is not below `items`."""
         last = max(rows.max() for rows in (self.train, self.queries, self.validation) if rows.size)
         if last >= items:
-            raise InputError(f"The split names row {last}, but there are {items} items (0 to {items - 1}).")
+            raise InputError(f"The split refers to row {last}, but the data has rows 0 to {items - 1}.")
         return self
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over the rows of every part: the identity of this split in caches and files."""
+        """SHA-256 over the rows of every part; identifies this split in caches and files."""
         digest = hashlib.sha256()
         for rows in (self.train, self.queries, self.validation):
-            digest.update(len(rows).to_bytes(8, "little"))  # where one part ends and the next begins
+            digest.update(len(rows).to_bytes(8, "little"))  # marks where each part begins
             digest.update(rows.astype("<i8").tobytes())
         return digest.hexdigest()

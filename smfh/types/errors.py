@@ -1,11 +1,17 @@
-"""The one error for whatever comes from outside and cannot be used."""
+"""InputError, the error for invalid input, and functions that create it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
 class InputError(ValueError):
-    """What came from outside cannot be used; `problems` lists all that is wrong with it."""
+    """Error for invalid input from a user or a file; `problems` lists everything that is wrong.
+
+    Examples
+    --------
+    >>> InputError(["There are no items.", "There is no modality."]).problems
+    ('There are no items.', 'There is no modality.')
+    """
 
     def __init__(self, problems: Sequence[str] | str) -> None:
         self.problems = (problems,) if isinstance(problems, str) else tuple(problems)
@@ -13,7 +19,7 @@ class InputError(ValueError):
 
 
 def collect_problems(*steps: Callable[[], Any]) -> list[Any]:
-    """What all the steps yield, or one error with the problems of all that fail."""
+    """Call every step and return the results; if any fail, raise one InputError with all problems."""
     results: list[Any] = []
     problems: list[str] = []
     for step in steps:
@@ -27,5 +33,5 @@ def collect_problems(*steps: Callable[[], Any]) -> list[Any]:
 
 
 def unknown(kind: str, name: object, known: Sequence[str] | Mapping[str, object]) -> InputError:
-    """The error for a name that does not exist, listing those that do."""
-    return InputError(f"Unknown {kind} {name!r}; there are {', '.join(known)}.")
+    """Return an InputError that says that `name` is unknown and lists the known names."""
+    return InputError(f"Unknown {kind} {name!r}; choose from {', '.join(known)}.")

@@ -1,57 +1,66 @@
-"""What a search yields: counts by distance over the whole database, and the answers somebody looks at."""
+"""Data types of a search: counts by distance, ranked results, and points of a comparison."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from smfh.types.arrays import BoolArray, IntArray, read_only
-from smfh.types.errors import InputError
+from smfh.types.arrays import BoolArray, Distances, IntArray, read_only
 
 
 @dataclass(frozen=True, eq=False)
 class DistanceCounts:
-    """How many database items, and how many relevant ones, lie at each distance from each query."""
+    """Number of database items, and of relevant ones, at each distance from each query, nearest first.
 
-    items: IntArray  # (queries, bits + 1)
-    relevant: IntArray  # (queries, bits + 1)
+    Columns are the Hamming distances 0 to bits, or the different asymmetric distances of each query; queries
+    with fewer have zeros at the end.
+    """
+
+    items: IntArray  # (queries, distances)
+    relevant: IntArray  # (queries, distances)
 
     def __post_init__(self) -> None:
-        if problems := _count_problems(self.items, self.relevant):
-            raise InputError(problems)
-        for what in ("items", "relevant"):  # signed: differences of counts may be negative
-            object.__setattr__(self, what, read_only(getattr(self, what).astype(np.int64)))
+        for name in ("items", "relevant"):  # signed, because differences of counts may be negative
+            object.__setattr__(self, name, read_only(getattr(self, name).astype(np.int64)))
 
     @property
     def total_relevant(self) -> IntArray:
-        """R = Σ_d relevant_d of every query."""
+        """R = Σ_d relevant_d: the number of relevant items in the database, for each query."""
         R: IntArray = self.relevant.sum(axis=1)
         return R
 
     @property
     def queries_without_relevant(self) -> int:
-        """The number of queries that no item of the database could answer."""
+        """The number of queries without a relevant item in the database."""
         return int(np.count_nonzero(self.total_relevant == 0))
 
 
-def _count_problems(items: IntArray, relevant: IntArray) -> list[str]:
-    problems = [
-        f"Counts of {what} must be whole numbers, queries × distances; got {x.dtype} of shape {x.shape}."
-        for what, x in (("items", items), ("relevant items", relevant))
-        if x.ndim != 2 or x.size == 0 or not np.issubdtype(x.dtype, np.integer)
-    ]
-    if problems:
-        return problems
-    if items.shape != relevant.shape:
-        return [f"Counts of items {items.shape} and of relevant items {relevant.shape} must have one shape."]
-    if bad := np.count_nonzero((relevant < 0) | (relevant > items)):
-        problems.append(f"Relevant items must number from 0 to all items at a distance; {bad} counts do not.")
-    return problems
-
-
 @dataclass(frozen=True, eq=False)
-class Answers:
-    """The nearest items of some queries, nearest first; equal distances in database order."""
+class Results:
+    """Search results of several queries: the nearest items, nearest first, ties in database order."""
 
-    rows: IntArray  # (queries, depth), of the data set
-    distances: IntArray  # (queries, depth)
-    relevance: BoolArray  # (queries, depth), do they share a label with the query?
+    rows: IntArray  # (queries, depth), row numbers in the data set
+    distances: Distances  # (queries, depth)
+    relevance: BoolArray  # (queries, depth), whether the item shares a label with the query
+
+
+@dataclass(frozen=True)
+class Point:
+    """Measured values of one method at one position on an axis, one value per seed."""
+
+    method: str  # name, which decides the colour
+    title: str  # distinguishes several settings of a method
+    direction: str  # such as text → image
+    at: float  # value on the axis, such as the number of bits
+    values: tuple[float, ...]  # one per seed
+    ties: tuple[float, float] | None = None  # worst and best value over all orders of ties, mean over seeds
+    chance: float | None = None  # value of a random order
+
+    @property
+    def mean(self) -> float:
+        """Mean of the values over seeds."""
+        return float(np.mean(self.values))
+
+    @property
+    def deviation(self) -> float:
+        """Sample standard deviation of the values over seeds; 0 for a single seed."""
+        return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else 0.0

@@ -1,1 +1,1 @@
-"""The only Streamlit in the package: what pages are put together from."""
+"""The Streamlit user interface: the building blocks of the pages."""

@@ -1,26 +1,39 @@
-"""The map of codes drawn with the pictures themselves: move, zoom and brush on a canvas.
+"""The map of codes drawn with pictures: move, zoom and brush on a canvas (canvas.js).
 
-The pictures go to the browser once, as one sheet; what a question changes is a few numbers beside it. A
-picture is drawn where it has room; the others are dots in the colour of their class until one comes nearer.
-Captions are set as text, never as markup.
+All pictures are sent to the browser once, as one sheet; for a new query only a few numbers are sent. Pictures
+are drawn where they do not overlap. Other items are dots in the colour of their class; zoom in to see them.
 """
 
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from smfh.plots import MapChart
+from smfh.hamming import pack
+from smfh.plots import MapChart, code_map
 from smfh.plots.theme import class_colour
-from smfh.ui.charts import offer_data
+from smfh.retrieval.bits import display_modality
+from smfh.retrieval.code_space import KINDS, CodeMap, map_codes
+from smfh.retrieval.search import SearchResults
+from smfh.runs import Run
+from smfh.types import IntArray, MultimodalDataset, Words
+from smfh.ui.charts import offer_data, picked_numbers, show_pickable
+from smfh.ui.items import caption_of, cut
+from smfh.ui.server import derive, local_engine
 
-SIDE = 40  # pixels of a picture on the sheet
-QUALITY = 80  # of its compression
-STEPS = 10_000  # of the map's width that positions are rounded to
+PICTURE_PIXELS = 40  # side of a picture on the sheet
+WEBP_QUALITY = 80
+MARKED_RESULTS = 12
+MAP_KIND = "map_kind"  # session key of the choice on the Bits page
+GRID_STEPS = 10_000  # across the map, to which positions are rounded
+HTML, CSS, JAVASCRIPT = (
+    Path(__file__).with_name(f"canvas.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")
+)
 
 _SHEET = st.components.v2.component(
     "smfh_sheet",
@@ -31,274 +44,126 @@ _SHEET = st.components.v2.component(
     }
     """,
 )
-_MAP = st.components.v2.component(
-    "smfh_map",
-    html="""
-    <div class="tools" role="toolbar" aria-label="Map">
-      <button data-mode="brush" aria-pressed="true">Brush</button>
-      <button data-mode="move" aria-pressed="false">Move</button>
-      <button data-zoom="1.5">Zoom in</button>
-      <button data-zoom="0.6667">Zoom out</button>
-      <button data-zoom="0">Whole map</button>
-    </div>
-    <div class="frame"><canvas tabindex="0" role="img"></canvas><div class="tip"></div></div>
-    """,
-    css="""
-    .tools { display: flex; flex-wrap: wrap; gap: .4rem; margin-bottom: .4rem; }
-    button { font: inherit; font-size: .85rem; padding: .2rem .6rem; cursor: pointer;
-      color: var(--st-text-color); background: var(--st-secondary-background-color);
-      border: 1px solid var(--st-border-color); border-radius: var(--st-base-radius); }
-    button[aria-pressed=true] { border-color: var(--st-primary-color); color: var(--st-primary-color); }
-    .frame { position: relative; }
-    canvas { display: block; width: 100%; height: 560px; background: #fff; cursor: crosshair;
-      border-radius: var(--st-base-radius); touch-action: pan-y; }
-    .tip { position: absolute; display: none; pointer-events: none; max-width: 15rem; padding: .2rem .5rem;
-      font-size: .85rem; color: #fff; background: #31333f; border-radius: 4px; }
-    """,
-    js="""
-    const NEAR = 14, PICTURE = 26, LARGEST = 44  // pixels
-
-    export default function ({ data, parentElement, setStateValue }) {
-      const canvas = parentElement.querySelector("canvas")
-      const state = (canvas.smfh ??= begin(parentElement, canvas))
-      if (state.map !== data.map) Object.assign(state, { map: data.map, chosen: new Set(), ...WHOLE })
-      Object.assign(state, { data, tell: (rows) => setStateValue("rows", rows) })
-      canvas.setAttribute("aria-label", data.description)
-      state.draw()
-    }
-
-    const WHOLE = { zoom: 1, x: 0, y: 0 }
-
-    function begin(root, canvas) {
-      const state = { mode: "brush", chosen: new Set(), ...WHOLE, data: { x: [], y: [] } }
-      const pen = canvas.getContext("2d")
-      const tip = root.querySelector(".tip")
-      const ends = (values) => [Math.min(...values), Math.max(...values)]
-      const frame = () => {
-        const { x, y } = state.data, [left, right] = ends(x), [low, high] = ends(y)
-        const wide = canvas.clientWidth, tall = canvas.clientHeight
-        const scale = 0.9 * Math.min(wide / (right - left || 1), tall / (high - low || 1)) * state.zoom
-        const across = (v) => wide / 2 + (v - (left + right) / 2) * scale + state.x
-        const down = (v) => tall / 2 - (v - (low + high) / 2) * scale + state.y
-        return { wide, tall, across, down }
-      }
-      state.draw = () => {
-        const { data, chosen } = state, sheet = window.smfhSheet, dots = window.devicePixelRatio || 1
-        const { wide, tall, across, down } = frame()
-        if (!data.x.length || !wide) return
-        canvas.width = wide * dots
-        canvas.height = tall * dots
-        pen.setTransform(dots, 0, 0, dots, 0, 0)
-        const size = Math.min(LARGEST, PICTURE * state.zoom ** 0.3)
-        const disc = (x, y, radius, fill, line) => {
-          pen.beginPath()
-          pen.arc(x, y, radius, 0, 2 * Math.PI)
-          Object.assign(pen, { fillStyle: fill, strokeStyle: line, lineWidth: 1.5 })
-          pen.fill()
-          if (line) pen.stroke()
-        }
-        const answers = new Set(data.answers)
-        const cell = (v) => Math.floor(v / (1.3 * size)), taken = new Map()  // pictures by place
-        const overlaps = (x, y, side) => {
-          for (const i of [-1, 0, 1])
-            for (const j of [-1, 0, 1])
-              for (const [u, v, other] of taken.get(`${cell(x) + i} ${cell(y) + j}`) ?? [])
-                if (Math.max(Math.abs(u - x), Math.abs(v - y)) < (side + other) / 2) return true
-          return false
-        }
-        const rank = (k) => (answers.has(k) ? 0 : chosen.has(k) ? 1 : 2)  // who comes first has room
-        const points = data.x.map((v, k) => ({ k, x: across(v), y: down(data.y[k]), rank: rank(k) }))
-        points.sort((a, b) => a.rank - b.rank)
-        for (const point of points) {
-          const { x, y } = point, side = point.rank ? size : 1.3 * size
-          if (!sheet || overlaps(x, y, side)) continue
-          const key = `${cell(x)} ${cell(y)}`
-          taken.set(key, [...(taken.get(key) ?? []), [x, y, side]])
-          point.side = side
-        }
-        for (const { k, x, y, side, rank } of points.reverse()) {
-          pen.globalAlpha = chosen.size && rank === 2 ? 0.2 : 1
-          if (!rank) disc(x, y, side ? side / 2 : 4, "#fff", "#000")
-          else if (!side && !overlaps(x, y, 5)) disc(x, y, 2.5, data.colours[k])
-          if (!side) continue
-          const from = [(k % data.columns) * data.side, Math.floor(k / data.columns) * data.side]
-          const drawn = rank ? side : 0.7 * side  // within the ring
-          pen.drawImage(sheet, ...from, data.side, data.side, x - drawn / 2, y - drawn / 2, drawn, drawn)
-        }
-        pen.globalAlpha = 1
-        if (data.query) {
-          const [x, y] = [across(data.query[0]), down(data.query[1])]
-          pen.beginPath()
-          for (let k = 0; k < 10; k++) {
-            const radius = k % 2 ? 5 : 12, turn = (k * Math.PI) / 5
-            pen.lineTo(x + radius * Math.sin(turn), y - radius * Math.cos(turn))
-          }
-          pen.closePath()
-          Object.assign(pen, { fillStyle: "#D77F0D", strokeStyle: "#000", lineWidth: 1.5 })
-          pen.fill()
-          pen.stroke()
-        }
-        if (state.box) {
-          const [x, y, to, below] = state.box
-          Object.assign(pen, { fillStyle: "rgba(99, 81, 212, 0.15)", strokeStyle: "#6351D4", lineWidth: 1 })
-          pen.fillRect(x, y, to - x, below - y)
-          pen.strokeRect(x, y, to - x, below - y)
-        }
-      }
-      const nearest = (x, y) => {
-        const { across, down } = frame()
-        let best = -1, least = NEAR
-        state.data.x.forEach((v, k) => {
-          const away = Math.hypot(across(v) - x, down(state.data.y[k]) - y)
-          if (away < least) [best, least] = [k, away]
-        })
-        return best
-      }
-      const zoom = (by, x, y) => {
-        const old = state.zoom, { wide, tall } = frame()
-        state.zoom = Math.min(40, Math.max(1, old * by))
-        const grown = state.zoom / old, dx = (x ?? wide / 2) - wide / 2, dy = (y ?? tall / 2) - tall / 2
-        Object.assign(state, { x: dx + (state.x - dx) * grown, y: dy + (state.y - dy) * grown })
-        if (state.zoom === 1) Object.assign(state, WHOLE)
-        state.draw()
-      }
-      const zoomIn = (by) => {  // from the whole map to what is chosen, else to the query; then where one is
-        const isWhole = state.zoom === 1
-        zoom(by)
-        if (!isWhole || by <= 1) return
-        const { x, y, query } = state.data, places = [...state.chosen]
-        const mean = (values) => places.reduce((sum, k) => sum + values[k], 0) / places.length
-        const [u, v] = places.length ? [mean(x), mean(y)] : (query ?? [0, 0])
-        const { wide, tall, across, down } = frame()
-        Object.assign(state, { x: state.x + wide / 2 - across(u), y: state.y + tall / 2 - down(v) })
-        state.draw()
-      }
-      const choose = (places) => {
-        state.chosen = new Set(places)
-        state.tell(places.map((k) => state.data.rows[k]))
-        state.draw()
-      }
-      const place = (event) => [event.offsetX, event.offsetY]
-      let start = null
-      canvas.onpointerdown = (event) => {
-        canvas.setPointerCapture(event.pointerId)
-        start = { at: place(event), view: [state.x, state.y] }
-        start.moves = state.mode === "move" || event.shiftKey || event.button === 1
-      }
-      canvas.onpointermove = (event) => {
-        const [x, y] = place(event)
-        if (start?.moves) {
-          Object.assign(state, { x: start.view[0] + x - start.at[0], y: start.view[1] + y - start.at[1] })
-          state.draw()
-        } else if (start) {
-          state.box = [...start.at, x, y]
-          state.draw()
-        } else {
-          const k = nearest(x, y), side = x > canvas.clientWidth / 2 ? `translateX(-100%)` : ""
-          tip.textContent = k < 0 ? "" : state.data.words[k]
-          Object.assign(tip.style, { display: k < 0 ? "none" : "block", transform: side })
-          Object.assign(tip.style, { left: `${x}px`, top: `${y + 16}px` })
-        }
-      }
-      canvas.onpointerleave = () => (tip.style.display = "none")
-      canvas.onpointercancel = () => {
-        start = state.box = null
-        state.draw()
-      }
-      canvas.onpointerup = (event) => {
-        if (start && !start.moves) {
-          const [x, y] = place(event), [a, b] = start.at
-          const between = (v, p, q) => v >= Math.min(p, q) && v <= Math.max(p, q)
-          const { across, down } = frame()
-          const under = (v, k) => between(across(v), a, x) && between(down(state.data.y[k]), b, y) ? [k] : []
-          const near = nearest(x, y)
-          const isClick = Math.hypot(x - a, y - b) < 4
-          start = state.box = null
-          choose(isClick ? (near < 0 ? [] : [near]) : state.data.x.flatMap(under))
-        }
-        start = null
-      }
-      canvas.addEventListener("wheel", (event) => {
-        if (!event.ctrlKey) return  // the page scrolls
-        event.preventDefault()
-        zoom(Math.exp(-event.deltaY / 200), ...place(event))
-      }, { passive: false })
-      canvas.onkeydown = (event) => {
-        const step = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] }
-        const by = { "+": 1.5, "=": 1.5, "-": 1 / 1.5 }
-        const [dx, dy] = step[event.key] ?? [0, 0]
-        if (event.key === "Escape") choose([])
-        else if (event.key in by) zoomIn(by[event.key])
-        else if (event.key in step) Object.assign(state, { x: state.x + dx, y: state.y + dy })
-        else return
-        event.preventDefault()
-        state.draw()
-      }
-      for (const button of root.querySelectorAll("button"))
-        button.onclick = () => {
-          const { mode, zoom: by } = button.dataset
-          if (by) return zoomIn(Number(by))
-          state.mode = mode
-          for (const each of root.querySelectorAll("[data-mode]"))
-            each.setAttribute("aria-pressed", each === button)
-          canvas.style.cursor = mode === "move" ? "grab" : "crosshair"
-        }
-      window.addEventListener("smfh-sheet", () => state.draw())
-      new ResizeObserver(() => state.draw()).observe(canvas)
-      return state
-    }
-    """,
-)
+_MAP = st.components.v2.component("smfh_map", html=HTML, css=CSS, js=JAVASCRIPT)
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """Pictures as one WebP file, row by row, each in the middle of its own place."""
+    """Pictures in one WebP file, row by row, each centred in a cell of equal size."""
 
     file: bytes
     columns: int
 
 
 def make_sheet(pictures: Sequence[bytes]) -> Sheet:
-    """All of them in a square, small."""
+    """Shrink all pictures and return them as one approximately square sheet."""
     from PIL import Image
 
     columns = max(1, math.isqrt(len(pictures) - 1) + 1)
-    sheet = Image.new("RGB", (columns * SIDE, -(-len(pictures) // columns) * SIDE), "white")
+    sheet = Image.new(
+        "RGB", (columns * PICTURE_PIXELS, -(-len(pictures) // columns) * PICTURE_PIXELS), "white"
+    )
     for k, picture in enumerate(pictures):
         image = Image.open(io.BytesIO(picture)).convert("RGB")
-        image.thumbnail((SIDE, SIDE))
-        left, over = (SIDE - image.width) // 2, (SIDE - image.height) // 2
-        sheet.paste(image, (k % columns * SIDE + left, k // columns * SIDE + over))
+        image.thumbnail((PICTURE_PIXELS, PICTURE_PIXELS))
+        left, over = (PICTURE_PIXELS - image.width) // 2, (PICTURE_PIXELS - image.height) // 2
+        sheet.paste(image, (k % columns * PICTURE_PIXELS + left, k // columns * PICTURE_PIXELS + over))
     file = io.BytesIO()
-    sheet.save(file, "WEBP", quality=QUALITY)
+    sheet.save(file, "WEBP", quality=WEBP_QUALITY)
     return Sheet(file.getvalue(), columns)
 
 
-def show_pictures(chart: MapChart, sheet: Sheet, key: str) -> list[int]:
-    """The map with pictures, one a point in the order of the sheet; the rows of those that are brushed."""
+def map_chart(
+    kind: str, codes: CodeMap, data: MultimodalDataset, query: Words, results: IntArray
+) -> MapChart:
+    """Return the chart of a map of codes; `query` is a packed code, `results` are rows to mark."""
+    rows = codes.rows
+    return code_map(
+        kind,
+        codes.positions,
+        rows,
+        data.labels[rows].argmax(axis=1),  # the first class of each item
+        data.class_names,
+        [cut(caption_of(data, row)) for row in rows.tolist()],
+        codes.items,
+        codes.locate(query),
+        codes.find(results),
+    )
+
+
+def draw_code_map(
+    run: Run, kind: str, results: SearchResults, key: str, on_pick: Callable[[int], None] | None = None
+) -> list[int]:
+    """Draw the map of a run's codes with query and results; return the brushed rows.
+
+    `on_pick` is called with the row of an item that is clicked alone.
+    """
+    data, place = run.data, st.empty()
+
+    def lay_out() -> CodeMap:
+        with place.container(horizontal=True, vertical_alignment="center"):
+            st.text("Laying out the codes: a few seconds …")
+            show_pca = {MAP_KIND: "PCA"}
+            st.button("Show PCA instead", "map_cancel", on_click=st.session_state.update, args=(show_pca,))
+        # drawing the heartbeat raises an exception when the visitor has left, which ends the call
+        heartbeat, codes = st.empty(), run.hasher.database_codes[display_modality(run.hasher)]
+        arguments = (codes, run.split.train, run.hasher.bits, kind)
+        return local_engine().call(map_codes, *arguments, check=lambda: heartbeat.empty())
+
+    flat = derive(run, ("map", kind), lay_out)
+    place.empty()
+    chart = map_chart(kind, flat, data, pack(results.code[None])[0], results.rows[:MARKED_RESULTS])
+
+    def picked() -> None:
+        sent = st.session_state[key]
+        rows = picked_numbers(sent) if pictures is None else brushed_rows(sent.rows, chart)
+        if on_pick is not None and len(rows) == 1:
+            on_pick(rows[0])
+
+    if (pictures := data.thumbnails) is None:
+        rows = picked_numbers(show_pickable(chart, key, ("box", "lasso", "points"), picked))
+    else:
+        sheet = derive(
+            run,
+            ("sheet", kind),
+            lambda: make_sheet([pictures[row] for row in flat.rows]),  # decoded once, not at every rerun
+            "Shrinking the pictures …",
+        )
+        rows = show_pictures(chart, sheet, key, picked)
+        st.caption("A dot is an item without space for its picture, in the colour of its class. Zoom in.")
+    st.caption(
+        f"{kind}: {KINDS[kind]}. Items with identical codes are in one cluster. Star: the query, between the "
+        f"nearest codes. Rings: its first {MARKED_RESULTS} results, if they are on the map."
+    )
+    return rows
+
+
+def show_pictures(
+    chart: MapChart, sheet: Sheet, key: str, on_brush: Callable[[], None] = lambda: None
+) -> list[int]:
+    """Draw the map with a picture for each point, in sheet order, and return the brushed rows."""
     st.text(chart.title)
     _SHEET(data=sheet.file, key=f"{key}_sheet")
-    x, y = (np.round(STEPS * chart.positions.T)).astype(int).tolist()
-    told = {
-        "map": f"{chart.kind} {hash(chart.positions.tobytes())}",  # another one forgets what was brushed
+    x, y = (np.round(GRID_STEPS * chart.positions.T)).astype(int).tolist()
+    content = {
+        "map": f"{chart.kind} {hash(chart.positions.tobytes())}",  # a new map clears the selection
         "description": chart.description,
         "x": x,
         "y": y,
         "rows": chart.items.tolist(),
-        "words": list(chart.words),
-        "query": None if chart.query is None else np.round(STEPS * chart.query).astype(int).tolist(),
-        "answers": [] if chart.answers is None else chart.answers.tolist(),
+        "words": list(chart.hover_texts),
+        "query": None if chart.query is None else np.round(GRID_STEPS * chart.query).astype(int).tolist(),
+        "results": [] if chart.results is None else chart.results.tolist(),
         "columns": sheet.columns,
-        "side": SIDE,
+        "side": PICTURE_PIXELS,
         "colours": [class_colour(position) for position in chart.classes.tolist()],
     }
-    drawn = _MAP(data=told, key=key, on_rows_change=lambda: None)
+    drawn = _MAP(data=content, key=key, on_rows_change=on_brush)
     offer_data(chart, key)
     return brushed_rows(drawn.rows, chart)
 
 
-def brushed_rows(told: Any, chart: MapChart) -> list[int]:
-    """What the browser tells, without what is not on this map."""
+def brushed_rows(sent: Any, chart: MapChart) -> list[int]:
+    """Return the rows sent by the browser, without rows that are not on this map."""
     drawn = set(chart.items.tolist())
-    return [row for row in told if row in drawn] if isinstance(told, list) else []
+    return [row for row in sent if row in drawn] if isinstance(sent, list) else []

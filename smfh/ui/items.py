@@ -1,7 +1,8 @@
-"""An item as a person looks at it: a picture or its features, what it says, its labels; all as plain text."""
+"""Draw items: pictures or drawings of their features, and captions and labels as plain text."""
 
+import base64
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from colorsys import hls_to_rgb
 from typing import TYPE_CHECKING
 
@@ -9,56 +10,125 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from smfh.datasets import DATASETS
+from smfh.features.pictures import thumbnail
 from smfh.types import BoolArray, FloatArray, Matrix, MultimodalDataset
 
 if TYPE_CHECKING:
     from PIL import Image
 
-PICTURE = 96  # pixels
-TILE = 2 * PICTURE  # of a file, for screens with fine pixels
-MARGIN = 8  # pixels of it: pages round the corners off
-A_LINE, MOST_LINES = 32, 6  # bars beside each other, and lines of them
-MOST_CELLS = 32 * 32
-INK = np.array([0x44, 0x5C, 0xB0])  # the theme's blue, on white as the pictures are
+PICTURE_PIXELS, CARD_PIXELS = 96, 124  # width
+TILE_PIXELS = 2 * PICTURE_PIXELS  # side of a tile in its file, for high-resolution screens
+MARGIN_PIXELS = 8  # of a tile, because pages round the corners of pictures
+BARS_PER_LINE, MAX_LINES = 32, 6
+MAX_CELLS = 32 * 32
+INK = np.array([0x44, 0x5C, 0xB0])  # the theme's blue, on white like the pictures
 PALE, DIFFER, PALE_DIFFER = np.array([[0xDF, 0xE3, 0xF0], [0xC8, 0x5A, 0x00], [0xFF, 0xD9, 0xB3]])
 STRIP_WIDTH, STRIP_HEIGHT = 512, 44  # pixels of a file
-SHORT, SHOWN_TEXT, SHOWN_LABELS = 60, 300, 80  # characters
+CAPTION_CHARACTERS, TEXT_CHARACTERS, LABELS_CHARACTERS = 60, 300, 80
 TOP_WORDS = 5
+MAX_URL_BYTES = 64 * 2**10  # of a picture that is sent to a component as it is
 
 
 def draw_item(pictures: Sequence[bytes], texts: Sequence[str], labels: Sequence[str]) -> None:
-    """Pictures beside each other, and below them words and labels."""
-    said = [text for text in texts if text]
-    words = ", ".join(labels)
+    """Draw an item: its pictures in a row, and below them its texts and labels."""
+    present, labels_text = [text for text in texts if text], ", ".join(labels)
     with st.container(gap="xxsmall"):
         if pictures:
             with st.container(horizontal=True, gap="small"):
                 for picture in pictures:
-                    st.image(picture, width=PICTURE, alt=" · ".join(said) or "an item without words")
-        for text in said:
-            st.text(cut(text, SHOWN_TEXT))
-        if words and words not in said:
-            st.text(f"▪ {cut(words, SHOWN_LABELS)}")
-        if not pictures and not said and not words:
-            st.text("(nothing)")
+                    st.image(picture, width=PICTURE_PIXELS, alt=" · ".join(present) or "item without text")
+        for text in present:
+            st.text(cut(text, TEXT_CHARACTERS))
+        if labels_text and labels_text not in present:
+            st.text(f"▪ {cut(labels_text, LABELS_CHARACTERS)}")
+        if not pictures and not present and not labels_text:
+            st.text("(empty item)")
+
+
+def draw_gallery(
+    data: MultimodalDataset,
+    rows: Iterable[int],
+    notes: Iterable[Sequence[str]],
+    key: str,
+    relevance: BoolArray | None = None,
+    modality: str | None = None,
+    card_pixels: int = CARD_PIXELS,
+) -> None:
+    """Draw a card for each row with picture, caption and notes; ✗ marks items that are not relevant.
+
+    For data without pictures, the cards show the features of `modality`, or of the smallest modality.
+    """
+    chosen = list(rows)
+    pictures = looks_of(data, chosen, modality)
+    with st.container(horizontal=True, key=f"gallery_{key}"):
+        for place, (row, picture, words) in enumerate(zip(chosen, pictures, notes, strict=True)):
+            caption = caption_of(data, row)
+            with st.container(width=card_pixels, gap=None):
+                st.image(picture, width=card_pixels - 28, alt=caption)
+                for text in (f"{mark_of(relevance, place)}{cut(caption, card_pixels // 2)}", *words):
+                    st.text(text)
+
+
+def mark_of(relevance: BoolArray | None, place: int) -> str:
+    """Return ✗ for a result that is not relevant, otherwise an empty text."""
+    return "✗ " if relevance is not None and not relevance[place] else ""
+
+
+def draw_terms(data: MultimodalDataset) -> None:
+    """Draw the licence terms of the data set's pictures, if it has pictures."""
+    if data.thumbnails is not None and data.name in DATASETS:
+        st.caption(DATASETS[data.name].card.terms)
+
+
+def caption_of(data: MultimodalDataset, row: int) -> str:
+    """Return the caption of an item; without a caption its labels, without labels its number."""
+    if data.captions is not None and data.captions[row]:
+        return data.captions[row]
+    return ", ".join(labels_of(data, row)) or f"item {row}"
+
+
+def labels_of(data: MultimodalDataset, row: int) -> list[str]:
+    return [data.class_names[column] for column in np.flatnonzero(data.labels[row])]
+
+
+def about_item(data: MultimodalDataset, row: int) -> list[str]:
+    """Return one note: the item's labels, or its number if the caption already shows the labels."""
+    labels = ", ".join(labels_of(data, row))
+    return [labels] if labels != caption_of(data, row) else [f"item {row}"]
+
+
+def in_bits(distance: float, decimals: int = 2) -> str:
+    """Return a distance with its unit, such as "1 bit", "2 bits" or "0.35 bits"."""
+    return (
+        f"{distance:,.{0 if distance == int(distance) else decimals}f} {'bit' if distance == 1 else 'bits'}"
+    )
 
 
 def pictures_of(data: MultimodalDataset, rows: Sequence[int], modality: str | None) -> list[bytes]:
-    """Their pictures, or, where a modality is asked for, its features as tiles; of sets without pictures
-    those of the modality with the fewest dimensions, which can be seen best."""
+    """Return the pictures of items; with a modality, tiles that show its features.
+
+    Without both, the tiles show the modality with the fewest dimensions, which is the easiest to read.
+    """
     if modality is None and data.thumbnails is not None:
         return [data.thumbnails[row] for row in rows]
     X = data.modalities[modality or min(data.modalities, key=lambda name: data.modalities[name].shape[1])]
     return [feature_tile(features) for features in _dense(X, rows)]
 
 
-def looks_of(data: MultimodalDataset, rows: Sequence[int], modality: str) -> list[bytes]:
-    """Their pictures; of a set without any, the features of this modality as tiles."""
+def looks_of(data: MultimodalDataset, rows: Sequence[int], modality: str | None) -> list[bytes]:
+    """Return the pictures of items; for data without pictures, tiles of this modality's features."""
     return pictures_of(data, rows, None if data.thumbnails is not None else modality)
 
 
+def picture_url(picture: bytes) -> str:
+    """Return a picture as a data URL for a component; a large one is scaled down."""
+    small = picture if len(picture) <= MAX_URL_BYTES else thumbnail(picture, 2 * PICTURE_PIXELS)
+    return f"data:image/*;base64,{base64.b64encode(small).decode()}"  # browsers recognise the format
+
+
 def top_words(data: MultimodalDataset, row: int, modality: str) -> list[str]:
-    """The words that weigh most in the item's features; none where no column is a word."""
+    """Return the words of largest weight in an item's features; none if the columns are not words."""
     vocabulary = getattr(data.encoders.get(modality), "vocabulary", None)
     features = _dense(data.modalities[modality], [row])[0]
     if vocabulary is None or len(vocabulary.tokens) != len(features):
@@ -68,29 +138,29 @@ def top_words(data: MultimodalDataset, row: int, modality: str) -> list[str]:
 
 
 def feature_tile(features: FloatArray) -> bytes:
-    """A PNG file: a bar for each dimension; where they are many, a cell, the darker the larger."""
+    """Return a PNG file with a bar per dimension, or, for many dimensions, cells (darker: larger)."""
     from PIL import Image
 
-    if len(features) <= MOST_LINES * A_LINE:
+    if len(features) <= MAX_LINES * BARS_PER_LINE:
         image = Image.fromarray(draw_bars(features))
     else:
         pixels = np.round(255 + (INK - 255) * cells(features)[:, :, None]).astype(np.uint8)
-        image = Image.fromarray(pixels).resize((TILE, TILE), Image.Resampling.NEAREST)
+        image = Image.fromarray(pixels).resize((TILE_PIXELS, TILE_PIXELS), Image.Resampling.NEAREST)
     return _png(image)
 
 
-def code_strip(query: BoolArray, answer: BoolArray) -> bytes:
-    """A PNG file: two codes above each other, a bit that is on dark; both orange where they differ."""
+def code_strip(query: BoolArray, result: BoolArray) -> bytes:
+    """Return a PNG file with two codes, one above the other; 1 bits are dark, differing bits orange."""
     from PIL import Image
 
-    on = np.stack([query, answer])[:, :, None]
-    differ = (query != answer)[None, :, None]
+    on = np.stack([query, result])[:, :, None]
+    differ = (query != result)[None, :, None]
     pixels = np.where(on, np.where(differ, DIFFER, INK), np.where(differ, PALE_DIFFER, PALE))
     wide = max(STRIP_WIDTH // len(query), 1)
     marked = np.repeat(np.repeat(pixels.astype(np.uint8), wide, axis=1), STRIP_HEIGHT // 2, axis=0)
     if wide > 2:
         marked[:, wide - 1 :: wide] = 255  # a gap between bits
-    marked[STRIP_HEIGHT // 2 - 1] = 255  # and between the codes
+    marked[STRIP_HEIGHT // 2 - 1] = 255  # and one between the codes
     return _png(Image.fromarray(marked))
 
 
@@ -101,17 +171,17 @@ def _png(image: "Image.Image") -> bytes:
 
 
 def draw_bars(features: FloatArray) -> NDArray[np.uint8]:
-    """x / max x as bars, or its root on several lines, so that small ones are seen; each dimension has its
-    place and its colour."""
-    lines = -(-len(features) // A_LINE)
-    a_line = -(-len(features) // lines)
-    height, width = (TILE - 2 * MARGIN) // lines, (TILE - 2 * MARGIN) // a_line
+    """Return pixels with a bar of height |x| / max |x| per dimension; its root on several lines."""
+    features = np.abs(features)
+    lines = -(-len(features) // BARS_PER_LINE)
+    per_line, inside = -(-len(features) // lines), TILE_PIXELS - 2 * MARGIN_PIXELS
+    height, width = inside // lines, inside // per_line
     gap = width // 6
     shares = (features / (features.max() or 1.0)) ** (1.0 if lines == 1 else 0.5)
-    pixels = np.full((TILE, TILE, 3), 255, dtype=np.uint8)
+    pixels = np.full((TILE_PIXELS, TILE_PIXELS, 3), 255, dtype=np.uint8)
     for dimension, share in enumerate(shares):
-        line, place = divmod(dimension, a_line)
-        bottom, left = MARGIN + (line + 1) * height, MARGIN + place * width
+        line, place = divmod(dimension, per_line)
+        bottom, left = MARGIN_PIXELS + (line + 1) * height, MARGIN_PIXELS + place * width
         top = bottom - 1 - round(float(share) * (height - 4))
         hue = hls_to_rgb(dimension / len(features), 0.45, 0.6)
         pixels[top:bottom, left : left + width - gap] = np.round(255 * np.array(hue))
@@ -119,17 +189,18 @@ def draw_bars(features: FloatArray) -> NDArray[np.uint8]:
 
 
 def cells(features: FloatArray) -> FloatArray:
-    """√(x / max x) in a square, blank behind the last dimension; the root lets small values be seen."""
-    a_cell = -(-len(features) // MOST_CELLS)  # dimensions that are averaged
-    side = int(np.ceil(np.sqrt(-(-len(features) // a_cell))))
-    padded = np.pad(features, (0, side * side * a_cell - len(features)))
-    square: FloatArray = padded.reshape(side, side, a_cell).mean(axis=2, dtype=np.float64)
+    """Return √(|x| / max |x|) as a square, padded with 0; the root makes small values visible."""
+    features = np.abs(features)
+    per_cell = -(-len(features) // MAX_CELLS)  # dimensions that are averaged
+    side = int(np.ceil(np.sqrt(-(-len(features) // per_cell))))
+    padded = np.pad(features, (0, side * side * per_cell - len(features)))
+    square: FloatArray = padded.reshape(side, side, per_cell).mean(axis=2, dtype=np.float64)
     return np.sqrt(square / (square.max() or 1.0))
 
 
-def cut(text: str, most: int = SHORT) -> str:
-    """At most so many characters of it."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def cut(text: str, limit: int = CAPTION_CHARACTERS) -> str:
+    """Shorten a text to at most `limit` characters."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def _dense(X: Matrix, rows: Sequence[int]) -> FloatArray:

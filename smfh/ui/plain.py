@@ -1,24 +1,34 @@
-"""Texts that come from data, files, names or links, where Streamlit would read Markdown in them."""
+"""Texts from data, files, names or links, and messages that quote them, without Markdown."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-SIGNS = re.compile(r"([\\`*_\[\]<>#~$&])")
-BEGINNING = re.compile(r"^(\d*)([-+.)])")  # of a list
-# links, :smile: and :material/home: are looked for in the finished text, where no backslash is left
-SOUGHT = re.compile(r"(:(?=\S)|@|www(?=\.))", re.IGNORECASE)
-JOINER = "\u2060"  # a character that takes no room and lets no line break
+import streamlit as st
+
+MARKUP = re.compile(r"([\\`*_\[\]<>#~$&])")
+LIST_START = re.compile(r"^(\d*)([-+.)])")
+# links, :smile: and :material/home: are recognised after backslashes are removed, so they need a joiner
+SHORTCODE = re.compile(r"(:(?=\S)|@|www(?=\.))", re.IGNORECASE)
+JOINER = "\u2060"  # invisible, without a line break
 
 
 def plain(text: str) -> str:
-    """The text on one line, such that a caption, a label or a message shows it as it is.
+    """Escape a text, on one line, so that a caption, label or message shows it literally.
 
-    `st.text` needs nothing of this and is the better choice where it fits.
+    `st.text` does not interpret Markdown and is the better choice where it fits.
     """
     line = " ".join("".join(c if c >= " " and c != "\x7f" else " " for c in text).split())
-    return SOUGHT.sub(rf"\1{JOINER}", BEGINNING.sub(r"\1\\\2", SIGNS.sub(r"\\\1", line)))
+    return SHORTCODE.sub(rf"\1{JOINER}", LIST_START.sub(r"\1\\\2", MARKUP.sub(r"\\\1", line)))
 
 
 def paragraphs(problems: Iterable[str]) -> str:
-    """Messages below each other, each as it is."""
+    """Join messages as escaped paragraphs."""
     return "\n\n".join(map(plain, problems))
+
+
+def draw_problems(
+    heading: str, problems: Iterable[str], draw: Callable[[str], object] | None = None, mark: str = ""
+) -> None:
+    """Draw a heading with `draw`, by default st.error, and below it each problem as text after `mark`."""
+    (draw or st.error)(heading)
+    st.text("\n".join(f"{mark}{problem}" for problem in problems))

@@ -1,50 +1,77 @@
-"""A run on its way: its controls, how far it is, and its convergence while it trains."""
+"""Draw a job or a run: its buttons, its progress, and its convergence."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
+from smfh.datasets import DatasetSource
 from smfh.hashing import HashMethod
 from smfh.jobs import OVER, Job, State
 from smfh.plots import convergence
 from smfh.runs import Run, is_ready
 from smfh.types import parameters
 from smfh.ui.charts import show_chart
-from smfh.ui.plain import paragraphs
-from smfh.ui.session import Shown, visitor
-from smfh.ui.settings import in_words
+from smfh.ui.plain import paragraphs, plain
+from smfh.ui.session import CurrentRun
+from smfh.ui.settings import differences, in_words
 from smfh.ui.sidebar import MAIN
+from smfh.ui.visitor import may_edit, owner_id, visitor
 
-TICK = 0.5  # seconds between two looks at a run; a page that is always being drawn misses clicks
-SLOW_TICK = 1.0  # between two drawings of what a run has come to
-WAITING_TICK = 2.0  # between two looks at one that waits: many wait at the same time
-PATIENCE = 1.5  # seconds that a page waits for a run before it draws the rest: most are over by then
-GLANCE = 0.05  # seconds between two looks at the progress meanwhile
+REDRAW_SECONDS = 0.5  # between redraws of a running job; a page that is redrawn all the time misses clicks
+SLOW_REDRAW_SECONDS = 1.0  # between redraws of charts and results while a run trains
+QUEUED_REDRAW_SECONDS = 2.0  # between redraws of a waiting job: many wait at the same time
+DIMMED = ".st-key-scores, .st-key-below { opacity: .5; }"  # while another run trains
 
 
-def draw_run(shown: Shown, state: State) -> None:
-    """Controls and progress of a run on its way; drawn anew as long as it moves.
+@st.fragment
+def draw_run_strip(current: CurrentRun, seen: State, shown: Run | None) -> None:
+    """Draw one line: the name of the run below or, while another one trains, its progress and buttons.
 
-    `state` is what the page began with: whatever the job has become meanwhile, the page draws that too.
+    `seen` is the state of the run when the page was drawn; when it changes, the page is redrawn.
     """
-    _draw_controls(shown.job, state)
-    follow(shown.job, state, lambda: draw_progress(shown.job, shown.method))
+    state, job = current.state, current.job
+    st.html(f"<style>{'' if state in OVER else DIMMED}</style>")
+    with st.container(horizontal=True, vertical_alignment="center", key="run_strip"):
+        if state not in OVER:
+            with st.container():
+                draw = partial(draw_progress, job, current.method, training_title(current, shown))
+                watch_job(job, seen, draw, lambda job: current.state)
+            draw_job_buttons(job, state, "run_controls", can_step=True)
+        else:
+            if shown is not None:
+                st.subheader(describe_run(shown), anchor=False, width="content")
+            if state == "cancelled":
+                st.caption("Cancelled; press Train to start again.", width="content")
+    if state == "failed":
+        problems = paragraphs(job.problems)
+        st.error(f"Training stopped:\n\n{problems}\n\nChange the settings and train again.")
+    if state != seen:
+        st.rerun()
 
 
-def follow(
+def training_title(current: CurrentRun, shown: Run | None) -> str:
+    """Return what the run that trains changes in the shown run, such as "r 64 → 32", or its name."""
+    changes = [] if shown is None else differences(shown.method, current.method)
+    if changes and shown is not None and shown.source == current.settings.source:
+        return ", ".join(changes)
+    return describe(current.settings.source, current.method)
+
+
+def watch_job(
     job: Job[Any],
     seen: object,
     draw: Callable[[], object],
     look: Callable[[Job[Any]], object] = lambda job: job.state,
     every: float | None = None,
 ) -> None:
-    """Draw this again and again, and the whole page as soon as a look at the job is not what it was `seen`
-    as when the page began; its visitor is there meanwhile."""
+    """Call `draw` regularly; redraw the whole page as soon as `look(job)` differs from `seen`."""
+    seconds = {"queued": QUEUED_REDRAW_SECONDS, "paused": SLOW_REDRAW_SECONDS}
 
-    @st.fragment(run_every=every or _tick_of(job))
+    @st.fragment(run_every=every or (None if job.over else seconds.get(job.state, REDRAW_SECONDS)))
     def live() -> None:
-        job.see(visitor())
+        job.touch(visitor())
         draw()
         if look(job) != seen:
             st.rerun()
@@ -57,118 +84,98 @@ def is_over(job: Job[Any]) -> bool:
 
 
 def phase_of(job: Job[Any]) -> str:
-    """For pages that do not care whether it waits or works."""
+    """Return "over" for an ended job, "paused", or "moving" for a job that waits or runs."""
     return "over" if job.over else "paused" if job.state == "paused" else "moving"
 
 
-def _tick_of(job: Job[Any]) -> float | None:
-    """Seconds until a job is looked at again; None where nothing will change by itself."""
-    return None if job.over else {"queued": WAITING_TICK, "paused": SLOW_TICK}.get(job.state, TICK)
-
-
-def draw_convergence_live(shown: Shown) -> None:
-    """How far the objective has come down in a run on its way."""
-    job = shown.job
-
-    @st.fragment(run_every=SLOW_TICK if job.state == "running" else None)
-    def live() -> None:
-        if job.reports:
-            show_chart(convergence(job.reports, total=shown.method.steps), "convergence", download=False)
-
-    live()
-
-
-@st.fragment
-def draw_convergence(shown: Shown, pinned: Run | None) -> None:
-    """A strip that says what happened, and opens."""
-    run = shown.job.result
-    before = None if pinned is None or pinned is run else pinned.hasher.trace
-    log, relative = (bool(st.session_state.get(f"convergence_{how}")) for how in ("log", "relative"))
-    chart = convergence(run.hasher.trace, before, log, relative, shown.method.steps)
-    strip = st.expander(
-        f"Convergence. {chart.title}",
-        icon=":material/trending_down:",
-        key="convergence_strip",
-        on_change="rerun",
-    )
-    if strip.open:
-        with strip:
+def draw_convergence(current: CurrentRun, shown: Run, pinned: Run | None) -> None:
+    """Draw an expander with the objective by iteration; while a run trains, that of this run so far."""
+    is_live = current.state not in OVER
+    chart = convergence(shown.hasher.trace)
+    label, key, icon = f"Convergence. {chart.title}", "convergence_strip", ":material/trending_down:"
+    with st.expander(label, icon=icon, key=key, on_change="rerun") as strip:
+        if strip.open:
             with st.container(horizontal=True):
-                st.toggle("Log scale", key="convergence_log")
-                st.toggle("Relative to the start", key="convergence_relative")
-            show_chart(chart, "convergence")
+                log = st.toggle("Log scale", key="convergence_log")
+                relative = st.toggle("Relative to the first iteration", key="convergence_relative")
+
+            @st.fragment(run_every=SLOW_REDRAW_SECONDS if is_live else None)
+            def live() -> None:
+                trace, steps = shown.hasher.trace, shown.method.steps
+                if is_live and current.job.reports:
+                    trace, steps = current.job.reports, current.method.steps
+                before = None if pinned is None or pinned is shown else pinned.hasher.trace
+                show_chart(convergence(trace, before, log, relative, steps), "convergence", not is_live)
+
+            live()
 
 
-def draw_waiting(shown: Shown) -> None:
-    """Nothing for a finished run; else its progress, and the page ends here until it is over."""
-    job = shown.job
-    wait_a_moment(shown)
-    if (state := job.state) == "finished":
-        return
-    follow(job, state, lambda: draw_progress(job, shown.method))
-    st.stop()
+def draw_job_buttons(
+    job: Job[Any], phase: str, name: str, can_step: bool = False, is_owned: bool = False
+) -> None:
+    """Draw the buttons of an unfinished job; call this outside of redrawn parts, which miss clicks.
 
-
-def _draw_controls(job: Job[Run], state: State) -> None:
-    """Outside of what redraws itself, and in one place: a button that is put up anew can miss a click."""
-    with st.container(horizontal=True, key="run_controls"):
-        if state in OVER:
-            return
-        if state == "paused":
-            st.button("Resume", icon=":material/play_arrow:", on_click=job.resume)
+    Only the owner may cancel a job that `is_owned`; see `cancel`.
+    """
+    with st.container(horizontal=True, key=f"{name}_buttons"):
+        if phase == "paused" or job.is_pausing:
+            st.button("Resume", icon=":material/play_arrow:", on_click=job.resume, key=f"{name}_resume")
         else:
-            st.button("Pause", icon=":material/pause:", on_click=steer, args=(job.pause,))
-        st.button("Step", icon=":material/skip_next:", on_click=steer, args=(job.step,))
-        st.button("Cancel", icon=":material/close:", on_click=steer, args=(job.cancel,))
-
-
-def wait_a_moment(shown: Shown) -> None:
-    """A run that has just begun is often over before the page is drawn twice."""
-    place, job = st.empty(), shown.job
-    while job.state == "running" and job.seconds < PATIENCE:
-        with place.container():
-            draw_progress(job, shown.method)
-        job.wait("paused", timeout=GLANCE)
-    place.empty()
+            icon = ":material/pause:"
+            st.button("Pause", icon=icon, on_click=steer, args=(job.pause,), key=f"{name}_pause")
+        if can_step:
+            icon = ":material/skip_next:"
+            st.button("Step", icon=icon, on_click=steer, args=(job.step,), key=f"{name}_step")
+        icon, order = ":material/close:", partial(cancel, job) if is_owned else partial(steer, job.cancel)
+        st.button("Cancel", icon=icon, on_click=order, key=f"{name}_cancel")
 
 
 def steer(order: Callable[[str], bool]) -> None:
-    """Give the order; where others wait for the same job, it goes on, and this is said."""
+    """Pause, step or cancel a job; show a message if it continues because other visitors view it."""
     if not order(visitor()):
-        st.toast("Others watch this run too, so it goes on.", icon=":material/group:")
+        st.toast("Not stopped: other people are viewing this run.", icon=":material/group:")
 
 
-def place_in_line(job: Job[Any]) -> str:
-    """Where it waits, or nothing; nobody is told of a queue that is all their own."""
-    if not (position := job.position):
-        return ""
-    return f"waiting, number {position} in line" if job.others_ahead else "waiting for what you began before"
+def cancel(job: Job[Any], owner: str = "") -> None:
+    """Cancel a job that the visitor started, or may edit; `owner` if it is not who started the job."""
+    if job.submitter == visitor() or may_edit(owner or owner_id(job.submitter), visitor()):
+        steer(job.cancel)
+    else:
+        st.toast("Not stopped: only its owner can stop it.", icon=":material/lock:")
 
 
-def draw_progress(job: Job[Run], method: HashMethod) -> None:
-    """Where the run is, in words and as a bar."""
-    done, total = len(job.reports), method.steps
+def queue_position(job: Job[Any]) -> str:
+    """Return the job's position in the queue as text; "" if it does not wait."""
+    return f"waiting, number {job.position} in the queue" if job.position else ""
+
+
+def draw_progress(job: Job[Run], method: HashMethod, title: str = "") -> None:
+    """Draw the progress of an unfinished run as a bar with text, or a message if it failed."""
+    done, total, heading = len(job.reports), method.steps, f"Training {title}" if title else "Training"
     if job.state == "queued":
-        waits = place_in_line(job) or "beginning"
-        st.progress(0.0, f"{waits[0].upper()}{waits[1:]}. It starts by itself.")
+        waiting = queue_position(job) or "starting"
+        st.progress(0.0, plain(f"{heading}: {waiting}"))
     elif job.state in ("running", "paused"):
         left = job.time_left(total)
-        words = f"Step {done} of {total} · {job.seconds:.1f} s"
-        words += "" if is_ready("training") else " · compiling, once on this machine"
-        words += " · paused" if job.state == "paused" else "" if left is None else f" · {left:.1f} s left"
-        st.progress(min(done / total, 1.0), words)
-    elif job.state == "cancelled":
-        st.info("Cancelled. The settings are kept: press Train to start again.")
+        text = f"{heading}: iteration {done} of {total}"
+        text += "" if is_ready("training") else " · compiling, only once on this machine"
+        if job.is_pausing:
+            text += " · pausing after this iteration"
+        else:
+            text += " · paused" if job.state == "paused" else "" if left is None else f" · {left:.1f} s left"
+        st.progress(min(done / total, 1.0), plain(text))
     elif job.state == "failed":
-        problems = paragraphs(job.problems)
-        st.error(f"Training stopped:\n\n{problems}\n\nChange the settings and train again.")
+        st.error(f"Training stopped:\n\n{paragraphs(job.problems)}")
 
 
 def describe_run(run: Run) -> str:
-    """Which run it is, with the parameters that matter."""
-    method, about = run.method, parameters(run.method)
+    """Return a line with the data, method, bits, main parameters and seed of a run."""
+    return describe(run.source, run.method)
+
+
+def describe(source: DatasetSource, method: HashMethod) -> str:
+    """Return a line with the data, method, bits, main parameters and seed of a run."""
+    about = parameters(method)
     main = [name for name in MAIN[1:] if name in about]
-    told = [f"{about[name].symbol} {in_words(name, getattr(method, name))}" for name in main]
-    return " · ".join(
-        [run.source.card.title, method.title, f"{method.bits} bits", *told, f"seed {method.seed}"]
-    )
+    values = [f"{about[name].symbol} {in_words(name, getattr(method, name))}" for name in main]
+    return " · ".join([source.title, method.title, f"{method.bits} bits", *values, f"seed {method.seed}"])

@@ -1,4 +1,4 @@
-"""What all visitors of this process share; plain values of the process, which no visitor can clear."""
+"""State that all visitors share: job queues, loaded data, saved runs, cached results and uploads."""
 
 import os
 from collections.abc import Callable, Hashable
@@ -9,342 +9,374 @@ from functools import cache, wraps
 from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import streamlit as st
 
-from smfh.cluster.calls import ClusterCalls
 from smfh.datasets import DatasetSource, load_set
-from smfh.datasets.own import OwnData
-from smfh.jobs import Caller, Course, Job, JobQueue, Processes
-from smfh.memory import Memory
-from smfh.runs import Film, KeptRuns, PrivateRuns, Run, RunKey, RunStore, bytes_of, check_size, current_limits
+from smfh.datasets.user_data import UserDataset
+from smfh.engine import Engine
+from smfh.folders import app_folder
+from smfh.jobs import Job, JobContext, JobQueue
+from smfh.memory import BoundedCache
+from smfh.runs import (
+    MemoryRuns,
+    Run,
+    RunStore,
+    SavedRuns,
+    Snapshots,
+    check_source_size,
+    current_limits,
+    dataset_bytes,
+    estimate,
+)
 from smfh.runs.limits import GB
 from smfh.types import InputError, MultimodalDataset, Split
-from smfh.ui.log import tell_job, told_refusal
+from smfh.ui.log import log_job, logging_refusal
+from smfh.ui.visitor import PrivateKey, owner_id, visitor
 
 if TYPE_CHECKING:
-    from smfh.tuning import Studies
+    from smfh.experiments.tuning import Studies
 
-DATA_SETS = 6  # in memory at once
-AT_HOME = 2  # trainings on this machine's cores beside a cluster's: one, and one that is paused
-LOADED_AT_ONCE = 4  # so that a small set does not wait for another visitor's large one
-READ_AT_ONCE = 2  # files and maps that are being made, and as many data sets
-RUNS = 8  # in memory at once
-WAITING = 64  # jobs in line: two for each of a class of thirty
-EACH = 12  # of them of one visitor: a grid, a study, and all rivals of a query
-DERIVED = 512  # values such as answers, maps and topics
-REMEMBERED = 64  # charts of a comparison and tests of it, a page's each
-GLANCE = 0.1  # seconds between two looks at what is being loaded
-MODEL = " "  # in the name of an owner, between the visitor and the model file that they brought
-OWNERS = 16  # visitors whose own data is in memory at once
-AWAY = 3600.0  # seconds without a visitor after which their data is let go
-STARTED = datetime.now(UTC).isoformat(timespec="milliseconds")  # tells this server from the one before it
+MAX_DATA_SETS = 6  # in memory: so many large ones, and as many small ones
+LOADING_THREADS = 4  # so that a data set does not wait for a larger one
+READY_WORKERS = 2  # processes that stay alive: one trains while the other one loads or reads
+MAX_RUNS = 8  # in memory
+MAX_WAITING_JOBS = 64  # two for each student in a class of thirty
+MAX_JOBS_PER_VISITOR = 12  # a grid, a study, and all methods of a query
+MAX_DERIVED = 64  # cached results of a run, such as rankings, maps and topics
+MAX_CHARTS = 64  # cached charts and tests of comparisons
+POLL_SECONDS = 0.1  # between two checks of a data set that is loading
+MAX_UPLOADS = 16  # visitors whose uploads are in memory
+READ_SECONDS = 120.0  # to read an upload or compute its features
+SMALLER = "Use fewer or smaller files."
+UNUSED_SECONDS = 600.0  # after which a data set or run that no page asks for is dropped
+AWAY_SECONDS = 3600.0  # from the visitor's last activity until their upload is deleted
+STARTED = datetime.now(UTC).isoformat(timespec="milliseconds")  # differs after a restart
 
 Loaded = tuple[MultimodalDataset, Split]
-Derived = Memory[tuple[RunKey, Hashable], Any]
 V = TypeVar("V")
-_shared: Memory[str, Any] = Memory(32)
-_live: WeakKeyDictionary[MultimodalDataset, int] = WeakKeyDictionary()  # all that is in use, with its bytes
+_shared: BoundedCache[str, Any] = BoundedCache(32)
+_weak_lock = Lock()  # for the two dictionaries below: a weak dictionary must not grow while it is read
+_live_bytes: WeakKeyDictionary[MultimodalDataset, int] = WeakKeyDictionary()  # all data sets in use
+_derived: WeakKeyDictionary[Run, BoundedCache[Hashable, Any]] = WeakKeyDictionary()
 
 
 def once(make: Callable[[], V]) -> Callable[[], V]:
-    """A value of the process, made by whoever asks first; all others wait for it."""
+    """Decorate a function so that its value is computed once and shared by the whole process."""
     return wraps(make)(lambda: _shared.get(make.__name__, make))
 
 
 def health_path() -> str:
-    """Where this server tells how it is, below the path that it is set to."""
+    """Return the path of the health address, below the server's base path."""
     return "/".join(["", *filter(None, [str(st.get_option("server.baseUrlPath")).strip("/"), "health"])])
 
 
 @once
 def run_store() -> RunStore:
-    """Finished runs on disk."""
-    return RunStore()
+    """Return the store of saved runs on disk, with the results that come with the program."""
+    return RunStore(shipped=app_folder() / "assets" / "results")
 
 
 @once
 def job_queue() -> JobQueue:
-    """One job at a time over all visitors, two would take turns on the same cores; more with a cluster."""
-    return JobQueue(1, WAITING, RUNS, caller_of, tell_job, each=EACH)
+    """Return the queue of runs, grids and studies: one job at a time on all cores, more on a cluster."""
+    return JobQueue(1, MAX_WAITING_JOBS, MAX_RUNS, engine_of, log_job, max_per_visitor=MAX_JOBS_PER_VISITOR)
 
 
-def caller_of(key: Hashable) -> Caller:
-    """Who does the work of a job: the cluster, but what is one visitor's alone never leaves this machine."""
-    if (found := cluster()) is None:
-        return processes()
-    return beside_cluster() if getattr(key, "owner", None) else found
-
-
-@cache
-def beside_cluster() -> Processes:
-    """For what never leaves this machine, where as many jobs are at work as a cluster has workers."""
-    return Processes(AT_HOME)
+def engine_of(key: Hashable) -> Engine:
+    """Return the engine for a job: the cluster if there is one; for private data, this machine."""
+    found = cluster()
+    return local_engine() if found is None or getattr(key, "owner", None) else found
 
 
 @once
-def cluster() -> ClusterCalls | None:
-    """The cluster that whoever runs the server has named; as many jobs are at work as it has workers."""
+def cluster() -> Engine | None:
+    """Return the cluster in SMFH_CLUSTER, or None; the job queue then runs one job per worker."""
     address = os.environ.get("SMFH_CLUSTER")
-    return ClusterCalls(address, job_queue().set_workers) if address else None
+    return Engine(address, on_count=job_queue().set_workers) if address else None
 
 
 @cache
-def processes() -> Processes:
-    """Where jobs do what takes long, so that pages keep this one; a paused job keeps its process."""
-    return Processes()
-
-
-@cache
-def reading() -> Processes:
-    """Where pages have files read and maps laid out: a few at a time over all visitors."""
-    return Processes(READ_AT_ONCE)
-
-
-@cache
-def loading() -> Processes:
-    """Where data sets are loaded, which nobody's files hold up."""
-    return Processes(READ_AT_ONCE)
+def local_engine() -> Engine:
+    """Return this machine's worker processes; each call has its own, so a paused job blocks no other."""
+    return Engine(workers=READY_WORKERS)
 
 
 @once
 def data_queue() -> JobQueue:
-    """Data sets being loaded and loaded: what is loaded is the result of a job, whose key is its source."""
-    return JobQueue(LOADED_AT_ONCE, WAITING, DATA_SETS, lambda _: loading(), tell_job)
+    """Return the queue that loads large data sets and downloads files; uploads do not use it."""
+    return JobQueue(LOADING_THREADS, MAX_WAITING_JOBS, MAX_DATA_SETS, lambda _: local_engine(), log_job)
 
 
 @once
 def light_queue() -> JobQueue:
-    """The same for light ones, which never wait for another visitor's large one."""
-    return JobQueue(LOADED_AT_ONCE, WAITING, DATA_SETS, tell=tell_job)
+    """Return the queue that loads small data sets, so that they do not wait for a large one."""
+    return JobQueue(LOADING_THREADS, MAX_WAITING_JOBS, MAX_DATA_SETS, on_event=log_job)
 
 
 def _queue_of(source: DatasetSource) -> JobQueue:
     return light_queue() if source.is_light else data_queue()
 
 
-def forget_sources(unwanted: Callable[[Hashable], bool]) -> None:
-    """Load such data sets anew when they are asked for again."""
+def forget_sources(is_unwanted: Callable[[Hashable], bool]) -> None:
+    """Drop the data sets for whose key `is_unwanted` is true; they are loaded again when needed."""
     for queue in (data_queue(), light_queue()):
-        queue.forget(unwanted)
+        queue.forget(is_unwanted)
 
 
 def load_source(source: DatasetSource, visitor: str = "") -> Loaded:
-    """The data set, with a progress bar where it takes a while; a click meanwhile does not start it anew."""
-    bar, queue = st.empty(), _queue_of(source)  # what comes below the bar keeps its place
+    """Return the data set; show a progress bar while it is loading."""
+    place, bar, queue = st.empty(), None, _queue_of(source)
     if queue.find(source) is None:
-        with told_refusal("load", visitor):
-            check_size(source, current_limits())
-            check_room(source)
+        with logging_refusal("load", visitor):
+            check_source_size(source, current_limits())
+            check_memory(source)
     while True:
-        job: Job[Loaded] = queue.submit(source, lambda course: _load(source, course), visitor)
-        while not job.wait(timeout=GLANCE):
-            job.see(visitor)
+        job: Job[Loaded] = queue.submit(source, lambda context: _load(source, context), visitor)
+        while not job.wait(timeout=POLL_SECONDS):
+            job.touch(visitor)
             share, what = job.reports[-1] if job.reports else (0.0, f"Loading {source.card.title} …")
+            if bar is None:  # a page may load several data sets, so their bars need different keys
+                bar = place.container(key=f"loading_{hash(source):x}").empty()
             bar.progress(min(share, 1.0), what)
-        if job.state != "cancelled":  # as when somebody has fetched the set anew
+        if job.state != "cancelled":  # a download of the same data set cancels loading it
             break
-    bar.empty()
+    place.empty()
     if job.error is not None:
         raise job.error
-    _live[job.result[0]] = source.bytes
+    with _weak_lock:
+        _live_bytes[job.result[0]] = source.bytes
     return job.result
 
 
-def _load(source: DatasetSource, course: Course) -> Loaded:
-    """The data set, as long as somebody waits for it."""
+def _load(source: DatasetSource, context: JobContext) -> Loaded:
+    """Load the data set; stop if all its viewers have left."""
 
-    def tell(share: float, what: str) -> None:
-        course.report((share, what))
+    def report(share: float, what: str) -> None:
+        context.report((share, what))
 
     def check() -> None:
-        course.check()
+        context.check()
         job = data_queue().find(source)
-        if job is not None and not job.watchers:
-            raise InputError(f"Nobody waits for {source.card.title} any more, so it was not loaded.")
+        if job is not None and not job.viewers:
+            raise InputError(f"Loading {source.card.title} stopped: no page needs it any more.")
 
     if source.is_light:
-        return load_set(source, on_progress=tell)
-    loaded: Loaded = course.call(load_set, source, on_progress=tell, check=check)
+        return load_set(source, on_progress=report)
+    loaded: Loaded = context.call(load_set, source, on_progress=report, check=check)
     return loaded
 
 
-def check_room(source: DatasetSource) -> None:
-    """Refuse a data set that all in use together leave no memory for, whoever uses them.
+def check_memory(source: DatasetSource) -> None:
+    """Raise InputError if a data set does not fit in memory beside all data sets in use.
 
-    What is in memory for those to come goes before that.
+    Loaded data sets that no page uses are dropped first.
     """
-    most = current_limits().gigabytes * GB
-    if not source.bytes or sum(_live.values()) + source.bytes <= most:
+
+    def used_bytes() -> int:
+        with _weak_lock:
+            return sum(_live_bytes.values())
+
+    max_bytes = current_limits().gigabytes * GB
+    if not source.bytes or used_bytes() + source.bytes <= max_bytes:
         return
     data_queue().forget_results()
-    if (used := sum(_live.values())) + source.bytes > most:
+    if (used := used_bytes()) + source.bytes > max_bytes:
         raise InputError(
-            f"{source.card.title} with these options takes {source.bytes / GB:.1f} GB, and of the "
-            f"{most / GB:.1f} GB for data all who are here use {used / GB:.1f}. Take fewer items, or try "
-            "again when somebody has left."
+            f"{source.card.title} with these options takes {source.bytes / GB:.1f} GB. Of the "
+            f"{max_bytes / GB:.1f} GB available for data, visitors of this server use {used / GB:.1f} GB. "
+            "Use fewer items, or try again later."
         )
 
 
 def peek_source(source: DatasetSource) -> Loaded | None:
-    """The data set where it is in memory."""
+    """Return the data set if it is loaded, otherwise None."""
     job = _queue_of(source).find(source)
     return job.result if job is not None and job.state == "finished" else None
 
 
-def derive(run: Run, what: Hashable, make: Callable[[], V], spinner: str = "") -> V:
-    """What follows from a run, made once for all who look at it; of private data it goes with that."""
-    memory = _derived_of(run)
-    with st.spinner(spinner) if spinner and memory.peek((run.key, what)) is None else nullcontext():
-        value: V = memory.get((run.key, what), make)
+def derive(run: Run, what: Hashable, compute: Callable[[], V], spinner: str = "") -> V:
+    """Return a value computed from a run, cached for all its viewers and dropped with the run."""
+    with _weak_lock:
+        cache = _derived.setdefault(run, BoundedCache(MAX_DERIVED))
+    with st.spinner(spinner) if spinner and cache.peek(what) is None else nullcontext():
+        value: V = cache.get(what, compute)
     return value
 
 
-def _derived_of(run: Run) -> Derived:
-    if run.source.name != OwnData.name:
-        return _derived()
-    found = _brought.get(run.key.owner)
-    return Memory(1) if found is None else found.derived
-
-
-@once
-def _derived() -> Derived:
-    return Memory(DERIVED)
-
-
-def remember(what: Hashable, make: Callable[[], V]) -> V:
-    """What follows from kept runs, such as charts, made once for all who look at it; nothing private."""
-    value: V = _remembered().get(what, make)
+def remember(what: Hashable, compute: Callable[[], V]) -> V:
+    """Return a value computed from saved runs, cached for all visitors; never for private data."""
+    value: V = _charts().get(what, compute)
     return value
 
 
 @once
-def _remembered() -> Memory[Hashable, Any]:
-    return Memory(REMEMBERED)
+def _charts() -> BoundedCache[Hashable, Any]:
+    return BoundedCache(MAX_CHARTS)
 
 
-def film_of(key: RunKey) -> Film:
-    """The film of a run's training, one for all who watch it; empty where the run was found."""
-    return _films().get(key, Film)
+def snapshots_of(job_key: Hashable) -> Snapshots:
+    """Return the snapshots that a job took during training; none if it found a saved run."""
+    return _snapshots().get(job_key, Snapshots)
 
 
 @once
-def _films() -> Memory[RunKey, Film]:
-    return Memory(RUNS)
+def _snapshots() -> BoundedCache[Hashable, Snapshots]:
+    return BoundedCache(MAX_RUNS)
+
+
+def fastest_run(source: DatasetSource, run: Run, is_new: bool = False) -> float:
+    """Return the seconds per estimated second of the fastest run with this data and method on this server.
+
+    A new run is counted. Without any, it is the value of `run`, which may have been trained elsewhere.
+    """
+    what, seconds = (source.name, run.method.name), estimate(run.method, run.data, run.split).seconds
+    per_cost = run.hasher.seconds / seconds
+    if is_new:
+        _fastest[what] = min(per_cost, _fastest.get(what, per_cost))
+    return _fastest.get(what, per_cost)
+
+
+_fastest: dict[tuple[str, str], float] = {}  # by data set and method; the first run is cold
 
 
 @dataclass(eq=False)
-class Brought:
-    """A visitor's own data, and what was trained on it to be compared or tuned; in memory alone."""
+class Upload:
+    """A visitor's upload, and the runs and studies on it; in memory only."""
 
-    source: OwnData
+    source: UserDataset
     loaded: Loaded
-    runs: PrivateRuns = field(default_factory=PrivateRuns)
-    derived: Derived = field(default_factory=lambda: Memory(DERIVED))
+    runs: MemoryRuns = field(default_factory=MemoryRuns)
     studies: "Studies | None" = None
-    came: float = field(default_factory=monotonic)
-    seen: float = field(default_factory=monotonic)  # when its visitor was there last
+    last_seen: float = field(default_factory=monotonic)  # when the visitor was last active
 
 
-_brought: dict[str, Brought] = {}  # by visitor
-_bringing = Lock()
+_uploads: dict[str, Upload] = {}  # by visitor
+_readers: set[str] = set()  # visitors whose files are being read; one file each, so that others can read
+_uploads_lock = Lock()
 
 
-def bring(owner: str, source: OwnData, loaded: Loaded) -> None:
-    """Keep this data for its visitor until they forget it, or are away for long, or too many others came."""
+def add_upload(owner: str, source: UserDataset, loaded: Loaded) -> None:
+    """Hold an upload until its owner deletes it or is away for an hour, or too many others upload."""
     forget(owner)
-    with _bringing:
-        what = _brought[owner] = Brought(source, loaded)
-        _live[loaded[0]] = bytes_of(loaded[0])
-        longest_away = sorted(_brought, key=lambda name: _brought[name].seen)[:-OWNERS]
+    with _uploads_lock:
+        upload = _uploads[owner] = Upload(source, loaded)
+        longest_away = sorted(_uploads, key=lambda name: _uploads[name].last_seen)[:-MAX_UPLOADS]
+    with _weak_lock:
+        _live_bytes[loaded[0]] = dataset_bytes(loaded[0])
     for name in longest_away:
         forget(name)
-    _expire(owner, what.came)
+    _start_timer(AWAY_SECONDS, _expire, owner, ref(upload))
 
 
-def brought(owner: str) -> Brought | None:
-    """What this visitor, who is here now, has brought; None where it is gone, or never was."""
-    if (found := _brought.get(owner)) is not None:
-        found.seen = monotonic()
+def upload_of(owner: str) -> Upload | None:
+    """Return the upload of a visitor, or None, and record that the visitor is active."""
+    if (found := _uploads.get(owner)) is not None:
+        found.last_seen = monotonic()
     return found
 
 
-def _expire(owner: str, came: float) -> None:
-    """Let go of what came then where its visitor is away for long; else look again when that may be so."""
-    if (what := _brought.get(owner)) is None or what.came != came:
+def _expire(owner: str, upload: "ref[Upload]") -> None:
+    """Delete the upload if its owner was away for AWAY_SECONDS; otherwise check again later."""
+    if (found := upload()) is None or _uploads.get(owner) is not found:
         return
-    if (left := what.seen + AWAY - monotonic()) <= 0:
-        del what
+    seconds_left = found.last_seen + AWAY_SECONDS - monotonic()
+    if seconds_left <= 0:
+        del found
         forget(owner)
-        return
-    later = Timer(left, _expire, (owner, came))
-    later.daemon = True
-    later.start()
+    else:
+        _start_timer(seconds_left, _expire, owner, upload)
 
 
-def kept_runs(owner: str, maker: str = "") -> KeptRuns:
-    """Where runs of this owner's private data are kept; those of nobody in particular on disk."""
-    if not owner:
-        return run_store().by(maker)
-    found = _brought.get(owner)
-    return PrivateRuns() if found is None else found.runs
+def _start_timer(seconds: float, function: Callable[..., None], *arguments: Any) -> None:
+    timer = Timer(seconds, function, arguments)
+    timer.daemon = True
+    timer.start()
 
 
-def kept_studies(owner: str) -> "Studies":
-    """Where studies on this owner's private data are kept; those of nobody in particular in the storage."""
-    from smfh.tuning import Studies  # with Optuna, which no other page needs
+def read_in_worker(
+    visitor: str,
+    work: Callable[..., V],
+    *arguments: Any,
+    max_seconds: float = READ_SECONDS,
+    check: Callable[[], Any] = lambda: None,
+    **callbacks: Any,
+) -> V:
+    """Read a visitor's file in a worker process; refuse slow files, and a second one at the same time."""
+    end = monotonic() + max_seconds
 
-    if not owner:
-        return _studies()
-    if (found := _brought.get(owner)) is None:
-        raise InputError("Your own data is not here any more, and its studies went with it.")
-    if found.studies is None:
-        found.studies = Studies(own=found.source, owner=owner)
-    return found.studies
+    def check_time() -> None:
+        check()
+        if monotonic() > end:
+            raise InputError(f"Reading took more than {max_seconds:,.0f} s, which is the limit. {SMALLER}")
+
+    with _uploads_lock:
+        if visitor in _readers:
+            raise InputError("Another tab of yours is reading a file. Wait until it has finished.")
+        _readers.add(visitor)
+    try:
+        return local_engine().call(work, *arguments, check=check_time, **callbacks)
+    finally:
+        with _uploads_lock:
+            _readers.discard(visitor)
 
 
-@once
-def _studies() -> "Studies":
-    from smfh.tuning import Studies
+def private_key(source: DatasetSource, key: Hashable) -> Hashable:
+    """Return the key of a job on this data; for an upload, a key that is private to the visitor."""
+    return PrivateKey(visitor(), key) if source.name == UserDataset.name else key
 
-    return Studies()
+
+def saved_runs(source: DatasetSource) -> SavedRuns:
+    """Return the store of runs on this data: on disk, or in memory for the visitor's upload."""
+    if source.name != UserDataset.name:
+        return run_store().saving_as(owner_id(visitor()))
+    upload = _uploads.get(visitor())
+    return MemoryRuns() if upload is None else upload.runs
+
+
+def saved_studies(source: DatasetSource) -> "Studies":
+    """Return the store of studies on this data: the database, or memory for an upload."""
+    from smfh.experiments.tuning import Studies  # imports Optuna, which only the Tune page needs
+
+    if source.name != UserDataset.name:
+        public: Studies = _shared.get("studies", Studies)
+        return public
+    if (upload := _uploads.get(visitor())) is None:
+        raise InputError("Your upload was deleted, and its studies with it. Upload the file again.")
+    if upload.studies is None:
+        upload.studies = Studies(upload=upload.source)
+    return upload.studies
 
 
 def forget(owner: str) -> None:
-    """Let go of the private data of this owner and everything that was made from it."""
-    with _bringing:
-        _brought.pop(owner, None)
-    forget_runs(lambda name: name.partition(MODEL)[0] == owner)
+    """Delete a visitor's upload, and all private jobs of the visitor with their results."""
+    with _uploads_lock:
+        _uploads.pop(owner, None)
+    _forget_jobs(lambda key: getattr(key, "owner", "") == owner)
 
 
-def forget_later(owner: str) -> None:
-    """Let go of the runs of a visitor's model file after an hour; who looks at one still has it."""
-    later = Timer(AWAY, forget_runs, (owner.__eq__,))
-    later.daemon = True
-    later.start()
+def forget_later(key: PrivateKey) -> None:
+    """Delete the result of a private job after an hour; open pages can still show it."""
+    _start_timer(AWAY_SECONDS, _forget_jobs, key.__eq__)
 
 
-def forget_runs(is_theirs: Callable[[str], bool]) -> None:
-    """Let go of all runs with such an owner and of what was made from them, here and in all processes."""
-    job_queue().forget(lambda key: is_theirs(getattr(key, "owner", "")))
-    _derived().forget_where(lambda key: is_theirs(key[0].owner))
-    _films().forget_where(lambda key: is_theirs(key.owner))
-    tidy()
+def _forget_jobs(is_unwanted: Callable[[Hashable], bool]) -> None:
+    job_queue().forget(is_unwanted)
+    _snapshots().forget_where(is_unwanted)
+
+
+def forget_unused(seconds: float = UNUSED_SECONDS) -> None:
+    """Drop data sets and runs that no page has used for this time."""
+    for queue in (job_queue(), data_queue(), light_queue()):
+        queue.forget_results(seconds)
 
 
 def forget_all() -> None:
-    """Let go of whatever can be made or read again, when nobody is here: what they brought stays its hour."""
-    for queue in (job_queue(), data_queue(), light_queue()):
-        queue.forget_results()
-    for memory in (_derived(), _films(), _remembered()):
-        memory.forget_where(lambda key: True)
-    for one in (processes(), beside_cluster(), reading(), loading()):
-        one.rest()
-    processes().prepare()
-
-
-def tidy() -> None:
-    """Let processes forget what is held here no more, and this one what they hold no more."""
-    for one in (processes(), beside_cluster(), reading(), loading()):
-        one.tidy()
+    """Drop all cached results and restart idle workers, when no page is open; uploads and jobs stay."""
+    forget_unused(0.0)
+    _charts().forget_where()
+    _snapshots().forget_where(lambda key: job_queue().find(key) is None)
+    with _weak_lock:
+        _derived.clear()
+    local_engine().restart()

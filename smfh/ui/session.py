@@ -1,41 +1,52 @@
-"""What one visitor has: a name, data of their own, the run they look at and the one they pinned."""
+"""The state of one visit: the visitor's upload, the run on the page, and the pinned run."""
 
-import re
-import secrets
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 import streamlit as st
 
+from smfh.datasets.user_data import UserDataset
 from smfh.hashing import HashMethod
-from smfh.jobs import Course, Job, Work
-from smfh.memory import Memory
-from smfh.runs import Run, RunKey, check_cost, current_limits, find_or_train, run_key
+from smfh.jobs import Job, JobContext, State
+from smfh.memory import BoundedCache
+from smfh.runs import Run, RunKey, check_cost, current_limits, estimate, find_or_train, is_ready, run_key
 from smfh.types import InputError
-from smfh.ui.log import told_refusal
-from smfh.ui.rights import maker_of
-from smfh.ui.server import AWAY, Brought, Loaded, brought, film_of, job_queue, load_source, run_store
-from smfh.ui.settings import Settings
-
-SHOWN, PINNED, OWN = "shown", "pinned", "own"
-GONE = (
-    "Your own data is not here: it was forgotten, you were away for more than an hour, the server began "
-    "anew, or the link is somebody else's. It is kept in memory alone. Drop the file again on the Data page, "
-    "or choose another data set on the left."
+from smfh.ui.log import logging_refusal
+from smfh.ui.server import (
+    AWAY_SECONDS,
+    Loaded,
+    Upload,
+    fastest_run,
+    job_queue,
+    load_source,
+    peek_source,
+    private_key,
+    run_store,
+    snapshots_of,
+    upload_of,
 )
-VISITOR, COOKIE, NAME = "visitor", "smfh_visitor", re.compile("[0-9a-f]{32}")
-WANTED_RUN, WANTED_FILM, AS_I_MOVE = "wanted_run", "wanted_film", "train_as_i_move"
-UPLOADED, FEW = "made_of_an_upload", 16
-RIVALS = "rival_jobs"  # that Search has started, by key: a failed one is found nowhere else
+from smfh.ui.settings import Settings
+from smfh.ui.visitor import PrivateKey, owner_id, visitor
+
+UPLOAD = UserDataset.name  # the source of uploaded data
+UPLOAD_GONE = (
+    "Your upload is not on the server: it was deleted, you were away for more than an hour, the server was "
+    "restarted, or this link is somebody else's. Uploads are held in memory only. Upload the file again on "
+    "the Data page, or choose another data set on the left."
+)
+CURRENT_RUN, FINISHED_RUN, PINNED_RUN, UPLOAD_CACHE = "shown", "finished_run", "pinned", "upload_cache"
+REQUESTED_RUN, REQUESTED_REPLAY, TRAIN_ON_CHANGE = "requested_run", "requested_replay", "train_on_change"
+RIVAL_JOBS = "rival_jobs"  # session key: jobs started by Search, since the queue forgets failed ones
+MAX_CACHED = 16
+TOUCH_SECONDS = 10.0  # between two updates of the jobs' viewers
+MAX_SECONDS_ON_CHANGE = 5.0  # of a run that starts whenever a slider moves
 V = TypeVar("V")
-SEEN = 10.0  # seconds between two signs of a visitor who has something under way
-SHORT = 3.0  # seconds of a training that may start whenever a slider is let go
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
-    """The run that a visitor looks at, finished or on its way, and what it was started with."""
+class CurrentRun:
+    """The run on a visitor's pages, finished or not, with its settings and data."""
 
     settings: Settings
     loaded: Loaded
@@ -47,191 +58,200 @@ class Shown:
 
     @property
     def key(self) -> RunKey:
-        return key_of(self.settings, self.loaded)
+        return run_key(*self.loaded, self.settings.method)
 
     @property
-    def job_key(self) -> RunKey:
-        """The key of the job: that of a model from a file names its visitor."""
-        assert isinstance(self.job.key, RunKey)  # noqa: S101, the pages show runs alone
-        return self.job.key
+    def is_private(self) -> bool:
+        """Whether the job of this run belongs to the visitor alone."""
+        return isinstance(self.job.key, PrivateKey)
+
+    @property
+    def state(self) -> State:
+        """State of the job; "cancelled" as soon as that was requested, even if its work has not ended."""
+        return "cancelled" if self.job.is_cancelled else self.job.state
+
+    def has(self, settings: Settings) -> bool:
+        """Whether this run was started with these settings."""
+        return (self.settings.source, self.settings.method) == (settings.source, settings.method)
 
     def is_of(self, settings: Settings) -> bool:
-        """Whether it is the run of these settings, or will be."""
-        same = (self.settings.source, self.settings.method) == (settings.source, settings.method)
-        return same and self.job.is_wanted and self.job.state != "failed"
+        """Whether this is the run of these settings, and neither failed nor cancelled."""
+        return self.has(settings) and self.state not in ("failed", "cancelled")
 
 
-def visitor() -> str:
-    """A name for this browser that nobody can guess; a cookie, so that it outlives a reload."""
-    if VISITOR not in st.session_state:
-        told = str(st.context.cookies.get(COOKIE, ""))
-        st.session_state[VISITOR] = told if NAME.fullmatch(told) else secrets.token_hex(16)
-    name: str = st.session_state[VISITOR]
-    return name
-
-
-_REMEMBER = st.components.v2.component(
-    "smfh_visitor",
-    js="""
-    export default function ({ data }) {
-      document.cookie = `${data.cookie}=${data.name}; path=/; max-age=86400; SameSite=Strict`
-    }
-    """,
-)
-
-
-def remember_visitor() -> None:
-    """Nothing to see: the browser keeps the visitor's name for a day."""
-    _REMEMBER(data={"cookie": COOKIE, "name": visitor()}, key="smfh_visitor")
-
-
-def during_visit(what: Hashable, make: Callable[[], V]) -> V:
-    """What is made of an upload, remembered until its visitor has left."""
-    memory: Memory[Hashable, V] = st.session_state.setdefault(UPLOADED, Memory(FEW))
-    return memory.get(what, make)
+def cache_for_visit(what: Hashable, compute: Callable[[], V]) -> V:
+    """Return a value computed from an uploaded query, cached until the visitor leaves."""
+    cache: BoundedCache[Hashable, V] = st.session_state.setdefault(UPLOAD_CACHE, BoundedCache(MAX_CACHED))
+    return cache.get(what, compute)
 
 
 def load(settings: Settings) -> Loaded:
-    """The data of the settings; uploads stay with their visitor."""
-    if settings.source.name != OWN:
+    """Return the data of the settings, which may be the visitor's upload."""
+    if settings.source.name != UPLOAD:
         return load_source(settings.source, visitor())
-    if (own := own_data()) is None:
-        raise InputError(GONE)
-    return own.loaded
+    if (upload := current_upload()) is None:
+        raise InputError(UPLOAD_GONE)
+    return upload.loaded
 
 
-def own_data() -> Brought | None:
-    """What this visitor has brought; where it is gone, also from what this visit shows."""
-    own, looked_at, pinned = brought(visitor()), shown(), pinned_run()
-    if own is None and looked_at is not None and looked_at.settings.source.name == OWN:
-        for what in (SHOWN, RIVALS, UPLOADED):
-            st.session_state.pop(what, None)
-    if own is None and pinned is not None and pinned.source.name == OWN:
-        del st.session_state[PINNED]
-    return own
+def current_upload() -> Upload | None:
+    """Return the visitor's upload; if it is gone, return None and remove its runs from this session."""
+    if (upload := upload_of(visitor())) is None:
+        drop_upload_runs()
+    return upload
 
 
-@st.fragment(run_every=AWAY / 4)
-def stay() -> None:
-    """Nothing to see: as long as the page is open, its visitor is here."""
-    brought(visitor())
+def drop_upload_runs() -> None:
+    """Remove the runs on the visitor's upload from this session."""
+    for name in (CURRENT_RUN, FINISHED_RUN):
+        run: CurrentRun | None = st.session_state.get(name)
+        if run is not None and run.settings.source.name == UPLOAD:
+            for what in (name, RIVAL_JOBS, UPLOAD_CACHE):
+                st.session_state.pop(what, None)
+    if (pinned := pinned_run()) is not None and pinned.source.name == UPLOAD:
+        del st.session_state[PINNED_RUN]
 
 
-@st.fragment(run_every=SEEN)
-def be_seen() -> None:
-    """Nothing to see: whatever page is open, its visitor waits for what they have started."""
-    job_queue().see(visitor())
+@st.fragment(run_every=AWAY_SECONDS / 4)
+def touch_upload() -> None:
+    """Keep the visitor's upload as long as the page is open; draws nothing."""
+    upload_of(visitor())
 
 
-def owner_of(settings: Settings) -> str:
-    """Whose data it is; nobody's in particular where it is public."""
-    return visitor() if settings.source.name == OWN else ""
-
-
-def key_of(settings: Settings, loaded: Loaded) -> RunKey:
-    return run_key(*loaded, settings.method, owner_of(settings))
-
-
-def start(settings: Settings, loaded: Loaded) -> None:
-    """Train with these settings, or join whoever does, or find it done, now or long ago; and show it."""
-    show(settings, loaded, submit(settings, loaded))
+@st.fragment(run_every=TOUCH_SECONDS)
+def touch_jobs() -> None:
+    """Keep the visitor as a viewer of their own jobs as long as a page is open; draws nothing."""
+    job_queue().touch(visitor())
 
 
 def will_start(settings: Settings) -> bool:
-    """Whether a run begins: by Train, by a first visit, or by moving a slider where that takes a moment."""
-    before = shown()
-    if before is None or st.session_state.get(WANTED_RUN) == settings:
+    """Whether a run is shown or started now: after Train, at the first visit, for another data set, if it
+    is saved, or after a change if "Train as I move" is on and the run is short."""
+    current = current_run()
+    if current is None or st.session_state.get(REQUESTED_RUN) == settings:
         return True
-    return bool(
-        st.session_state.get(AS_I_MOVE) and not before.is_of(settings) and _is_short(before, settings)
-    )
+    if current.has(settings):
+        return False  # it was cancelled or failed, or is there
+    if current.settings.source.name != settings.source.name or is_saved(settings):
+        return True
+    return bool(st.session_state.get(TRAIN_ON_CHANGE)) and is_short(settings)
 
 
-def start_wanted(settings: Settings, loaded: Loaded) -> None:
-    """Start what is to begin. What a moved slider has made old news is pinned, or cancelled where it still
-    trains, so that never more than the newest waits."""
-    before = shown()
-    if before is not None and st.session_state.pop(WANTED_FILM, False):
-        show(before.settings, before.loaded, submit_alone(before.settings, before.loaded))
-    elif before is None and settings.paused:
-        show(settings, loaded, submit_alone(settings, loaded, paused=True))
+def is_saved(settings: Settings) -> bool:
+    """Whether the run of these settings can be shown without training."""
+    own = current_upload() if settings.source.name == UPLOAD else None
+    loaded = peek_source(settings.source) if own is None else own.loaded
+    if loaded is None:
+        return False
+    key = run_key(*loaded, settings.method)
+    job = job_queue().find(private_key(settings.source, key))
+    is_done = job is not None and job.state == "finished"
+    saved = run_store().find(key) if own is None else None
+    return is_done or (saved is not None and bool(saved.model_arrays))
+
+
+def seconds_to_train(settings: Settings) -> float | None:
+    """Estimate the seconds of a run from the fastest one of this method on this data since the server
+    started, or else from the visitor's last run; None if there is neither."""
+    last = finished_run()
+    if last is None or (last.settings.source, last.method.name) != (settings.source, settings.method.name):
+        return None
+    per_cost = fastest_run(settings.source, last.job.result)
+    return per_cost * estimate(settings.method, *last.loaded).seconds
+
+
+def is_short(settings: Settings) -> bool:
+    """Whether "Train as I move" trains these settings."""
+    seconds = seconds_to_train(settings)
+    return seconds is not None and seconds <= MAX_SECONDS_ON_CHANGE and is_ready("training")
+
+
+def start_requested(settings: Settings, loaded: Loaded) -> None:
+    """Start the run that the visitor has requested, if any.
+
+    The previous run is cancelled, unless others view it; with "Train as I move", it is pinned if finished.
+    """
+    current, last = current_run(), finished_run()
+    if current is not None and st.session_state.pop(REQUESTED_REPLAY, False):
+        start(current.settings, current.loaded, alone=True)
+    elif current is None:
+        start(settings, loaded, alone=settings.paused, paused=settings.paused)
     elif will_start(settings):
-        if before is not None and st.session_state.get(AS_I_MOVE):
-            if before.job.state == "finished":
-                pin(before.job.result)
-            else:
-                before.job.cancel(visitor())
-        elif before is not None:
-            before.job.cancel(visitor())  # it goes on where others watch it
+        if st.session_state.get(TRAIN_ON_CHANGE) and last is not None:
+            pin(last.job.result)
+        current.job.cancel(visitor())
         start(settings, loaded)
-    st.session_state.pop(WANTED_RUN, None)
+    st.session_state.pop(REQUESTED_RUN, None)
 
 
-def _is_short(before: Shown, settings: Settings) -> bool:
-    """Whether a training of this kind takes a moment, as far as is known."""
-    last = before.job.result if before.job.state == "finished" else pinned_run()
-    alike = last is not None and (last.source, last.method.name) == (settings.source, settings.method.name)
-    return last is not None and alike and last.hasher.seconds < SHORT
-
-
-def submit(settings: Settings, loaded: Loaded) -> Job[Run]:
-    """The run as a job; what is trained on public data is kept on disk, uploads leave nothing there."""
-    key = key_of(settings, loaded)
-    if job_queue().find(key) is None and (key.owner or run_store().find(key) is None):
-        _check_cost(settings, loaded)
-    return job_queue().submit(key, _work(key, settings, loaded), visitor())
-
-
-def submit_alone(settings: Settings, loaded: Loaded, paused: bool = False) -> Job[Run]:
-    """The run trained anew for this visitor alone, whether or not it is kept: to watch, and to hold up."""
-    key = replace(key_of(settings, loaded), owner=visitor())
-    _check_cost(settings, loaded)
-    job = job_queue().submit(key, _work(key, settings, loaded), visitor(), again=True)
+def start(settings: Settings, loaded: Loaded, alone: bool = False, paused: bool = False) -> None:
+    """Submit the run with these settings and show it."""
+    job = submit(settings, loaded, alone)
     if paused:
         job.pause(visitor())
-    return job
+    show(settings, loaded, job)
 
 
-def _check_cost(settings: Settings, loaded: Loaded) -> None:
-    with told_refusal("run", visitor()):
-        check_cost(settings.method, *loaded, current_limits())
+def submit(settings: Settings, loaded: Loaded, alone: bool = False) -> Job[Run]:
+    """Return the job of a run: a job in the queue, which another visitor may have started, or a new one.
 
+    With `alone`, the run is trained again for this visitor, who can then pause and watch it. Such runs, and
+    runs on an upload, are not saved.
+    """
+    key = run_key(*loaded, settings.method)
+    job_key = PrivateKey(visitor(), key) if alone else private_key(settings.source, key)
+    is_private = isinstance(job_key, PrivateKey)
+    store = None if is_private else run_store().saving_as(owner_id(visitor()))
+    with logging_refusal("run", visitor()):
+        try:
+            check_cost(settings.method, *loaded, current_limits())
+        except InputError:
+            if store is None or store.find(key) is None:  # a saved run costs nothing
+                raise
 
-def _work(key: RunKey, settings: Settings, loaded: Loaded) -> Work[Run]:
-    store = None if key.owner else run_store().by(maker_of(visitor()))
-
-    def work(course: Course) -> Run:
-        return find_or_train(
+    def work(context: JobContext) -> Run:
+        run = find_or_train(
             store,
             settings.source,
             settings.method,
             *loaded,
-            course.report,
-            key.owner,
-            film_of(key),
-            course.call,
+            on_step=context.report,
+            snapshots=snapshots_of(job_key),
+            call=context.call,
         )
+        if len(snapshots_of(job_key)):
+            fastest_run(settings.source, run, is_new=True)
+        return run
 
-    return work
+    return job_queue().submit(job_key, work, visitor(), rerun=alone)
 
 
 def show(settings: Settings, loaded: Loaded, job: Job[Run]) -> None:
-    """Let this be the run that the visitor looks at."""
-    st.session_state[SHOWN] = Shown(settings, loaded, job)
+    """Make this the run on the visitor's pages."""
+    st.session_state[CURRENT_RUN] = CurrentRun(settings, loaded, job)
 
 
-def shown() -> Shown | None:
-    """The run that this visitor looks at."""
-    what: Shown | None = st.session_state.get(SHOWN)
-    return what
+def current_run() -> CurrentRun | None:
+    """Return the run on the visitor's pages, or None."""
+    current: CurrentRun | None = st.session_state.get(CURRENT_RUN)
+    return current
+
+
+def finished_run() -> CurrentRun | None:
+    """Return the run on the visitor's pages that finished last; it stays there while the next one trains."""
+    current = current_run()
+    if current is not None and current.job.state == "finished":
+        st.session_state[FINISHED_RUN] = current
+    finished: CurrentRun | None = st.session_state.get(FINISHED_RUN)
+    return finished
 
 
 def pin(run: Run | None) -> None:
-    """Keep this finished run for comparison; None: keep none."""
-    st.session_state[PINNED] = run
+    """Pin a finished run, to compare other runs with it; None unpins."""
+    st.session_state[PINNED_RUN] = run
 
 
 def pinned_run() -> Run | None:
-    """The finished run that the visitor keeps for comparison."""
-    run: Run | None = st.session_state.get(PINNED)
+    """Return the pinned run, or None."""
+    run: Run | None = st.session_state.get(PINNED_RUN)
     return run

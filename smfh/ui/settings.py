@@ -1,68 +1,72 @@
-"""What a visitor has chosen to train, as one value that a link carries."""
+"""The settings of a run and its page, and their conversion to and from a link."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode
 
-from smfh.comparison import value_in_words
 from smfh.datasets import DATASETS, DatasetSource
-from smfh.datasets.own import OwnData
+from smfh.datasets.user_data import UserDataset
+from smfh.experiments.comparison import value_in_words
 from smfh.hashing import METHODS, HashMethod, make_method
-from smfh.types import InputError, parameters, unknown
-from smfh.ui.address import SHARED, Part, Query, decode, encode, own_keys, short
+from smfh.types import InputError, choices, parameters, unknown
+from smfh.ui.address import SHARED, Part, UrlQuery, decode, encode, own_keys, shorten_notes
 
 DATA, METHOD, HIDE, START, PRESENT = "data", "method", "hide", "start", "present"
 PAUSED = "paused"
-OPTION = "data."  # before the name of an option of the data set
-ALWAYS = ("bits", "seed")  # in the link even where they are as usual
+OPTION = "data."  # prefix of the options of the data set
+ALWAYS = ("bits", "seed")  # in the link even if they have their default values
+QUOTE_CHARACTERS = 80
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Data set with its options, method with its parameters, and how a teacher wants them shown."""
+    """Data set with its options, method with its parameters, and how the page is presented."""
 
     source: DatasetSource
     method: HashMethod
     hidden: frozenset[str] = frozenset()  # names of controls
-    paused: bool = False  # the first run waits after its first step
-    present: bool = False  # large type, no furniture
+    paused: bool = False  # the first run pauses after its first step
+    present: bool = False  # presentation mode
 
 
 def default_settings() -> Settings:
-    """The first data set that is ready, and the first method as it comes."""
+    """Return the first data set that is available, and the first method with its defaults."""
     ready = next((source() for source in DATASETS.values() if not source().missing()), None)
     if ready is None:
         raise InputError([line for source in DATASETS.values() for line in source().missing()])
     return Settings(ready, make_method(next(iter(METHODS))))
 
 
-def read_settings(query: Query) -> tuple[Settings, list[str]]:
-    """The settings that a link asks for; what is wrong in it falls back to the usual, with a note."""
+def read_settings(query: UrlQuery) -> tuple[Settings, list[str]]:
+    """Return the settings of a link, with defaults for invalid parameters, and notes on these."""
     settings, notes = default_settings(), list[str]()
     left = own_keys(query, ("",))
     if (name := left.pop(DATA, settings.source.name)) in DATASETS:
         settings = replace(settings, source=DATASETS[name]())
-    elif name == OwnData.name:  # that it is wanted; the data itself stays with its visitor
-        settings = replace(settings, source=OwnData())
+    elif name == UserDataset.name:  # the data itself is not in the link
+        settings = replace(settings, source=UserDataset())
     else:
-        notes += unknown("data set", name[:80], DATASETS).problems
+        notes += unknown("data set", name[:QUOTE_CHARACTERS], DATASETS).problems
     if (name := left.pop(METHOD, settings.method.name)) in METHODS:
         settings = replace(settings, method=make_method(name))
     else:
-        notes += unknown("method", name[:80], METHODS).problems
+        notes += unknown("method", name[:QUOTE_CHARACTERS], METHODS).problems
     hidden = frozenset(left.pop(HIDE, "").split(",")) & set(hideable(settings))
     if (start := left.pop(START, PAUSED)) != PAUSED:
-        notes += unknown("start", start[:80], [PAUSED]).problems
+        notes += unknown("start", start[:QUOTE_CHARACTERS], [PAUSED]).problems
     paused, present = query.get(START) == PAUSED, left.pop(PRESENT, "") not in ("", "false")
     source, about_data = decode(own_keys(query, (OPTION,)), settings.source, OPTION)
     method, about_method = decode(left, settings.method)
-    return Settings(source, method, hidden, paused, present), short([*notes, *about_data, *about_method])
+    return Settings(source, method, hidden, paused, present), shorten_notes(
+        [*notes, *about_data, *about_method]
+    )
 
 
-def write_settings(settings: Settings) -> Query:
-    """As parameters of a link; what is as usual is left out, save the length and the seed."""
+def write_settings(settings: Settings) -> UrlQuery:
+    """Return the link parameters of the settings; defaults are left out, except bits and seed."""
     source, method = settings.source, settings.method
     query = {DATA: source.name, METHOD: method.name, HIDE: ",".join(sorted(settings.hidden))}
     query |= {START: PAUSED if settings.paused else "", PRESENT: "true" if settings.present else ""}
@@ -74,18 +78,28 @@ def write_settings(settings: Settings) -> Query:
 SETTINGS = Part(SHARED, read_settings, write_settings)
 
 
-def to_link(settings: Settings, page: str = "", rest: Query = MappingProxyType({})) -> str:
-    """The whole link: the page's address, the settings, and the rest that it tells."""
+def to_link(settings: Settings, page: str = "", rest: UrlQuery = MappingProxyType({})) -> str:
+    """Return the whole link: the page's address, the settings, and the page's own parameters."""
     return f"{page}?{urlencode({**write_settings(settings), **rest}, safe=',')}"
 
 
+@cache
+def setting_keys() -> list[str]:
+    """Return the link parameters that determine a run; a change of one is a step for Back."""
+    methods = [name for method in METHODS for name in parameters(make_method(method))]
+    options = [
+        f"{OPTION}{name}" for one in DATASETS.values() for name in (*parameters(one()), *choices(one()))
+    ]
+    return [DATA, METHOD, *dict.fromkeys(methods + options)]
+
+
 def hideable(settings: Settings) -> list[str]:
-    """The controls that a teacher's link may hide."""
+    """Return the names of the controls that a link can hide, for example from students."""
     return [DATA, METHOD, "preset", *parameters(settings.method)]
 
 
 def differences(before: HashMethod, after: HashMethod) -> list[str]:
-    """What has been changed between two methods, in words."""
+    """Return the changes from one method to another, such as "α 2 → 5"."""
     if before.name != after.name:
         return [f"{before.title} → {after.title}"]
     return [
@@ -96,16 +110,15 @@ def differences(before: HashMethod, after: HashMethod) -> list[str]:
 
 
 def in_words(name: str, value: Any) -> str:
-    """A parameter's value as a person writes it; 0 sampled items are all of them."""
+    """Return a parameter's value as text; a graph sample of 0 means all items."""
     return "all" if name == "graph_sample" and value == 0 else value_in_words(value)
 
 
 def unusual_in_words(method: HashMethod, leave_out: Sequence[str] = ALWAYS) -> str:
-    """Its parameters that are not as usual, by their symbols, such as α 3, m 50."""
-    usual = type(method)()
-    told = {name: getattr(method, name) for name in parameters(method) if name not in leave_out}
+    """Return the parameters that differ from their defaults, with symbols, such as "α 3, m 50"."""
+    default = type(method)()
     return ", ".join(
-        f"{parameters(method)[name].symbol} {in_words(name, value)}"
-        for name, value in told.items()
-        if value != getattr(usual, name)
+        f"{about.symbol} {in_words(name, getattr(method, name))}"
+        for name, about in parameters(method).items()
+        if name not in leave_out and getattr(method, name) != getattr(default, name)
     )

@@ -1,60 +1,87 @@
-"""The same on every page: what to train on and how, and a link to it."""
+"""The sidebar of every page: data set, method and parameters, the Train button, and a link to share.
 
-from collections.abc import Callable, Iterable
+The controls of parameters are built from their metadata: sliders, number fields, toggles and lists.
+"""
+
+import io
 from dataclasses import replace
+from functools import partial
+from math import inf
+from typing import Any
+from urllib.parse import urlsplit
 
 import streamlit as st
 
 from smfh.datasets import DATASETS, DatasetSource
-from smfh.datasets.own import OwnData
-from smfh.hashing import METHODS, make_method
-from smfh.types import choices, parameters
-from smfh.ui.address import current, draw_notes, follow, keep
-from smfh.ui.controls import (
-    CONTROL,
-    key_of,
-    pick,
-    select,
-    shown_value,
-    slide,
-    steer_parameter,
-    with_parameter,
+from smfh.datasets.user_data import UserDataset
+from smfh.experiments.comparison import value_in_words
+from smfh.hashing import METHODS, HashMethod, make_method
+from smfh.types import InputError, Parameter, choices, parameters, read_value
+from smfh.ui.address import SHARED, bound_control, current, draw_notes, keep, own_keys
+from smfh.ui.plain import plain
+from smfh.ui.server import derive
+from smfh.ui.session import (
+    MAX_SECONDS_ON_CHANGE,
+    REQUESTED_RUN,
+    TRAIN_ON_CHANGE,
+    UPLOAD,
+    current_run,
+    current_upload,
+    finished_run,
+    seconds_to_train,
+    will_start,
 )
-from smfh.ui.session import AS_I_MOVE, OWN, WANTED_RUN, own_data, shown, will_start
-from smfh.ui.settings import DATA, METHOD, OPTION, SETTINGS, Settings
-from smfh.ui.sharing import draw_share
+from smfh.ui.settings import DATA, METHOD, OPTION, SETTINGS, Settings, hideable, in_words, to_link
 
+REDUNDANT = "redundant_presets"  # presets to leave out, by data set and method
+CONTROL = "control_"  # prefix of the keys of the settings' controls
 MAIN = ("bits", "graph_weight", "projection_weight", "graph_sample")
-PRESENTING = "For a room: large type, and nothing but the page itself."
+ROUND_STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200, 258, 300, 500, 750)
+BITS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024)
+SWEEP = "requested_sweep"  # session key: the parameter that Tune is to sweep
+FIELD_PIXELS = 72  # width of a number field
+QR_PIXELS = 240
+PRESENTATION_HELP = "Large type, no menus."
 
 
-def draw_sidebar(trains: bool = False, methods: bool = True) -> Settings:
-    """Draw the controls and return what they say: with Train where the page is about a run; without those of
-    the method where they would do nothing, and then its values stay as they are."""
+def draw_sidebar(trains: bool = False, methods: bool = True, data: bool = True) -> Settings:
+    """Draw the controls and return the settings.
+
+    `trains` adds the Train button, for pages about a run. Pages on which the method or the data set has no
+    effect set `methods` or `data` to False: its controls are left out, and its values stay unchanged.
+    """
     before, notes = current(SETTINGS, CONTROL)
-    if before.source.name == OWN:  # as it is now: it may be gone, and a link does not carry it
-        before = replace(before, source=source_of(OWN))
+    if before.source.name == UPLOAD:  # the link does not contain the data, and it may have been removed
+        before = replace(before, source=source_of(UPLOAD))
     with st.sidebar:
-        settings = _choose_data(before)
-        if methods:
-            settings = _choose_method(settings)
+        settings = _choose_data_and_method(before, methods, data)
         names = parameters(settings.method) if methods else {}
         for name in MAIN:
             if name in names and name not in settings.hidden:
-                settings = steer_parameter(settings, name)
+                settings = replace(settings, method=_draw_main_parameter(settings.method, name))
+        if methods:
+            _draw_sweeps(settings)
         train = st.container(gap="xsmall")
         if methods:
-            settings = _choose_preset(settings)
+            _draw_presets(settings)
         others = [name for name in names if name not in MAIN and name not in settings.hidden]
         if others:
             with st.expander("More parameters"):
-                settings = _set_parameters(settings, others)
-        settings = _choose_options(settings)
+                method = settings.method
+                for name in others:
+                    value = _draw_value(name, names[name], getattr(method, name), method.name)
+                    method = _with_parameter(method, name, value)
+                settings = replace(settings, method=method)
+        settings = _choose_options(settings) if data else settings
         with st.container(horizontal=True, vertical_alignment="center"):
-            present = st.toggle("Present", settings.present, key=f"{CONTROL}present", help=PRESENTING)
+            key = f"{CONTROL}present"
+            present = st.toggle("Present", settings.present, key=key, help=PRESENTATION_HELP)
             settings = replace(settings, present=present)
             keep(SETTINGS, settings)
-            draw_share(settings)
+            if settings.source.name == UPLOAD:
+                st.caption("Uploaded data cannot be shared by a link.")
+            elif st.button("Share", icon=":material/qr_code:", key="share"):
+                show_link(settings)
     if trains:
         with train:
             _draw_train(settings)
@@ -63,84 +90,112 @@ def draw_sidebar(trains: bool = False, methods: bool = True) -> Settings:
     return settings
 
 
-def _choose_data(settings: Settings) -> Settings:
-    if DATA in settings.hidden:
-        return settings
-    names = [*DATASETS, *([OWN] if own_data() or settings.source.name == OWN else [])]
-    titles = {name: _data_title(name) for name in names}
-    name = select("Data", names, settings.source.name, titles.__getitem__, f"{CONTROL}data")
-    if name != settings.source.name:
-        settings = replace(settings, source=source_of(name))
+def source_of(name: str) -> DatasetSource:
+    """Return the data set of this name; an upload that was deleted has no content."""
+    if name != UPLOAD:
+        return DATASETS[name]()
+    return own.source if (own := current_upload()) else UserDataset()
+
+
+def _choose_data_and_method(settings: Settings, methods: bool, data: bool) -> Settings:
+    def select(label: str, titles: dict[str, str], value: str) -> str:
+        key = f"{CONTROL}{label.lower()}"
+        if st.session_state.get(key) not in titles:
+            st.session_state[key] = value
+        chosen: str = st.selectbox(label, list(titles), key=key, format_func=titles.__getitem__)
+        return chosen
+
+    if data and DATA not in settings.hidden:
+        titles = {}
+        for name in [*DATASETS, *([UPLOAD] if current_upload() or settings.source.name == UPLOAD else [])]:
+            source, state = source_of(name), "removed" if name == UPLOAD else "files missing"
+            titles[name] = f"{source.card.title}{f' ({state})' if source.missing() else ''}"
+        if (chosen := select("Data", titles, settings.source.name)) != settings.source.name:
+            settings = replace(settings, source=source_of(chosen))
+    if methods and METHOD not in settings.hidden:
+        method, titles = settings.method, {name: one.title for name, one in METHODS.items()}
+        if (chosen := select("Method", titles, method.name)) != method.name:
+            settings = replace(settings, method=make_method(chosen, bits=method.bits, seed=method.seed))
     return settings
 
 
 def _choose_options(settings: Settings) -> Settings:
-    """What can be chosen of the data set alone."""
+    """Draw the options of the data set, and return the settings with the chosen options."""
     source = settings.source
-    numbers, words = parameters(source), choices(source)
-    if DATA in settings.hidden or source.name == OWN or not (numbers or words):
+    numbers, lists = parameters(source), choices(source)
+    if DATA in settings.hidden or source.name == UPLOAD or not (numbers or lists):
         return settings
     owner = f"{OPTION}{source.name}"
-    with st.expander(f"{source.card.title}: options"):
+    with st.expander(f"{source.card.title} options"):
         for option, about in numbers.items():
-            source = replace(source, **{option: slide(option, about, getattr(source, option), owner)})
-        for option, about_words in words.items():
-            source = replace(source, **{option: pick(option, about_words, getattr(source, option), owner)})
+            source = replace(source, **{option: _draw_value(option, about, getattr(source, option), owner)})
+        for option, choice in lists.items():
+            key, value, label = key_of(option, owner), getattr(source, option), title_of(option)
+            look: dict[str, Any] = {"key": key, "help": choice.help, "format_func": choice.name}
+            if isinstance(value, tuple):
+                st.session_state.setdefault(key, list(value))
+                chosen: Any = tuple(st.multiselect(label, choice.options, **look))
+            else:
+                st.session_state.setdefault(key, value)
+                chosen = st.selectbox(label, choice.options, **look)
+            source = replace(source, **{option: chosen})
     return replace(settings, source=source)
 
 
-def source_of(name: str) -> DatasetSource:
-    """The data set of this name; own data that is gone has no content."""
-    if name != OWN:
-        return DATASETS[name]()
-    return own.source if (own := own_data()) else OwnData()
+def _draw_sweeps(settings: Settings) -> None:
+    """Draw a button for each main parameter that opens Tune with a sweep of it."""
+    about = parameters(settings.method)
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="sweeps"):
+        st.caption("Sweep", width="content", help="Opens Tune: scores along the range of a parameter.")
+        for name in (name for name in MAIN if name in about and name not in settings.hidden):
+            order: dict[str, Any] = {"on_click": st.session_state.__setitem__, "args": (SWEEP, name)}
+            help_text = f"Sweep {title_of(name).lower()} ({about[name].symbol})"
+            st.button(about[name].symbol, f"sweep_{name}", help_text, type="tertiary", **order)
 
 
-def _data_title(name: str) -> str:
-    source, what = source_of(name), "gone" if name == OWN else "needs its files"
-    return f"{source.card.title}{f' ({what})' if source.missing() else ''}"
-
-
-def _choose_method(settings: Settings) -> Settings:
-    if METHOD not in settings.hidden:
-        title: Callable[[str], str] = lambda name: METHODS[name].title  # noqa: E731
-        name = select("Method", list(METHODS), settings.method.name, title, f"{CONTROL}method")
-        if name != settings.method.name:
-            common = {"bits": settings.method.bits, "seed": settings.method.seed}
-            settings = replace(settings, method=make_method(name, **common))
-    return settings
-
-
-def _choose_preset(settings: Settings) -> Settings:
+def _draw_presets(settings: Settings) -> None:
+    """Draw the presets of the method; a click sets the controls of its parameters."""
     method = settings.method
     offered = method.preset_names(settings.source.name)
     if not offered or "preset" in settings.hidden:
-        return settings
+        return
 
     def apply(chosen: str | None) -> None:
         if chosen is not None:
             for name, value in method.preset_values(chosen).items():
-                st.session_state[key_of(name, method.name)] = shown_value(value)
+                st.session_state[key_of(name, method.name)] = _control_value(value)
 
-    now = method.current_preset(settings.source.name)
-    lit = follow(f"{CONTROL}preset_{method.name}", now, apply)
-    st.pills("Preset", offered, help="Named values; bits and seed stay.", **lit)
-    return settings
+    now, redundant = method.current_preset(settings.source.name), _redundant_presets(settings)
+    offered = [name for name in offered if name == now or name not in redundant]
+    shown_preset = bound_control(f"{CONTROL}preset_{method.name}", now, apply)
+    st.pills(
+        "Preset",
+        offered,
+        help="Ready-made settings; the number of bits and the seed stay unchanged.",
+        **shown_preset,
+    )
 
 
-def _set_parameters(settings: Settings, names: Iterable[str]) -> Settings:
-    method = settings.method
-    for name in names:
-        if name not in settings.hidden:
-            value = slide(name, parameters(method)[name], getattr(method, name), method.name)
-            method = with_parameter(method, name, value)
-    return replace(settings, method=method)
+def _redundant_presets(settings: Settings) -> frozenset[str]:
+    """Return presets that cannot be told apart from the default, as the last run with the default shows."""
+    known: dict[tuple[DatasetSource, str], frozenset[str]] = st.session_state.setdefault(REDUNDANT, {})
+    if (shown := finished_run()) is not None:
+        method, run, (data, split) = shown.method, shown.job.result, shown.loaded
+
+        def find() -> frozenset[str]:
+            codes = run.hasher.database_codes[run.hasher.modalities[0]]
+            return method.redundant_presets(codes, data.labels[split.train])
+
+        if method == make_method(method.name, bits=method.bits, seed=method.seed):
+            key = shown.settings.source, method.name
+            known[key] = derive(run, "redundant presets", find)
+    return known.get((settings.source, settings.method.name), frozenset())
 
 
 def _draw_train(settings: Settings) -> None:
-    """The button, early in the order of tabs, and whether what is shown is what is set."""
-    looked_at = shown()
-    is_current = will_start(settings) or (looked_at is not None and looked_at.is_of(settings))
+    """Draw the Train button, and a badge if the settings of the shown run differ from these."""
+    run = current_run()
+    is_current = will_start(settings) or (run is not None and run.is_of(settings))
     st.button(
         "Train",
         type="primary",
@@ -149,21 +204,141 @@ def _draw_train(settings: Settings) -> None:
         key="train",
         width="stretch",
         on_click=st.session_state.__setitem__,
-        args=(WANTED_RUN, settings),
+        args=(REQUESTED_RUN, settings),
     )
-    st.toggle(
-        "Train as I move", key=AS_I_MOVE, help="Trains when a slider is let go, where that takes under 3 s."
-    )
-    if not is_current:
-        st.badge("Settings changed", icon=":material/sync_problem:", color="orange")
+    about = f"Train after each change of a slider, if this takes under {MAX_SECONDS_ON_CHANGE:.0f} s."
+    moves = st.toggle("Train as I move", key=TRAIN_ON_CHANGE, help=about)
+    seconds = seconds_to_train(settings)
+    takes = "Time not known yet" if seconds is None else f"Takes about {max(seconds, 1):.0f} s"
+    with st.container(key="train_note"):
+        if not is_current:
+            note = f"{takes}: press Train" if moves else "Settings changed"
+            st.badge(note, icon=":material/sync_problem:", color="orange")
 
 
-def draw_end_of_presentation() -> None:
-    """The way back, where nothing else is on the screen."""
-    st.button(
-        "End the presentation",
-        icon=":material/close_fullscreen:",
-        type="tertiary",
-        on_click=st.session_state.__setitem__,
-        args=(f"{CONTROL}present", False),
+@st.dialog("Link to this page")
+def show_link(settings: Settings) -> None:
+    """Draw the link as text and QR code, with options to hide controls, start paused or present."""
+    import segno
+
+    own = own_keys(st.query_params, SHARED)
+    rest = {key: text for key, text in st.query_params.items() if key not in own}
+    top = st.container()
+    hidden = st.multiselect("Hide controls", hideable(settings), key="share_hidden", format_func=title_of)
+    with st.container(horizontal=True):
+        about = "The first run waits until someone clicks Resume."
+        paused = st.toggle("Start paused", key="share_paused", help=about)
+        label = "Presentation mode"
+        present = st.toggle(label, settings.present, key="share_present", help=PRESENTATION_HELP)
+    shared = replace(settings, hidden=frozenset(hidden), paused=paused, present=present)
+    address = st.context.url or ""  # as in the visitor's browser; the path of the first page is /
+    with top:
+        link = to_link(shared, address if urlsplit(address).path else f"{address}/", rest)
+        st.code(link, language=None, wrap_lines=True)
+        if urlsplit(address).hostname in ("localhost", "127.0.0.1", "::1"):
+            st.warning(
+                "This link works only on this computer. To share it, open the app at the server's address.",
+                icon=":material/link_off:",
+            )
+        picture = io.BytesIO()
+        segno.make(link, micro=False).save(picture, kind="png", scale=6, border=2)
+        st.image(picture.getvalue(), width=QR_PIXELS, alt="QR code of the link")
+
+
+def _draw_main_parameter(method: HashMethod, name: str) -> HashMethod:
+    """Draw a slider and a text field for a parameter; return the method with the chosen value."""
+    about, key = parameters(method)[name], key_of(name, method.name)
+    problem = f"{key}_problem"  # session key: the typed text, and why it is not valid
+
+    def read(text: str) -> None:
+        try:
+            st.session_state[key] = read_typed(method, name, text)
+            st.session_state.pop(problem, None)
+        except InputError as error:
+            st.session_state[problem] = text, " ".join(error.problems)
+
+    value = st.session_state.setdefault(key, getattr(method, name))
+    label, show = _label_of(name, about), partial(in_words, name)
+    row = st.container(horizontal=True, vertical_alignment="bottom", wrap=False)
+    value = row.select_slider(
+        label,
+        round_values(name, about, value),
+        key=key,
+        help=about.help,
+        format_func=show,
+        on_change=lambda: st.session_state.pop(problem, None),
     )
+    text, why = st.session_state.get(problem, (show(value), ""))
+    look: dict[str, Any] = {"label_visibility": "collapsed", "width": FIELD_PIXELS, "max_chars": 20}
+    row.text_input(f"{label}: exact value", **look, **bound_control(f"{key}_typed", text, read))
+    if why:
+        st.warning(plain(why))
+    return _with_parameter(method, name, value)
+
+
+def read_typed(method: HashMethod, name: str, text: str) -> Any:
+    """Return the typed number; raise InputError if it is not valid for this parameter."""
+    value, before = text.strip(), getattr(method, name)
+    if name == "graph_sample" and value.lower() == "all":
+        value = "0"
+    number = read_value(name, value.replace(",", "") if isinstance(before, int) else value, before)
+    replace(method, **{name: number})
+    return number
+
+
+def _with_parameter(method: HashMethod, name: str, value: Any) -> HashMethod:
+    """Return the method with another value; if it is not valid, warn and return `method` unchanged."""
+    try:
+        return replace(method, **{name: value})
+    except InputError as error:
+        st.warning(plain(" ".join(error.problems)))
+        return method
+
+
+def _draw_value(name: str, about: Parameter, value: Any, owner: str) -> Any:
+    """Draw the control that fits a parameter (slider, toggle or field), and return its value."""
+    key, label = key_of(name, owner), _label_of(name, about)
+    current = st.session_state.setdefault(key, _control_value(value))
+    if isinstance(value, tuple):  # one number per modality, such as 0.7, 0.3
+        text = st.text_input(label, key=key, help=about.help, placeholder="equal", max_chars=100)
+        try:
+            return tuple(float(part) for part in text.split(",") if part.strip())
+        except ValueError:
+            st.warning(plain(f"{label}: expected numbers such as 0.7, 0.3; got {text!r}."))
+            return value
+    if isinstance(value, bool):
+        return st.toggle(label, key=key, help=about.help)
+    if name in ("seed", "data_seed"):
+        return int(st.number_input(label, int(about.low), int(about.high), key=key, help=about.help))
+    options = round_values(name, about, current)
+    return st.select_slider(label, options, key=key, help=about.help, format_func=value_in_words)
+
+
+def _control_value(value: Any) -> Any:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else value
+
+
+def round_values(name: str, about: Parameter, value: Any) -> list[Any]:
+    """Return round values in the typical range (1, 2, 5, 10, … on a log scale), and `value` itself."""
+    kind, (low, high) = type(value), about.typical
+    if name == "bits":
+        values: set[Any] = set(BITS)
+    elif about.scale == "log":
+        values = {kind(m * 10.0**power) for power in range(-9, 8) for m in (1, 2, 5)}
+    else:
+        values = set(ROUND_STEPS) if kind is int else {step / 20 for step in range(21)}
+    chosen = {v for v in values if low <= v <= high} | {value} | ({kind(0)} if about.low == 0 else set())
+    return sorted(chosen, key=lambda v: inf if name == "graph_sample" and v == 0 else v)  # 0 means all
+
+
+def _label_of(name: str, about: Parameter) -> str:
+    """Return the label of a parameter with its symbol, such as "Graph weight (α)"."""
+    return title_of(name) if about.symbol == name else f"{title_of(name)} ({about.symbol})"
+
+
+def title_of(name: str) -> str:
+    return {"seed": "Random seed"}.get(name, name.replace("_", " ").capitalize())
+
+
+def key_of(name: str, owner: str) -> str:
+    return f"{CONTROL}{owner}_{name}"

@@ -1,112 +1,172 @@
-"""What the server does when it starts, before anybody visits: the log, the health address, the browser.
+"""Work of the server at its start and in the background: log, workers, health address, free memory.
 
-A page's component is known only to the server that runs when its module is imported, so that nothing here
-may import one.
+A Streamlit component is registered with the server that runs when the component's module is imported. This
+module is imported before the server runs, so it must not import a component.
 """
 
 import asyncio
 import contextlib
 import ctypes
 import gc
+import logging
+import os
 import sys
 import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from threading import Thread
 from time import monotonic
+from traceback import extract_tb
 
+import psutil
 import streamlit as st
+from starlette.formparsers import MultiPartParser
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from streamlit.runtime import RuntimeState, get_instance
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from smfh.bench.measure import family_bytes
-from smfh.datasets.cache import clear_all_left_over
+from smfh.files.atomic import remove_all_leftovers, write_atomically
+from smfh.folders import DATA_FOLDER, STUDIES_FILE, app_folder, cache_folder
+from smfh.plugins import load_plugins
 from smfh.runs import begin_compiling
 from smfh.types import InputError
-from smfh.ui.log import begin_log, tell, tell_fault
-from smfh.ui.server import STARTED, forget_all, health_path, job_queue, processes, tidy
+from smfh.ui.log import log_error, log_event, set_up_log
+from smfh.ui.plain import draw_problems
+from smfh.ui.server import STARTED, forget_all, forget_unused, health_path, job_queue, local_engine
+from smfh.ui.visitor import VISITOR
 
-EMPTY = 300.0  # seconds without an open page after which nobody is here
-_last_page = monotonic()  # when an open page has asked how the server is
+TIDY_SECONDS = 60.0
+SESSION_UPLOADS = 2  # of the largest size, per open page
+FORM_BYTES = 1 << 20  # around the file in an upload
+EMPTY_SECONDS = 300.0  # without an open page, after which caches are emptied
 
 
 @asynccontextmanager
 async def running(app: st.App) -> AsyncIterator[None]:
-    """From the start of the server to its end."""
-    begin_log()
-    tell("server", state="begun", cleared=clear_all_left_over())
-    processes().prepare()
-    begin_compiling(processes().call)
+    """Start log, workers, compilation and browser with the server; free memory until the server stops."""
+    set_up_log()
+    logging.getLogger("streamlit.error_util").addFilter(has_traceback)
+    hold_uploads_in_memory()
+    allow_many_files()
+    for plugin in load_plugins():
+        log_event("plugin", origin=plugin.origin, problem=plugin.problem)
+    log_event("server", state="begun", cleared=remove_all_leftovers())
+    adopt_shipped_studies()
+    Thread(target=local_engine().connect, name="starting the workers", daemon=True).start()
+    begin_compiling(local_engine().call)
     tidying = asyncio.create_task(tidy_up())
-    if not st.get_option("server.headless"):  # what `streamlit run` does of itself, but not for an App
-        Thread(target=webbrowser.open, args=(_address(),), daemon=True).start()
+    if not st.get_option("server.headless"):  # `streamlit run` opens no browser for an App
+        host, base = st.get_option("server.address") or "localhost", str(st.get_option("server.baseUrlPath"))
+        address = f"http://{host}:{st.get_option('server.port')}/{base.strip('/')}"
+        address += "/Data" if DATA_FOLDER in os.environ else ""
+        Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     yield
     tidying.cancel()
-    tell("server", state="ended")
+    log_event("server", state="ended")
 
 
-async def tidy_up(every: float = 60.0) -> None:
-    """Give back what visitors who left had, whenever nothing is at work; all of it when no page is open."""
-    is_empty = False
+def adopt_shipped_studies() -> None:
+    """Give a new cache folder the studies that come with the program."""
+    shipped, target = app_folder() / "assets" / "results" / STUDIES_FILE, cache_folder() / STUDIES_FILE
+    if "SMFH_STUDIES" in os.environ or target.exists() or not shipped.exists():
+        return
+    with contextlib.suppress(OSError):  # the Tune page reports a folder that cannot be written
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target, lambda copy: copy.write(shipped.read_bytes()))
+
+
+def hold_uploads_in_memory() -> None:
+    """Never write an upload to disk, and hold at most SESSION_UPLOADS × the largest size per page.
+
+    By default, Starlette writes a body above 1 MB to a temporary file, and Streamlit stores any number.
+    """
+    max_bytes = int(st.get_option("server.maxUploadSize")) << 20
+    MultiPartParser.spool_max_size = max_bytes + FORM_BYTES
+    add_file = MemoryUploadedFileManager.add_file
+
+    def add_and_limit(self: MemoryUploadedFileManager, session_id: str, file: UploadedFileRec) -> None:
+        add_file(self, session_id, file)
+        stored = list(self.file_storage[session_id].values())  # the oldest first
+        while sum(len(one.data) for one in stored) > SESSION_UPLOADS * max_bytes:
+            self.remove_file(session_id, stored.pop(0).file_id)
+
+    MemoryUploadedFileManager.add_file = add_and_limit  # type: ignore[method-assign]
+
+
+def allow_many_files() -> None:
+    """Let this process open as many files and connections as the system permits."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource  # not available on every system
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+async def tidy_up() -> None:
+    """Free memory and files every minute, also while jobs run; without a page, empty all caches."""
+    last_open = monotonic()
     while True:
-        await asyncio.sleep(every)
-        if job_queue().load != (0, 0):
-            continue
-        was_empty, is_empty = is_empty, monotonic() - _last_page > EMPTY
-        if is_empty and not was_empty:
+        await asyncio.sleep(TIDY_SECONDS)
+        if get_instance().state == RuntimeState.ONE_OR_MORE_SESSIONS_CONNECTED:
+            last_open = monotonic()
+        if monotonic() - last_open > EMPTY_SECONDS:
             forget_all()
-        gc.collect()
-        tidy()
-        release_memory()
+        forget_unused()
+        with contextlib.suppress(AttributeError):  # else a closed page stays until another one closes
+            get_instance()._session_mgr._session_storage._cache.expire()  # type: ignore[attr-defined]
+        gc.collect()  # also closes the files of earlier visits
+        local_engine().trim()
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError, AttributeError):  # not every C library has it
+                ctypes.CDLL(None).malloc_trim(0)  # give freed memory back to the system
 
 
-def release_memory() -> None:
-    """Let the system have what is free; C's library keeps it otherwise, a part for each thread there was."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):  # not every C library can
-            ctypes.CDLL(None).malloc_trim(0)
-
-
-def health() -> dict[str, object]:
-    """Whether it takes work, is at work, how many wait, its bytes with all its processes, since when."""
-    queue = job_queue()
-    at_work, waiting = queue.load
-    return {
-        "ready": waiting < queue.waiting,
-        "busy": at_work > 0,
-        "queue": waiting,
-        "memory_bytes": family_bytes(),
-        "started": STARTED,
-    }
+def memory_bytes() -> int:
+    """Return the resident memory, in bytes, of this process and all processes that it has started."""
+    process, total = psutil.Process(), 0
+    for one in (process, *process.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):  # ended meanwhile
+            total += one.memory_info().rss
+    return total
 
 
 async def answer_health(request: Request) -> JSONResponse:
-    """As JSON, never kept by a proxy; 503 where no more work is taken. An open page asks again and again."""
-    global _last_page
-    if "page" in request.query_params:
-        _last_page = monotonic()
-    about = health()
-    return JSONResponse(about, 200 if about["ready"] else 503, {"Cache-Control": "no-store"})
+    """Return the state of the server as JSON that is not cached; status 503 if it accepts no more jobs."""
+    at_work, waiting = job_queue().load
+    is_ready = waiting < job_queue().max_waiting
+    about = {"ready": is_ready, "busy": at_work > 0, "queue": waiting, "started": STARTED}
+    headers = {"Cache-Control": "no-store"}
+    return JSONResponse(about | {"memory_bytes": memory_bytes()}, 200 if is_ready else 503, headers)
 
 
 def note_fault(error: Exception) -> bool:
-    """A page that failed: a line in the log, and on the page what can be done about it.
+    """Log an error of a page; show its problems on the page, and return whether it has any.
 
-    Of an error that nobody foresaw Streamlit tells the traceback to the log, and nothing of it to visitors.
+    For any other error, Streamlit logs the traceback and shows visitors no details.
     """
-    tell_fault(error, str(st.session_state.get("visitor", "")))
-    if not isinstance(error, InputError):
-        return False
-    st.error("This part of the page cannot be shown:")
-    st.text("\n".join(error.problems))
-    return True
+    log_error(error, str(st.session_state.get(VISITOR, "")))
+    problems = problems_of(error)
+    if problems:
+        draw_problems("This part of the page cannot be shown:", problems)
+    return bool(problems)
 
 
-def _address() -> str:
-    host = st.get_option("server.address") or "localhost"
-    base = str(st.get_option("server.baseUrlPath")).strip("/")
-    return f"http://{host}:{st.get_option('server.port')}/{base}"
+def problems_of(error: BaseException | None) -> tuple[str, ...]:
+    """Return the messages of an error that visitors may see; empty for errors of the program itself."""
+    if error is None or isinstance(error, InputError):
+        return () if error is None else error.problems
+    frames = [(Path(frame.filename).name, frame.name) for frame in extract_tb(error.__traceback__)]
+    is_bad_value = ("session_state.py", "__getitem__") in frames and not isinstance(error, KeyError)
+    return ("The browser sent a value that this page cannot use. Reload the page.",) if is_bad_value else ()
+
+
+def has_traceback(record: logging.LogRecord) -> bool:
+    """Whether Streamlit should log an error with its traceback; `note_fault` logs the others in one line."""
+    return not (record.exc_info and problems_of(record.exc_info[1]))
 
 
 ROUTES = [Route(health_path(), answer_health)]

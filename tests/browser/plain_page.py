@@ -1,4 +1,4 @@
-"""Every hostile text, made plain, wherever Streamlit reads Markdown; run by a server of its own."""
+"""Every hostile text, escaped, in all elements with Markdown; a page for a separate server."""
 
 import streamlit as st
 from hostile_texts import MODALITIES, TEXTS

@@ -1,4 +1,4 @@
-"""Bits as a person uses it: choose one, brush the map, move the radius, open a query that failed."""
+"""Bits in a real browser: choose a bit, brush the map, move the radius, open a query."""
 
 import re
 
@@ -7,28 +7,28 @@ from playwright.sync_api import Locator, Page, expect
 
 pytestmark = pytest.mark.slow
 
-TRAINED = 60_000  # milliseconds
+TRAINED_MS = 60_000
 
 
 def until_still(page: Page) -> None:
-    """A person does not click while the page is being drawn."""
+    """Wait until the page is drawn, as a person does before a click."""
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
 
 
 def open_bits(page: Page, app: str, query: str = "") -> None:
     page.goto(f"{app}/Bits?data=emoji&bits=32{query}")
-    expect(page.get_by_role("tab", name="The space of codes")).to_be_visible(timeout=TRAINED)
-    expect(tile(page, 0)).to_be_visible(timeout=TRAINED)
+    expect(page.get_by_role("tab", name="Map of codes")).to_be_visible(timeout=TRAINED_MS)
+    expect(tile(page, 0)).to_be_visible(timeout=TRAINED_MS)
     until_still(page)
 
 
 def tile(page: Page, number: int) -> Locator:
-    number_or_echo = re.compile(rf"^{number}( ≈.*)?$")  # ≈ the bit that it votes with
-    return page.locator(".st-key-bit_tiles text.bartext").get_by_text(number_or_echo)
+    label = re.compile(rf"^{number}( ≈.*)?$")  # ≈ a correlated bit
+    return page.locator(".st-key-bit_tiles text.bartext").get_by_text(label)
 
 
 def click_tile(page: Page, number: int) -> None:
-    """Click as a person does: Plotly's own layer lies above the tiles."""
+    """Click by position: Plotly has a layer above the tiles."""
     until_still(page)
     box = tile(page, number).bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -44,7 +44,7 @@ def names(page: Page, gallery: str) -> list[str]:
     return [picture.get_attribute("alt") for picture in pictures(page, gallery).all()]
 
 
-def test_a_clicked_bit_shows_its_words_and_pictures_and_a_link_opens_it(page: Page, app: str, browser):
+def test_a_clicked_bit_shows_words_and_pictures_and_has_a_link(page: Page, app: str, browser):
     open_bits(page, app)
     click_tile(page, 3)
     words = page.locator(".st-key-chart_bit_words")
@@ -64,12 +64,12 @@ def test_a_clicked_bit_shows_its_words_and_pictures_and_a_link_opens_it(page: Pa
 
     other = browser.new_context().new_page()
     other.goto(page.url)
-    expect(other.get_by_role("heading", name="Bit 9", exact=True)).to_be_visible(timeout=TRAINED)
+    expect(other.get_by_role("heading", name="Bit 9", exact=True)).to_be_visible(timeout=TRAINED_MS)
     other.context.close()
 
 
 def open_map(page: Page) -> Locator:
-    page.get_by_role("tab", name="The space of codes").click()
+    page.get_by_role("tab", name="Map of codes").click()
     canvas = page.locator(".st-key-picture_map canvas")
     expect(canvas).to_be_visible()
     expect(page.get_by_text("Drag over the map")).to_be_visible()
@@ -79,7 +79,7 @@ def open_map(page: Page) -> Locator:
 
 
 def drag(page: Page, canvas: Locator, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """From one place to another, in shares of the canvas."""
+    """Drag between two positions, in shares of the canvas."""
     box = canvas.bounding_box()
     there = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in (start, end)]
     page.mouse.move(*there[0])
@@ -89,21 +89,21 @@ def drag(page: Page, canvas: Locator, start: tuple[float, float], end: tuple[flo
 
 
 def coloured(canvas: Locator) -> int:
-    """Pixels of the map that are not empty."""
+    """Number of drawn pixels of the map."""
     return canvas.evaluate(
         """c => c.getContext("2d").getImageData(0, 0, c.width, c.height).data
             .reduce((sum, v, k) => sum + (k % 4 === 3 && v > 0), 0)"""
     )
 
 
-def test_the_map_is_drawn_with_pictures_and_brushed_ones_are_shown(page: Page, app: str):
+def test_the_map_shows_pictures_and_brushed_items(page: Page, app: str):
     open_bits(page, app)
     canvas = open_map(page)
     expect(canvas).to_have_attribute("aria-label", re.compile("1,391 items of the database by PCA"))
     page.wait_for_function("window.smfhSheet !== undefined")
     assert coloured(canvas) > 10_000
     drag(page, canvas, (0.01, 0.01), (0.99, 0.99))
-    expect(page.get_by_text(re.compile(r"^1,391 items, the first 12 of them here"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^1,391 items, first 12 shown"))).to_be_visible()
     expect(pictures(page, "brushed")).to_have_count(12)
     until_still(page)
 
@@ -119,24 +119,24 @@ def test_the_map_is_drawn_with_pictures_and_brushed_ones_are_shown(page: Page, a
     expect(page.get_by_text("Drag over the map")).to_be_visible()
 
 
-def test_the_map_zooms_and_moves_and_then_a_brush_finds_fewer(page: Page, app: str):
+def test_the_map_zooms_and_moves(page: Page, app: str):
     open_bits(page, app)
     canvas = open_map(page)
     for _ in range(4):
         page.get_by_role("button", name="Zoom in", exact=True).last.click()
     drag(page, canvas, (0.01, 0.01), (0.99, 0.99))
-    told = page.get_by_text(re.compile(r"^[\d,]+ items?(, the first 12 of them here)?: "))
-    expect(told).to_be_visible()
-    assert int(told.inner_text().split()[0].replace(",", "")) < 1391
+    brushed = page.get_by_text(re.compile(r"^[\d,]+ items?(, first 12 shown)?: "))
+    expect(brushed).to_be_visible()
+    assert int(brushed.inner_text().split()[0].replace(",", "")) < 1391
     until_still(page)
-    before = told.inner_text()
+    before = brushed.inner_text()
     page.get_by_role("button", name="Move", exact=True).click()
     drag(page, canvas, (0.5, 0.5), (0.6, 0.6))
-    expect(told).to_have_text(before)  # moving chooses nothing else
+    expect(brushed).to_have_text(before)  # moving does not change the selection
     page.get_by_role("button", name="Whole map").click()
     page.get_by_role("button", name="Brush", exact=True).click()
     drag(page, canvas, (0.01, 0.01), (0.99, 0.99))
-    expect(page.get_by_text(re.compile("^1,391 items, the first"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^1,391 items, first"))).to_be_visible()
 
 
 def test_the_worst_query_opens_in_search(page: Page, app: str):
@@ -147,7 +147,7 @@ def test_the_worst_query_opens_in_search(page: Page, app: str):
     until_still(page)
     table.scroll_into_view_if_needed()
     box = table.bounding_box()
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 52)  # the first row, under the names
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 52)  # the first row, below the header
     expect(page.get_by_role("heading", name="Search", exact=True)).to_be_visible()
     expect(page).to_have_url(re.compile(r"search\.row=\d+"))
     expect(page.get_by_text(re.compile(r"item \d+, a held-out query"))).to_be_visible()

@@ -1,4 +1,4 @@
-"""Explore as a person uses it: open, type, train, watch, cancel, share, come back."""
+"""Explore in a real browser: open, type, train, pause, cancel, share, present."""
 
 import re
 import time
@@ -17,7 +17,7 @@ def until_scores(page: Page) -> None:
 
 
 def until_still(page: Page) -> None:
-    """A person does not click while the page is being drawn."""
+    """Wait until the page is drawn, as a person does before a click."""
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
 
 
@@ -30,7 +30,7 @@ def captions(page: Page) -> list[str]:
 
 
 def until_captions(page: Page, wanted: Callable[[list[str]], bool]) -> None:
-    """The wall is drawn picture by picture; a person looks until it is whole."""
+    """Wait until the wall, which is drawn picture by picture, has the expected captions."""
     end = time.monotonic() + 30
     while not wanted(captions(page)):
         assert time.monotonic() < end, captions(page)
@@ -38,7 +38,7 @@ def until_captions(page: Page, wanted: Callable[[list[str]], bool]) -> None:
 
 
 def press(page: Page, button: str, effect: Locator) -> None:
-    """Click, and once more where a busy machine drew the button anew under the click."""
+    """Click, and click again if a redraw on a busy machine has swallowed the click."""
     page.get_by_role("button", name=button).first.click()
     try:
         expect(effect.first).to_be_visible(timeout=15_000)
@@ -49,11 +49,11 @@ def press(page: Page, button: str, effect: Locator) -> None:
 
 
 def step_of(text: str) -> int:
-    return int(re.search(r"Step ([\d,]+) of", text)[1])
+    return int(re.search(r"iteration ([\d,]+) of", text)[1])
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720)])
-def test_the_first_visit_shows_a_wall_above_the_fold(browser, app: str, width: int, height: int):
+def test_the_first_visit_shows_the_wall_without_scrolling(browser, app: str, width: int, height: int):
     page = browser.new_context(viewport={"width": width, "height": height}).new_page()
     page.goto(app)
     until_scores(page)
@@ -75,7 +75,7 @@ def test_the_first_visit_shows_a_wall_above_the_fold(browser, app: str, width: i
     page.context.close()
 
 
-def test_typing_changes_the_wall_and_back_and_forward_go_between(page: Page, app: str):
+def test_typing_changes_the_wall_and_back_restores_it(page: Page, app: str):
     page.goto(app)
     until_scores(page)
     until_still(page)
@@ -94,7 +94,59 @@ def test_typing_changes_the_wall_and_back_and_forward_go_between(page: Page, app
     expect(box).to_have_value("flag")
 
 
-def test_the_slider_goes_back_to_noise_and_forward_to_order(page: Page, app: str):
+def test_a_click_searches_with_a_picture_and_flips_a_bit(page: Page, app: str, browser):
+    page.goto(app)
+    until_scores(page)
+    until_still(page)
+    typed, clicked = captions(page), page.locator(".st-key-wall li button").nth(2)
+    name = clicked.locator("img").get_attribute("alt")
+    clicked.hover()
+    expect(page.locator(".st-key-wall .compared")).to_contain_text(name)
+    clicked.click()
+    until_captions(page, lambda now: now != typed)
+    expect(page).to_have_url(re.compile(r"search\.row=\d+"))
+    expect(page.locator(".st-key-wall .asked")).to_contain_text(name)
+    expect(page.get_by_role("textbox", name="Type words")).to_have_value("")
+    assert name not in captions(page)  # an item does not find itself
+    until_still(page)
+    by_picture = captions(page)
+
+    bit = page.get_by_role("button", name="bit 5", exact=True)
+    before = bit.get_attribute("aria-pressed")
+    page.get_by_role("button", name="bit 4", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"search\.flips=5"))
+    expect(bit).not_to_have_attribute("aria-pressed", before)
+    until_still(page)
+    other = browser.new_context().new_page()
+    other.goto(page.url)
+    expect(other.get_by_role("button", name="Undo 1 flip")).to_be_visible(timeout=60_000)
+    until_captions(other, lambda now: now == captions(page))
+    other.context.close()
+    page.get_by_role("button", name="Undo 1 flip").click()
+    until_captions(page, lambda now: now == by_picture)
+    until_still(page)
+    page.go_back()
+    until_captions(page, lambda now: now == typed)
+    expect(page.get_by_role("textbox", name="Type words")).to_have_value("smiling cat")
+
+    page.get_by_text("Map of codes with this query").click()
+    canvas = page.locator(".st-key-explore_codes canvas")
+    expect(canvas).to_be_visible()
+    until_still(page)
+    canvas.scroll_into_view_if_needed()
+    page.wait_for_timeout(500)  # the page scrolls smoothly
+    box = canvas.bounding_box()
+    for place in range(1, 20):  # until an item is near
+        page.mouse.click(box["x"] + box["width"] * place / 20, box["y"] + box["height"] / 2)
+        page.wait_for_timeout(300)
+        if "search.row" in page.url:
+            break
+    until_captions(page, lambda now: now != typed)
+
+
+def test_the_iteration_slider_shows_earlier_results(page: Page, app: str):
     page.goto(f"{app}/?data=emoji&method=smfh&bits=32&seed=4711&iterations=30")
     until_scores(page)
     until_still(page)
@@ -110,73 +162,76 @@ def test_the_slider_goes_back_to_noise_and_forward_to_order(page: Page, app: str
     until_captions(page, lambda now: now == final)
 
 
-def test_train_as_i_move_trains_when_a_slider_is_let_go(page: Page, app: str):
-    page.goto(f"{app}/{QUICK}")
-    until_scores(page)
-    until_still(page)
-    page.get_by_text("Train as I move").click()
-    until_still(page)
-    slider = page.get_by_role("slider", name=re.compile("Bits"))
-    slider.focus()
-    slider.press("ArrowRight")
-    expect(page.get_by_role("heading", name="24 bits")).to_be_visible(timeout=60_000)
-    expect(page.get_by_text("pinned").first).to_be_visible()
-    expect(page).to_have_url(re.compile("bits=24"))
-
-
-def test_a_number_is_typed_and_a_wrong_one_says_why(page: Page, app: str):
-    page.goto(f"{app}/{QUICK}")
-    until_scores(page)
-    until_still(page)
-    typed = page.get_by_role("textbox", name="Graph weight · α, typed")
-    typed.fill("42")
-    typed.press("Enter")
-    expect(page).to_have_url(re.compile("graph_weight=42.0"))
-    slider = page.get_by_role("slider", name=re.compile("Graph weight"))
-    expect(slider).to_have_attribute("aria-valuetext", "42")
-    until_still(page)
-    typed.fill("a lot")
-    typed.press("Enter")
-    expect(page.get_by_text("got 'a lot'")).to_be_visible()
-    slider.focus()
-    slider.press("ArrowRight")
-    expect(typed).to_have_value("50")
-    expect(page.get_by_text("got 'a lot'")).to_have_count(0)
-    until_still(page)
-    slider.press("ArrowRight")
-    expect(typed).to_have_value("100")
-
-
-def test_a_run_can_be_watched_paused_stepped_and_cancelled_even_after_a_reload(page: Page, app: str):
+def test_a_run_can_be_paused_stepped_and_cancelled_after_a_reload(page: Page, app: str):
     page.goto(f"{app}/{SLOW}")
-    progress = page.get_by_test_id("stProgress").get_by_text("Step").first
+    progress = page.get_by_test_id("stProgress").get_by_text("iteration").first
     expect(progress).to_be_visible(timeout=60_000)
     first = step_of(progress.inner_text())
-    expect(progress).not_to_have_text(re.compile(rf"Step {first} of"), timeout=60_000)
+    expect(progress).not_to_have_text(re.compile(rf"iteration {first} of"), timeout=60_000)
     assert step_of(progress.inner_text()) > first
 
     press(page, "Pause", page.get_by_role("button", name="Resume"))
     paused = page.get_by_test_id("stProgress").get_by_text("· paused").last
     halted = step_of(paused.inner_text())
-    press(page, "Step", page.get_by_text(f"Step {halted + 1} of"))
-    expect(paused).to_contain_text(f"Step {halted + 1} of")
+    press(page, "Step", page.get_by_text(f"iteration {halted + 1} of"))
+    expect(paused).to_contain_text(f"iteration {halted + 1} of")
     press(page, "Resume", page.get_by_role("button", name="Pause"))
 
     page.reload()
-    press(page, "Cancel", page.get_by_text("Cancelled. The settings are kept"))
+    press(page, "Cancel", page.get_by_text("Cancelled; press Train to start again"))
     expect(page.locator(".st-key-train button")).to_be_enabled()
 
 
-def test_a_shared_link_opens_the_same_state_and_is_a_picture_too(page: Page, app: str, browser):
+WATCH = """() => {  // in every frame: the pictures of the wall, the query, and how far the layout moves
+  window.seen = { pictures: [], queries: [], scores: [], shift: 0 }
+  new PerformanceObserver((entries) => {
+    for (const entry of entries.getEntries()) if (!entry.hadRecentInput) window.seen.shift += entry.value
+  }).observe({ type: "layout-shift" })
+  const look = () => {
+    const add = (list, value) => { if (!list.includes(value)) list.push(value) }
+    add(window.seen.pictures, document.querySelectorAll(".st-key-wall img").length)
+    add(window.seen.queries, document.querySelector(".st-key-explore_box input")?.value ?? "no search box")
+    add(window.seen.scores, document.querySelectorAll("[data-testid=stMetric]").length)
+    requestAnimationFrame(look)
+  }
+  look()
+}"""
+
+
+def test_wall_query_and_scores_stay_while_another_run_trains_and_after_cancel(page: Page, app: str):
+    page.goto(f"{app}/?data=emoji&method=smfh&bits=16&seed=77&iterations=5")
+    until_scores(page)
+    until_still(page)
+    words = page.get_by_role("textbox", name="Type words")
+    words.fill("dog")
+    words.press("Enter")
+    expect(page).to_have_url(re.compile("dog"))
+    until_still(page)
+    page.get_by_text("More parameters").click()
+    page.get_by_role("slider", name=re.compile("Iterations")).press("End")  # long enough to be cancelled
+    expect(page.locator(".st-key-train button")).to_be_enabled()
+    until_still(page)
+    page.evaluate(WATCH)
+    page.locator(".st-key-train button").click()
+    expect(page.get_by_test_id("stProgress").get_by_text("iteration").first).to_be_visible()
+    page.wait_for_timeout(3_000)
+    press(page, "Cancel", page.get_by_text("Cancelled; press Train to start again"))
+    until_still(page)
+    seen = page.evaluate("window.seen")
+    assert (seen["pictures"], seen["queries"], seen["scores"]) == ([24], ["dog"], [4])
+    assert seen["shift"] < 0.1
+
+
+def test_a_shared_link_opens_the_same_state(page: Page, app: str, browser):
     page.goto(f"{app}/{QUICK}")
     until_scores(page)
     until_still(page)
-    expect(page.get_by_test_id("stMetricValue")).to_have_count(2)
+    expect(page.get_by_test_id("stMetricValue")).to_have_count(4)
     scores = page.get_by_test_id("stMetricValue").all_inner_texts()
     page.get_by_role("button", name="Share").click()
     shared = page.get_by_test_id("stCode").first
     expect(shared).to_contain_text(f"{app}/?data=planted&method=smfh-plus")
-    expect(page.get_by_alt_text("The link as a QR code")).to_be_visible()
+    expect(page.get_by_alt_text("QR code of the link")).to_be_visible()
 
     other = browser.new_context().new_page()
     other.goto(shared.inner_text().strip())
@@ -185,7 +240,7 @@ def test_a_shared_link_opens_the_same_state_and_is_a_picture_too(page: Page, app
     other.context.close()
 
 
-def test_a_teachers_link_waits_for_the_class_in_large_type(page: Page, app: str):
+def test_a_link_can_start_paused_in_presentation_mode(page: Page, app: str):
     page.goto(f"{app}/{QUICK}&start=paused&present=true")
     expect(page.get_by_role("button", name="Resume")).to_be_visible(timeout=60_000)
     expect(page.get_by_role("link", name="Compare")).to_be_hidden()
@@ -193,11 +248,11 @@ def test_a_teachers_link_waits_for_the_class_in_large_type(page: Page, app: str)
     until_still(page)
     page.get_by_role("button", name="Resume").click()
     until_scores(page)
-    page.get_by_role("button", name="End the presentation").click()
+    page.get_by_role("button", name="End presentation").click()
     expect(page.get_by_role("link", name="Compare")).to_be_visible()
 
 
-def test_settings_survive_a_look_at_another_page(page: Page, app: str):
+def test_settings_survive_a_visit_to_another_page(page: Page, app: str):
     page.goto(f"{app}/?data=planted&method=smfh&bits=24&seed=3&graph_weight=5.0")
     until_scores(page)
     page.get_by_role("link", name="Data").click()
@@ -209,13 +264,13 @@ def test_settings_survive_a_look_at_another_page(page: Page, app: str):
     expect(page).to_have_url(re.compile("graph_weight=5.0"))
 
 
-def test_on_a_phone_it_fits_and_the_settings_are_one_tap_away(app: str, browser):
+def test_it_fits_a_phone(app: str, browser):
     phone = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True).new_page()
     phone.goto(f"{app}/{QUICK}")
     until_scores(phone)
     until_still(phone)
     assert phone.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
     phone.get_by_test_id("stExpandSidebarButton").tap()
-    expect(phone.get_by_test_id("stSidebar").get_by_text("Bits · r", exact=True)).to_be_in_viewport()
+    expect(phone.get_by_test_id("stSidebar").get_by_text("Bits (r)", exact=True)).to_be_in_viewport()
     expect(phone.locator(".st-key-train button")).to_be_in_viewport()
     phone.context.close()

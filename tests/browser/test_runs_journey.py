@@ -1,27 +1,27 @@
-"""Runs as a person uses them: find one, name it, open it, take its model along and bring it back."""
+"""The Runs page in a browser: search, rename, open and delete a run; download and upload its model."""
 
 import re
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from smfh.comparison import Comparison, Grid, train_grid
 from smfh.datasets.planted import Planted
+from smfh.experiments.comparison import Comparison, Grid, train_grid
 from smfh.hashing import CVH
 from smfh.runs import RunStore
 
 pytestmark = pytest.mark.slow
-SOURCE = Planted(items=70, noise=0.0371)  # nobody else has it
+SOURCE = Planted(items=70, noise=0.0371)  # no other test uses it
 
 
 def until_still(page: Page) -> None:
-    """A person does not click while the page is being drawn."""
+    """Wait until the page has been drawn."""
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
 
 
 @pytest.fixture
 def runs(app: str):
-    """Two runs in the folder that the server reads."""
+    """Two saved runs of the server."""
     store, grid = RunStore(), Grid(Comparison(SOURCE, (CVH(),), (8, 12), 1), *SOURCE.load())
     train_grid(grid, store)
     yield store, grid
@@ -52,11 +52,11 @@ def explore_shows(page: Page, bits: int) -> None:
 
 
 @pytest.mark.usefixtures("runs")
-def test_a_run_is_named_opened_taken_along_and_brought_back(page: Page, app: str, tmp_path):
+def test_a_run_is_renamed_and_opened_and_its_model_downloaded_and_uploaded(page: Page, app: str, tmp_path):
     choose(page, app, "12 bits")
     page.get_by_role("button", name="Rename").click()
     page.get_by_role("textbox", name="Title").fill("my baseline")
-    page.get_by_role("button", name="Save the title").click()
+    page.get_by_role("button", name="Save title").click()
     expect(page.get_by_text("“my baseline”")).to_be_visible()
     page.keyboard.press("Escape")
     until_still(page)
@@ -72,14 +72,14 @@ def test_a_run_is_named_opened_taken_along_and_brought_back(page: Page, app: str
     expect(page.get_by_role("heading", name="Load a model")).to_be_visible()
     until_still(page)
     page.locator("input[type=file]").set_input_files(model)
-    page.get_by_role("button", name="Show it in Explore").click()
+    page.get_by_role("button", name="Open model in Explore").click()
     explore_shows(page, 12)
 
 
-def test_a_run_is_deleted_after_a_second_word(page: Page, app: str, runs):
+def test_a_run_is_deleted(page: Page, app: str, runs):
     store, grid = runs
     choose(page, app, "8 bits")
-    page.get_by_role("button", name="Delete").click()
-    page.get_by_role("button", name="Yes, delete it").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("button", name="Delete run").click()
     expect(page.get_by_text("1 of ")).to_be_visible()
     assert [method.bits for method in grid.missing(store)] == [8]

@@ -1,4 +1,4 @@
-"""Tune as a person uses it: sweep, click a point, open it; search, use what was found, come back."""
+"""Tune in a browser: sweep, overlay, refine, test twice; search, apply, reload; restart and continue."""
 
 import re
 import time
@@ -29,15 +29,17 @@ def run_study(page: Page, trials: int) -> None:
     until_still(page)
 
 
-def test_a_sweep_of_three_values_and_one_of_them_in_explore(page: Page, app: str):
+def test_sweep_click_and_open_in_explore(page: Page, app: str):
     page.goto(f"{app}/Tune?{DATA}&{TINY}&{RANGES}")
     run_study(page, 4)  # three values and the start
-    expect(page.get_by_text("validation parts of the training rows, never on the queries")).to_be_visible()
-    points = page.locator(".js-plotly-plot").first.locator(".scatterlayer .trace path.point")
-    expect(points.first).to_be_visible()
+    expect(page.get_by_text("scored on validation folds, never on the held-out queries")).to_be_visible()
+    plot = page.locator(".js-plotly-plot").first
+    # the first points belong to the marks of the best and the start, then come those of the goal
+    points = plot.locator(".subplot.xy .scatterlayer .trace").nth(4).locator("path.point")
+    expect(points).to_have_count(4)
     points.nth(3).click(force=True)  # a layer for dragging lies over all points
     expect(page).to_have_url(re.compile("tune.trial=3"))
-    expect(page.get_by_role("combobox", name="Chosen trial")).to_have_value(re.compile("α 10 "))
+    expect(page.get_by_role("combobox", name="Selected trial")).to_have_value(re.compile("α 10 "))
     until_still(page)
     points.nth(0).click(force=True)
     expect(page).to_have_url(re.compile("tune.trial=1"))
@@ -47,7 +49,7 @@ def test_a_sweep_of_three_values_and_one_of_them_in_explore(page: Page, app: str
     expect(page).to_have_url(re.compile("graph_weight=0.1"))
 
 
-def test_a_search_is_used_and_is_there_after_a_reload(page: Page, app: str, browser):
+def test_search_apply_and_reload(page: Page, app: str, browser):
     page.goto(f"{app}/Tune?{DATA}&{TINY}&tune.way=search&tune.trials=6&tune.tuned=graph_weight,ridge")
     run = page.get_by_role("button", name=re.compile("Run 6 trials"))
     expect(run).to_be_visible(timeout=60_000)
@@ -55,12 +57,12 @@ def test_a_search_is_used_and_is_there_after_a_reload(page: Page, app: str, brow
     run.click()
     expect(page.get_by_text(re.compile(r"^6 trials \("))).to_be_visible()
     until_still(page)
-    chosen = page.get_by_role("combobox", name="Chosen trial")
+    chosen = page.get_by_role("combobox", name="Selected trial")
     chosen.click()
     page.get_by_role("option").last.click()
     expect(page).to_have_url(re.compile(r"tune.trial=\d"))
     until_still(page)
-    use = page.get_by_role("button", name="Use these")
+    use = page.get_by_role("button", name="Apply to sidebar")
     if use.is_disabled():  # the start is what is set already
         chosen.click()
         page.get_by_role("option").first.click()
@@ -72,10 +74,68 @@ def test_a_search_is_used_and_is_there_after_a_reload(page: Page, app: str, brow
     page.reload()
     expect(page.get_by_text(re.compile(r"^6 trials \("))).to_be_visible(timeout=60_000)
     expect(page).to_have_url(address)
-    expect(page.locator(".js-plotly-plot")).to_have_count(7)
+    expect(page.locator(".js-plotly-plot")).to_have_count(6)
     other = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
     other.goto(f"{app}/Tune?{DATA}&{TINY}")
     expect(other.get_by_text("All studies")).to_be_visible(timeout=60_000)
     until_still(other)
     assert other.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
     other.context.close()
+
+
+def open_page_at(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(page.get_by_role("heading", name="Tune", exact=True)).to_be_visible(timeout=120_000)
+    until_still(page)
+
+
+def test_sweep_from_a_slider_overlay_refine_and_two_tests(page: Page, app: str):
+    data = f"data=planted&data.items=120&data.data_seed={time.time_ns() % 2**31}"
+    page.goto(f"{app}/?{data}&method=smfh&bits=8&iterations=3")
+    button = page.locator(".st-key-sweep_graph_weight").get_by_role("button", name="α")
+    expect(button).to_be_visible(timeout=120_000)
+    until_still(page)
+    button.click()  # one click from a slider to the answer
+    expect(page.get_by_role("heading", name="Tune", exact=True)).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^9 trials \(9 complete\)"))).to_be_visible(timeout=120_000)
+    expect(page.get_by_text(re.compile("^Highest balanced score at α.*start")).first).to_be_visible()
+    until_still(page)
+    expect(page.get_by_text("of 8 relevant")).to_have_count(5)
+    first = page.url
+    page.get_by_role("button", name=re.compile("^More points from")).click()
+    expect(page.get_by_text(re.compile(r"^1\d trials \(1[1-9] complete\)"))).to_be_visible(timeout=120_000)
+    until_still(page)
+    for count, trial in (("1st", 1), ("2nd", 2)):
+        open_page_at(page, re.sub("&tune.trial=[0-9]+", "", first) + f"&tune.trial={trial}")
+        test = page.get_by_role("button", name=f"Test on held-out queries ({count} test of this study)")
+        expect(test).to_be_visible()
+        test.click()
+        expect(page.get_by_text("Each direction")).to_be_visible(timeout=120_000)
+        until_still(page)
+    expect(page.get_by_text("2 tests on the held-out queries, so each interval is wider")).to_be_visible()
+    open_page_at(page, f"{app}/Tune?{data}&{TINY}&{RANGES}")
+    run_study(page, 4)
+    page.get_by_role("combobox", name="Overlay studies").click()
+    page.get_by_role("option").first.click()
+    page.keyboard.press("Escape")
+    until_still(page)
+    legend = page.locator(".js-plotly-plot").first.locator(".legendtext")
+    expect(legend.filter(has_text="SMFH on Planted").first).to_be_visible()
+
+
+def test_an_interrupted_study_says_so_and_continues(page: Page, start_server):
+    server = start_server()
+    data = f"data=planted&data.items=120&data.data_seed={time.time_ns() % 2**31}"
+    link = f"/Tune?{data}&method=smfh&bits=8&iterations=200&tune.parts=2&tune.ranges=graph_weight=0.1:10:30"
+    open_page_at(page, server.address + link)
+    page.get_by_role("button", name=re.compile("Run 31 trials")).click()
+    expect(page.get_by_text(re.compile(r"^[1-9]\d? of 31 trials"))).to_be_visible(timeout=120_000)
+    study = re.search("tune.study=[^&]+", page.url).group()
+    page.goto("about:blank")  # an open page would load itself again when the server is back
+    server.process.kill()
+    server.process.wait()
+    again = start_server(port=int(server.address.rsplit(":", 1)[1]))
+    open_page_at(page, f"{again.address}{link}&{study}")
+    expect(page.get_by_text(re.compile(r"^Interrupted after \d+ of 31 trials"))).to_be_visible()
+    page.get_by_role("button", name="Continue", exact=True).click()
+    expect(page.get_by_text("31 trials (31 complete)")).to_be_visible(timeout=180_000)

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import expect
 from test_container import health_check
 
-from smfh import home as where
+from smfh.folders import app_folder
 
 pytestmark = pytest.mark.slow
 
@@ -56,8 +56,9 @@ def clean():
 
 def test_the_wheel_has_all_it_needs_and_finds_it(installed, clean, tmp_path):
     code = (
-        "import smfh.home; from smfh.datasets import DATASETS; from smfh.export.page import assemble;"
-        "print(smfh.home.home(), len(DATASETS['emoji']().load()[0]), len(assemble('a', '')))"
+        "from smfh.folders import app_folder; from smfh.datasets import DATASETS;"
+        "from smfh.export.page import assemble;"
+        "print(app_folder(), len(DATASETS['emoji']().load()[0]), len(assemble('a', '')))"
     )
     python = str(installed / "bin" / "python")
     done = subprocess.run([python, "-c", code], cwd=tmp_path, env=clean, capture_output=True, text=True)
@@ -101,5 +102,5 @@ def test_the_installed_app_is_visited(installed, clean, tmp_path, page, cache_fo
         server.wait(timeout=20)
 
 
-def test_a_checkout_is_its_own_home():
-    assert where.home() == ROOT
+def test_a_checkout_is_the_app_folder():
+    assert app_folder() == ROOT

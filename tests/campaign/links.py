@@ -1,27 +1,28 @@
-"""Links with anything in them, for every page: what the parts of its address make of them."""
+"""Links with random contents for every page, and how its part of the address reads them."""
 
 from dataclasses import fields
 from functools import cache
 from typing import Any
 
 import numpy as np
-from changes import SIGNS, VALUES, change
+from changes import TOKENS, VALUES, change
 
-from smfh.bits import describe_bits
 from smfh.datasets import DATASETS, Planted
 from smfh.hashing import METHODS, SMFHPlus
+from smfh.retrieval.bits import describe_bits
 from smfh.runs import Run
-from smfh.runs.key import run_key
+from smfh.runs.run import run_key
 from smfh.runs.training import train
 from smfh.types import InputError
-from smfh.ui.address import MOST_NOTES, NOTE, Part, Query
-from smfh.ui.asked import asked_part, fitting, pose
-from smfh.ui.bits.chosen import chosen_part
-from smfh.ui.compare.wanted import WANTED as COMPARED
-from smfh.ui.learn.studied import studied_part
-from smfh.ui.paper.choice import paper_part
+from smfh.ui.address import MAX_NOTES, NOTE_CHARACTERS, Part, UrlQuery
+from smfh.ui.bits.topics import chosen_part
+from smfh.ui.compare.request import REQUEST as COMPARED
+from smfh.ui.learn.state import learn_part
+from smfh.ui.paper.parts import paper_part
+from smfh.ui.search_state import adapt_state, search_state_part
+from smfh.ui.search_state import make_query as make_search_query
 from smfh.ui.settings import DATA, HIDE, METHOD, OPTION, PRESENT, SETTINGS, START, to_link
-from smfh.ui.tune.wanted import WANTED as TUNED
+from smfh.ui.tune.state import REQUEST as TUNED
 
 WORDS = ["", "true", "False", "0", "-0", "1e3", "1_0", "١٢", "8.0", "nan", "-inf", ",", ",,a,", "α=1:2:3"]
 WORDS += [
@@ -35,15 +36,20 @@ WORDS += [
     "U:text:1:1",
 ]
 WORDS += [*METHODS, *DATASETS, "own", "paused", *(str(value) for value in VALUES if value != 10**400)]
-WORDS += [sign.decode(errors="replace") for sign in SIGNS]
-
-
-LINKED = ("2_Search", "3_Bits", "4_Tune", "5_Compare", "7_Paper", "9_Learn")  # pages with a part of their own
+WORDS += [token.decode(errors="replace") for token in TOKENS]
+LINKED = (
+    "2_Search",
+    "3_Bits",
+    "4_Tune",
+    "5_Compare",
+    "7_Paper",
+    "9_Learn",
+)  # pages with their own parameters
 
 
 @cache
 def trained() -> Run:
-    """A small run, for those parts that depend on one."""
+    """A small run for the parts that depend on one."""
     source, method = Planted(items=40), SMFHPlus(bits=8, iterations=2, rounds=1, anchors=10)
     loaded = source.load()
     return train(run_key(*loaded, method), source, *loaded)[0]
@@ -51,10 +57,10 @@ def trained() -> Run:
 
 @cache
 def parts() -> dict[str, tuple[Part[Any], tuple[str, ...]]]:
-    """Every page's part with the keys that it knows."""
+    """Every page's part with its keys."""
     run = trained()
     topics = describe_bits(run.hasher, run.data, run.split)
-    own = (asked_part(run), chosen_part(topics), TUNED, COMPARED, paper_part(), studied_part(run.data))
+    own = (search_state_part(run), chosen_part(topics), TUNED, COMPARED, paper_part(), learn_part(run.data))
     known = {
         page: (part, tuple(f"{part.prefixes[0]}{f.name}" for f in fields(part.read({})[0])))
         for page, part in zip(LINKED, own, strict=True)
@@ -65,8 +71,8 @@ def parts() -> dict[str, tuple[Part[Any], tuple[str, ...]]]:
     return {"": (SETTINGS, shared)} | known
 
 
-def make_query(keys: tuple[str, ...], rng: np.random.Generator) -> Query:
-    """One to six parts of a link, most of them with keys that the page knows."""
+def make_query(keys: tuple[str, ...], rng: np.random.Generator) -> UrlQuery:
+    """One to six parameters of a link, most of them with keys that the page knows."""
 
     def changed(text: str) -> str:
         return change(text.encode(errors="replace") or b"x", rng).decode(errors="replace")
@@ -79,12 +85,12 @@ def make_query(keys: tuple[str, ...], rng: np.random.Generator) -> Query:
     return query
 
 
-def follow(page: str, query: Query) -> None:
-    """Read it as the page does; what it makes of it goes back into a link that says the same."""
+def follow(page: str, query: UrlQuery) -> None:
+    """Read the link as the page does; writing the value gives a link with the same value."""
     part = parts()[page][0]
     value, notes = part.read(query)
-    assert len(notes) <= MOST_NOTES + 1
-    assert all(len(note) <= NOTE + 2 for note in notes)
+    assert len(notes) <= MAX_NOTES + 1
+    assert all(len(note) <= NOTE_CHARACTERS + 2 for note in notes)
     again, wrong = part.read(part.write(value))
     assert not wrong
     assert again == value
@@ -92,8 +98,8 @@ def follow(page: str, query: Query) -> None:
         to_link(value, "Explore")
     if page == "2_Search":
         try:
-            pose(fitting(value, trained().data), trained())
+            make_search_query(adapt_state(value, trained().data), trained())
         except InputError:
-            notes = ["The page tells why."]
+            notes = ["The page shows the reason."]
     if notes:
         raise InputError(notes)

@@ -1,4 +1,4 @@
-"""Every reader of the project with files to change: what is read, and whether anything but refusal leaves."""
+"""Every reader of the project, with files to change."""
 
 import io
 import json
@@ -16,31 +16,40 @@ import pyarrow as pa
 import pytest
 import scipy.io
 from changes import Rng, change, change_json, change_value, one_of
+from layouts import LAYOUTS, Items
 from PIL import Image
 from pyarrow import parquet
+from scipy import sparse
 
-from smfh.ceiling import Ceiling
-from smfh.cluster import Folder, read_manifest, stream_files, stream_source, write_shards
-from smfh.cluster.manifest import foreign_parts, part_problems
-from smfh.datasets import Emoji, Planted, emoji, nus_wide, pascal, shared_mat, wiki
-from smfh.datasets.emoji_catalogue import read_catalogue, read_sheet, write_emoji
-from smfh.datasets.own import OwnData, example_archive
-from smfh.datasets.split_files import read_split
+from smfh.datasets import Emoji, Planted, emoji, nus_wide, pascal, read_split, shared_mat, user_pictures, wiki
+from smfh.datasets.emoji import read_catalogue, read_sheet, write_emoji
+from smfh.datasets.user_data import UserDataset, example_archive
+from smfh.engine import Folder, read_manifest, stream_files, stream_source, write_shards
+from smfh.engine.shards import foreign_parts, part_problems
+from smfh.experiments.tuning import (
+    BASE_MEASURES,
+    Confirmation,
+    FoldScores,
+    MeasuredPair,
+    Range,
+    Studies,
+    StudyPlan,
+    confirmations,
+)
+from smfh.experiments.tuning.plan import read_plan
+from smfh.experiments.tuning.study import read_folds
+from smfh.features.image import Measurements, VisualWords, fit_visual_words, measure
 from smfh.features.pictures import decode_image, thumbnail
-from smfh.files import Array, open_archive, read_mat, read_npy, read_npz, read_table
-from smfh.files.arrays import pack_npz
+from smfh.files import Array, open_archive, pack_npz, read_mat, read_npz, read_table
 from smfh.hashing import SMFHPlus, load_hasher
 from smfh.hashing.storage import hasher_arrays
 from smfh.metrics import AP_DEFINITIONS
+from smfh.metrics.significance import Difference
+from smfh.retrieval.classifiers import ClassifierLevel
 from smfh.runs import RunStore, Timing
-from smfh.runs.ceilings import read_ceiling, write_ceiling
-from smfh.runs.key import run_key
-from smfh.runs.training import time_encoding, train
-from smfh.significance import Difference
-from smfh.tuning import FIGURES, PartScores, Range, Studies, StudyPlan
-from smfh.tuning.confirmation import Confirmation, OnQueries, confirmations
-from smfh.tuning.plan import read_plan
-from smfh.tuning.study import read_parts
+from smfh.runs.run import run_key
+from smfh.runs.run_file import read_level, write_level
+from smfh.runs.training import train
 from smfh.types import InputError
 
 Make = Callable[[Rng], bytes]  # with None it changes nothing
@@ -48,7 +57,7 @@ Make = Callable[[Rng], bytes]  # with None it changes nothing
 
 @dataclass(frozen=True)
 class Reader:
-    """Of so many of a thousand inputs: what makes one, and who reads it in a folder of its own."""
+    """A share of the inputs, how to make one, and how to read it in an empty folder."""
 
     share: int
     make: Make
@@ -62,17 +71,17 @@ def saved(save: Callable[[io.BytesIO], object]) -> bytes:
 
 
 def put(folder: Path, name: str, content: bytes) -> Path:
-    """The file with this content; its folder is made."""
+    """Write the file and create its folder."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return path
 
 
-def sound_archive(arrays: Mapping[str, Array], headers: tuple[str, ...] = ()) -> Make:
-    """An archive in which one array is changed and whose checksums are right, so that its reader sees it.
+def valid_archive(arrays: Mapping[str, Array], headers: tuple[str, ...] = ()) -> Make:
+    """Archives with one changed array and correct checksums, so that the reader sees the change.
 
-    Arrays of these names are JSON: there values are changed more often than bytes.
+    The arrays named `headers` are JSON, in which values are changed more often than bytes.
     """
     members = {name: saved(lambda file, a=a: np.save(file, a)) for name, a in arrays.items()}
 
@@ -96,10 +105,10 @@ def zipped(members: Mapping[str, bytes]) -> bytes:
     return file.getvalue()
 
 
-# what one hands in -------------------------------------------------------------------------------------
+# uploads -----------------------------------------------------------------------------------------------
 
 
-def own_arrays() -> dict[str, Array]:
+def upload_arrays() -> dict[str, Array]:
     rng, words = np.random.default_rng(0), np.array(["cat|pet", "dog", "猫", "ä"] * 2)
     features = {"image": rng.random((8, 3)), "text": rng.integers(0, 3, (8, 2))}
     return features | {"labels": words, "captions": words}
@@ -111,7 +120,7 @@ def picture(kind: str, size: tuple[int, int] = (40, 30), mode: str = "RGB") -> b
 
 
 def pictures_archive(rng: Rng) -> bytes:
-    """The example archive with one file changed inside, its checksums right."""
+    """The example archive with one changed file and correct checksums."""
     if rng is None:
         return example_archive()
     with zipfile.ZipFile(io.BytesIO(example_archive())) as archive:
@@ -128,15 +137,14 @@ def read_members(content: bytes, folder: Path) -> None:
 
 def read_cells(content: bytes, folder: Path) -> None:
     table = read_table(content)
-    table.problems()
-    table.numbers([heading for heading in table.header if heading not in ("caption", "labels")])
+    table.read([], {"x": [heading for heading in table.header if heading not in ("caption", "labels")]})
 
 
-def read_own(name: str) -> Callable[[bytes, Path], object]:
-    """Looked at, which never fails, and used, which fails where the preview has told why."""
+def read_upload(name: str) -> Callable[[bytes, Path], object]:
+    """Preview, which never fails, and load, which fails only if the preview lists problems."""
 
     def read(content: bytes, folder: Path) -> None:
-        source = OwnData(content, name)
+        source = UserDataset(content, name)
         preview = source.preview()
         try:
             source.load()
@@ -147,29 +155,80 @@ def read_own(name: str) -> Callable[[bytes, Path], object]:
     return read
 
 
-NUMBERS = {name: array for name, array in own_arrays().items() if array.dtype.kind in "fi"}
+NUMBERS = {name: array for name, array in upload_arrays().items() if array.dtype.kind in "fi"}
 TABLE = b"image:1,image:2,text:1,caption,labels\n" + b'1,2.5,3,"a, cat",a|b\n-4,5e-3,6,dog,b\n' * 3
-NPY = [saved(lambda file, array=array: np.save(file, array)) for array in own_arrays().values()]
-NPZ = saved(lambda file: np.savez(file, **own_arrays()))
-MAT = saved(lambda file: scipy.io.savemat(file, NUMBERS | {"labels": np.arange(8)}))
+NPZ = saved(lambda file: np.savez(file, **upload_arrays()))
+CELLS = np.array([["a"], ["b|c"]] * 4, dtype=object)
+MAT = saved(lambda file: scipy.io.savemat(file, NUMBERS | {"labels": CELLS, "tags": sparse.eye_array(8, 3)}))
 PICTURES = [picture(kind) for kind in ("PNG", "JPEG", "GIF", "WEBP", "BMP")]
 PICTURES += [picture("PNG", mode="RGBA"), picture("PNG", mode="L")]
-HANDED_IN = {
-    ".npy": Reader(100, one_of(NPY), lambda content, _: read_npy(content)),
+UPLOADS = {
     ".npz": Reader(70, one_of([NPZ]), lambda content, _: read_npz(content)),
     ".zip": Reader(50, one_of([example_archive()]), read_members),
     ".csv": Reader(60, one_of([TABLE]), read_cells),
-    ".mat": Reader(3, one_of([MAT]), lambda content, _: read_mat(content)),  # each in a process of its own
+    ".mat": Reader(80, one_of([MAT]), lambda content, _: read_mat(content)),
     "picture": Reader(80, one_of(PICTURES), lambda content, _: thumbnail(decode_image(content))),
-    "own .npz": Reader(40, one_of([NPZ]), read_own("mine.npz")),
-    "own .npz, sound": Reader(80, sound_archive(own_arrays()), read_own("mine.npz")),
-    "own .zip": Reader(10, one_of([example_archive()]), read_own("mine.zip")),
-    "own .zip, sound": Reader(10, pictures_archive, read_own("mine.zip")),
-    "own .csv": Reader(80, one_of([TABLE]), read_own("mine.csv")),
-    "own .mat": Reader(3, one_of([MAT]), read_own("mine.mat")),
+    "upload .npz": Reader(40, one_of([NPZ]), read_upload("mine.npz")),
+    "upload .npz, valid": Reader(80, valid_archive(upload_arrays()), read_upload("mine.npz")),
+    "upload .zip": Reader(10, one_of([example_archive()]), read_upload("mine.zip")),
+    "upload .zip, valid": Reader(10, pictures_archive, read_upload("mine.zip")),
+    "upload .csv": Reader(80, one_of([TABLE]), read_upload("mine.csv")),
+    "upload .mat": Reader(40, one_of([MAT]), read_upload("mine.mat")),
 }
 
-# what was saved here, and may have been changed elsewhere ----------------------------------------------
+# layouts -----------------------------------------------------------------------------------------------
+
+
+@cache
+def layout_files(name: str) -> dict[str, bytes]:
+    """The files of a layout with six items, by their names."""
+    with tempfile.TemporaryDirectory() as folder:
+        LAYOUTS[name](Path(folder), Items(6))
+        paths = sorted(path for path in Path(folder).rglob("*") if path.is_file())
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def changed_layout(name: str) -> Make:
+    """An archive with one changed file, most often not a picture, and correct checksums."""
+
+    def make(rng: Rng) -> bytes:
+        files = layout_files(name)
+        if rng is None:
+            return zipped(files)
+        others = [file for file in files if not file.endswith(".png")]
+        names = others if others and rng.random() < 0.9 else list(files)
+        file = names[rng.integers(len(names))]
+        kind = file.rpartition(".")[2]
+        is_json = kind in ("json", "jsonl") and rng.random() < 0.7
+        lines = files[file].split(b"\n") if kind == "jsonl" else [files[file]]
+        line = rng.integers(len(lines) - (kind == "jsonl"))
+        lines[line] = change_json(lines[line], rng) if is_json else change(lines[line], rng)
+        renamed = file if rng.random() < 0.9 else change(file.encode(), rng).decode(errors="replace") or "x"
+        return zipped(
+            {key: content for key, content in files.items() if key != file} | {renamed: b"\n".join(lines)}
+        )
+
+    return make
+
+
+@cache
+def fixed_features() -> tuple[Measurements, VisualWords]:
+    measured = measure([picture("PNG")])
+    return measured, fit_visual_words(measured)
+
+
+def read_layout(content: bytes, folder: Path) -> None:
+    """As an upload; features are those of one picture, since computing them would take most of the time."""
+    measured, words = fixed_features()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(user_pictures, "measure", lambda pictures: measured)
+        patch.setattr(user_pictures, "fit_visual_words", lambda *rows, **options: words)
+        read_upload("mine.zip")(content, folder)
+
+
+LAYOUT_READERS = {f"layout {name}": Reader(40, changed_layout(name), read_layout) for name in LAYOUTS}
+
+# saved files, which another program may have changed ---------------------------------------------------
 
 
 @cache
@@ -180,7 +239,7 @@ def kept_run() -> tuple[str, Mapping[str, Array], Mapping[str, Array]]:
     run = train(run_key(*loaded, method), source, *loaded)[0]
     with tempfile.TemporaryDirectory() as folder:
         store = RunStore(Path(folder))
-        record = store.save(run, Timing(run.hasher.seconds, time_encoding(run.hasher, *loaded), 1.0))
+        record = store.save(run, Timing(run.hasher.seconds, {}, 1.0))
         return record.id, read_npz(Path(folder, f"{record.id}.npz")), hasher_arrays(run.hasher)
 
 
@@ -188,11 +247,11 @@ def changed_model(rng: Rng) -> bytes:
     arrays = kept_run()[2]
     if rng is not None and rng.random() < 0.2:
         return change(saved(lambda file: pack_npz(file, arrays)), rng)
-    return sound_archive(arrays, ("header",))(rng)
+    return valid_archive(arrays, ("header",))(rng)
 
 
 def changed_run(rng: Rng) -> bytes:
-    return sound_archive(kept_run()[1], ("run",))(rng)
+    return valid_archive(kept_run()[1], ("run",))(rng)
 
 
 def read_model(content: bytes, folder: Path) -> None:
@@ -223,12 +282,12 @@ def read_run(content: bytes, folder: Path) -> None:
 def kept_ceiling() -> bytes:
     scores = {("text", "image", "training"): dict.fromkeys(AP_DEFINITIONS, 0.5)}
     with tempfile.TemporaryDirectory() as folder:
-        write_ceiling(Path(folder, "one.json"), Ceiling(scores, ("a classifier",)))
+        write_level(Path(folder, "one.json"), ClassifierLevel(scores, scores, ("a classifier",)))
         return Path(folder, "one.json").read_bytes()
 
 
 def read_kept_ceiling(content: bytes, folder: Path) -> None:
-    if read_ceiling(put(folder, "ceiling.json", content)) is None:
+    if read_level(put(folder, "ceiling.json", content)) is None:
         raise InputError("It is not used.")
 
 
@@ -237,10 +296,10 @@ def plan() -> StudyPlan:
     return StudyPlan("mine", (Planted(items=40),), SMFHPlus(bits=8), ranges, "search", 3)
 
 
-PART = asdict(PartScores("Planted", 0, 8, 0.1, {"text → image": dict.fromkeys(FIGURES, 0.5)}))
+PART = asdict(FoldScores("Planted", 0, 8, 0.1, {"text → image": dict.fromkeys(BASE_MEASURES, 0.5)}))
 DIFFERENCE = Difference("a", "b", 0.1, 0.0, 0.2, None, 10, 1, 0.95, 1)
 CONFIRMED = asdict(
-    Confirmation(1, (OnQueries("Planted", "text → image", "found", (0.5,), (0.6,), DIFFERENCE),))
+    Confirmation(1, (MeasuredPair("Planted", "text → image", "found", (0.5,), (0.6,), DIFFERENCE),))
 )
 
 
@@ -304,7 +363,7 @@ def read_studies(content: bytes, folder: Path) -> None:
             beside.unlink()
 
 
-KEPT_HERE = {
+SAVED = {
     "model": Reader(80, changed_model, read_model),
     "run": Reader(60, changed_run, read_run),
     "ceiling": Reader(30, one_of([kept_ceiling()], change_json), read_kept_ceiling),
@@ -316,13 +375,13 @@ KEPT_HERE = {
     "scores of a trial": Reader(
         30,
         lambda rng: json.dumps([PART] if rng is None else change_value([PART], rng)).encode(),
-        lambda content, _: [part.measure("balanced") for part in read_parts(json.loads(content))],
+        lambda content, _: [part.measure("balanced") for part in read_folds(json.loads(content))],
     ),
     "studies": Reader(4, lambda rng: change(studies_file(), rng), read_studies),
-    "studies, sound": Reader(6, changed_attributes, read_studies),
+    "studies, valid": Reader(6, changed_attributes, read_studies),
 }
 
-# data sets in files of their own -----------------------------------------------------------------------
+# files of data sets ------------------------------------------------------------------------------------
 
 
 def small_emoji() -> dict[str, Array]:
@@ -343,7 +402,7 @@ def small_emoji() -> dict[str, Array]:
 
 @cache
 def changed_emoji() -> Make:
-    return sound_archive(small_emoji(), ("catalogue",))
+    return valid_archive(small_emoji(), ("catalogue",))
 
 
 def read_emoji(content: bytes, folder: Path) -> None:
@@ -353,7 +412,7 @@ def read_emoji(content: bytes, folder: Path) -> None:
 
 
 def read_wiki(content: bytes, folder: Path) -> None:
-    """Each of its small files is this one."""
+    """Each of the small files has this content."""
     path = put(folder, "categories.list", content)
     wiki.read_caption(path)
     with suppress(InputError):
@@ -363,8 +422,6 @@ def read_wiki(content: bytes, folder: Path) -> None:
 
 def read_nus_wide(content: bytes, folder: Path) -> None:
     path = put(folder, "Labels_sky.txt", content)
-    with suppress(InputError):  # which has a thousand
-        nus_wide.read_tag_names(path)
     list(nus_wide.read_counts(path, 3))
 
 
@@ -404,7 +461,7 @@ def read_shards(content: bytes, folder: Path) -> None:
 
 
 def read_stream(name: str) -> Callable[[bytes, Path], object]:
-    """A file to make shards of."""
+    """Write shards of a file."""
 
     def read(content: bytes, folder: Path) -> None:
         write_shards(stream_files(put(folder, name, content), 0), Folder(str(folder / "shards")))
@@ -434,17 +491,17 @@ DATA_SETS = {
         one_of([json.dumps(PASCAL).encode()], change_json),
         lambda content, folder: pascal.read_pairs(put(folder, pascal.CAPTIONS_FILE, content).parent),
     ),
-    "shared .mat": Reader(2, one_of([saved(lambda file: scipy.io.savemat(file, SHARED))]), read_shared_mat),
-    "split .npz": Reader(20, sound_archive(ROWS), read_split_file(".npz")),
+    "shared .mat": Reader(20, one_of([saved(lambda file: scipy.io.savemat(file, SHARED))]), read_shared_mat),
+    "split .npz": Reader(20, valid_archive(ROWS), read_split_file(".npz")),
     "split .csv": Reader(20, one_of([b"row,part\n0,train\n1,train\n2,test\n"]), read_split_file(".csv")),
     "split .mat": Reader(
-        2, one_of([saved(lambda file: scipy.io.savemat(file, ROWS))]), read_split_file(".mat")
+        20, one_of([saved(lambda file: scipy.io.savemat(file, ROWS))]), read_split_file(".mat")
     ),
 }
 IN_SHARDS = {
     "manifest": Reader(20, lambda rng: change_json(SHARDS()["manifest.json"], rng), read_shards),
     "stream .npz": Reader(20, one_of([saved(lambda file: np.savez(file, **STREAMED))]), read_stream("a.npz")),
-    "stream .npz, sound": Reader(20, sound_archive(STREAMED), read_stream("a.npz")),
+    "stream .npz, valid": Reader(20, valid_archive(STREAMED), read_stream("a.npz")),
     "stream .parquet": Reader(20, one_of([parquet_file()]), read_stream("a.parquet")),
 }
-READERS = HANDED_IN | KEPT_HERE | DATA_SETS | IN_SHARDS
+READERS = UPLOADS | LAYOUT_READERS | SAVED | DATA_SETS | IN_SHARDS

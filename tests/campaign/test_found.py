@@ -1,4 +1,4 @@
-"""What the campaign has found, each case once: refused, where something else left the reader before."""
+"""Inputs that the campaign found: readers raised another error on them before."""
 
 import json
 
@@ -27,20 +27,20 @@ FOUND = {
     ),
     "half a character": ("ceiling", json.dumps(CEILING | {"told": ["\ud800"]})),
     "a class of 4,400 digits": ("wiki", "t1\ti1\t" + "9" * 4400),
-    "a name that no disk takes": ("pascal", json.dumps({"x" * 5000: PASCAL["a.jpg"]})),
+    "a name that is too long for a disk": ("pascal", json.dumps({"x" * 5000: PASCAL["a.jpg"]})),
     "a direction without figures": ("scores of a trial", trial(directions={"text → image": {}})),
     "no direction": ("scores of a trial", trial(directions={})),
     "figures that are words": ("scores of a trial", trial(directions={"a": {"found": "x"}})),
-    "scores that are none": ("studies, sound", [ATTRIBUTE_VALUES[0], b"{", ATTRIBUTE_VALUES[2]]),
-    "a measure that nobody knows": ("studies, sound", confirmed(measure="luck")),
-    "a difference that is a word": ("studies, sound", confirmed(difference="")),
-    "a difference of words": ("studies, sound", confirmed(difference={"first": 1})),
-    "means that are words": ("studies, sound", confirmed(start=["x"])),
+    "scores that are not JSON": ("studies, valid", [ATTRIBUTE_VALUES[0], b"{", ATTRIBUTE_VALUES[2]]),
+    "an unknown measure": ("studies, valid", confirmed(measure="luck")),
+    "a difference that is a word": ("studies, valid", confirmed(difference="")),
+    "a difference of words": ("studies, valid", confirmed(difference={"first": 1})),
+    "means that are words": ("studies, valid", confirmed(start=["x"])),
 }
 
 
 @pytest.mark.parametrize("case", FOUND)
-def test_it_is_refused(case, tmp_path):
+def test_a_found_input_is_refused(case, tmp_path):
     name, said = FOUND[case]
     content = with_attributes(said) if isinstance(said, list) else said
     with pytest.raises(InputError):

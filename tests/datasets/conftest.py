@@ -1,4 +1,4 @@
-"""Miniatures of data sets whose files are too large to come with the tests."""
+"""Miniatures of data sets whose files are too large for the repository."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,14 @@ import scipy.io
 from smfh.datasets import DATASETS
 
 ITEMS = 40
+
+
+@pytest.fixture(autouse=True)
+def user_data_folder(tmp_path_factory, monkeypatch):
+    """An empty data folder of the user."""
+    folder = tmp_path_factory.mktemp("user")
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder))
+    return folder / "smfh"
 
 
 @pytest.fixture
@@ -20,7 +28,7 @@ def miniature():
 
 @pytest.fixture
 def in_parts(miniature):
-    """The same as I_tr, I_te, T_tr, T_te, L_tr, L_te: thirty items train, ten ask."""
+    """The same as I_tr, I_te, T_tr, T_te, L_tr, L_te: thirty training items and ten queries."""
     parts = {"tr": slice(30), "te": slice(30, None)}
     named = zip("ITL", miniature, strict=True)
     return {f"{letter}_{part}": X[rows].copy() for letter, X in named for part, rows in parts.items()}
@@ -28,7 +36,7 @@ def in_parts(miniature):
 
 @pytest.fixture
 def shared_file(name, tmp_path, monkeypatch):
-    """Where a set that is one .mat file expects it."""
+    """The path at which a set expects its .mat file."""
     card = DATASETS[name].card
     monkeypatch.setenv("SMFH_DATA", str(tmp_path))
     (tmp_path / card.folder).mkdir()
@@ -37,6 +45,6 @@ def shared_file(name, tmp_path, monkeypatch):
 
 @pytest.fixture
 def written(shared_file, in_parts):
-    """The miniature, where it is expected."""
+    """The miniature at this path."""
     scipy.io.savemat(shared_file, in_parts)
     return shared_file

@@ -1,4 +1,4 @@
-"""MIRFlickr-25K and IAPR TC-12 on miniatures in the layouts in which they are shared."""
+"""MIRFlickr-25K and IAPR TC-12 on miniatures in their usual layouts."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ each_set = pytest.mark.parametrize("name", SETS)
 
 
 @each_set
-def test_the_split_of_the_file_is_official(name, shared_file, miniature, in_parts):
+def test_the_split_of_the_file_is_the_official_one(name, shared_file, miniature, in_parts):
     source, (image, text, labels) = DATASETS[name](), miniature
     scipy.io.savemat(shared_file, in_parts | {"V_tr": image[:30], "V_te": image[30:], "param": {"bits": 16}})
     assert source.missing() == []
@@ -39,31 +39,24 @@ def test_the_split_of_the_file_is_official(name, shared_file, miniature, in_part
 
 
 @each_set
-def test_all_rows_together_sparse_signed_and_with_class_numbers(name, shared_file, miniature):
+def test_a_file_without_a_split_with_sparse_and_signed_features(name, shared_file, miniature):
     image, text, _ = miniature
     classes = np.arange(40)[:, None] % 3 + 1
     scipy.io.savemat(shared_file, {"XAll": image - 0.5, "YAll": sparse.csc_array(text), "LAll": classes})
     data, split = DATASETS[name]().load()
-    assert data.modalities["image"].shape == (40, 12)
-    assert data.modalities["image"].min() >= 0
+    np.testing.assert_allclose(data.modalities["image"], image - 0.5, rtol=1e-6)  # signs are not split
     assert isinstance(data.modalities["text"], sparse.csr_array)
     np.testing.assert_array_equal(data.labels, classes == [1, 2, 3])
     assert (len(split.train), len(split.queries)) == (30, 10)
 
 
 @each_set
-def test_what_is_wrong_with_the_file_is_told(name, shared_file, in_parts):
+def test_problems_of_the_file_are_described(name, shared_file, in_parts):
     source, path = DATASETS[name](), shared_file
     assert path.name in source.missing()[0]
-    with pytest.raises(InputError, match="expects"):
-        source.load()
-    scipy.io.savemat(path, {"I_tr": np.eye(3), "model": {"depth": 2}})
-    with pytest.raises(InputError, match=r"must have I_tr.* it has I_tr \(3 × 3\), model \(struct, 1 × 1\)"):
-        source.load()
-    scipy.io.savemat(path, in_parts | {"T_te": in_parts["T_te"][:, 1:]})
-    with pytest.raises(InputError, match="T_tr and T_te must be equally wide"):
+    with pytest.raises(InputError, match="needs"):
         source.load()
     in_parts["I_te"][2, 1] = np.nan
     scipy.io.savemat(path, in_parts)
-    with pytest.raises(InputError, match=r"Row 33 of image in .* has NaN"):
+    with pytest.raises(InputError, match=r"Row 33 of .*: image has NaN"):
         source.load()

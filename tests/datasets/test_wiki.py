@@ -1,4 +1,4 @@
-"""Wiki in its own files: the real ones where they are, and broken ones that the tests write."""
+"""Wiki in its original files: the real ones if they are available, and damaged ones."""
 
 import shutil
 import zipfile
@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from smfh.__main__ import main
 from smfh.datasets import wiki
 from smfh.datasets.wiki import CHECKSUMS, Wiki, read_caption, read_pairs
 from smfh.features.pictures import decode_image
@@ -32,14 +33,7 @@ def test_the_official_split_and_features():
         np.testing.assert_allclose(X.sum(axis=1), 1, atol=1e-5)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("wiki_folder")
-def test_a_random_split_takes_three_quarters():
-    _, split = Wiki().load("random", seed=3)
-    assert len(split.train) == round(0.75 * 2866)
-
-
-def test_a_damaged_list_names_its_lines(wiki_folder, tmp_path, monkeypatch):
+def test_damaged_lines_of_a_list_are_listed(wiki_folder, tmp_path, monkeypatch):
     path = copy_of(wiki_folder, tmp_path, monkeypatch) / "trainset_txt_img_cat.list"
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], "only\ttwo", "a\tb\t11", *lines[3:]]))
@@ -51,20 +45,14 @@ def test_a_damaged_list_names_its_lines(wiki_folder, tmp_path, monkeypatch):
     ]
 
 
-def test_a_missing_file_is_named(wiki_folder, tmp_path, monkeypatch):
-    (copy_of(wiki_folder, tmp_path, monkeypatch) / "categories.list").unlink()
-    with pytest.raises(InputError, match=r"expects categories\.list in wiki/"):
-        Wiki().load()
-
-
 @pytest.mark.usefixtures("small_wiki")
-def test_an_item_is_called_by_the_names_of_its_files():
+def test_without_texts_a_caption_is_the_names_of_the_files():
     data, _ = Wiki().load()
     assert list(data.captions) == [f"text{k}-1.2 / image{k}" for k in range(8)]
     assert data.thumbnails is None
 
 
-def test_pictures_and_texts_are_shown_where_the_folder_has_them(illustrated_wiki):
+def test_pictures_and_texts_are_used_if_they_are_available(illustrated_wiki):
     data, split = Wiki().load()
     assert data.captions[3] == "Section 3 <b> of it"
     assert [colour_of(data.thumbnails[row]) for row in (0, 1, 7)] == [0, 30, 210]
@@ -92,24 +80,32 @@ def test_a_long_text_is_cut_at_a_word(tmp_path):
 
 
 @pytest.mark.parametrize("line", ["../../etc/passwd\tb\t1", "a\t/b\t1", "a\t..\t1", "\tb\t1"])
-def test_identifiers_that_are_no_plain_names_are_refused(tmp_path, line):
+def test_names_that_could_leave_the_folder_are_refused(tmp_path, line):
     (tmp_path / "x.list").write_text(f"{line}\n")
     with pytest.raises(InputError, match="line 1"):
         read_pairs(tmp_path / "x.list", 10)
 
 
-def test_fetching_unpacks_what_is_known_and_checks_it(wiki_folder, tmp_path, monkeypatch):
+@pytest.mark.parametrize("is_set", [True, False])
+def test_wiki_is_downloaded_into_the_data_folder(
+    wiki_folder, tmp_path, monkeypatch, user_data_folder, capsys, is_set
+):
+    """Into SMFH_DATA or, if it is not set, the user's data folder, where the set is found afterwards."""
     archive = tmp_path / "wikipedia_dataset.zip"
     with zipfile.ZipFile(archive, "w") as packed:
         for name in CHECKSUMS:
             packed.write(wiki_folder / name, f"wikipedia_dataset/{name}")
-        packed.writestr("wikipedia_dataset/images/art/nobody-asked.jpg", b"")
-    target = tmp_path / "benchmarks"
-    monkeypatch.setenv("SMFH_DATA", str(target))
+        packed.writestr("wikipedia_dataset/images/art/unused.jpg", b"")
+    target = tmp_path / "benchmarks" if is_set else user_data_folder
+    monkeypatch.setenv("SMFH_DATA", str(target)) if is_set else monkeypatch.delenv("SMFH_DATA")
     monkeypatch.setattr(wiki, "download", lambda url, path, on_progress: copied(archive, path))
+    assert Wiki().missing()
+    assert main(["data"]) == 0
+    assert f"Data folders: {target}" in capsys.readouterr().out
     assert Wiki().fetch() == target / "wiki"
     assert sorted(path.name for path in (target / "wiki").iterdir()) == sorted(CHECKSUMS)
     assert not Wiki().missing()
+    assert len(Wiki().load()[0]) == 2866
     with zipfile.ZipFile(archive, "a") as packed, pytest.warns(UserWarning, match="Duplicate"):
         packed.writestr("wikipedia_dataset/categories.list", "art\n")
     with pytest.raises(InputError):

@@ -1,37 +1,37 @@
-"""The comparison to take home: figures from the store alone, tables, one HTML file, the command."""
+"""Export of a comparison: charts, tables, and the report."""
 
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
-import numpy as np
 import pytest
 from hostile_texts import TEXTS
 
-from smfh.comparison import Comparison, Grid, View, query_precisions, train_grid
 from smfh.datasets import Planted
+from smfh.experiments.comparison import Comparison, Grid, View, query_precisions, train_grid
 from smfh.export import (
     compared_pairs,
     csv_rows,
     every_chart,
     html_of,
     latex_of,
+    markdown_of,
     pair_rows,
     score_rows,
     sentences,
-    told_directions,
+    table_rows,
     winners,
 )
-from smfh.export.document import Section, document
+from smfh.export.report import document, section
+from smfh.files.latex import typeset
 from smfh.hashing import CVH, SMFH
 from smfh.metrics import AP_DEFINITIONS
 from smfh.plots import csv_of, score_curves
-from smfh.plots.published import Published
+from smfh.plots.lines import typeset_html
 from smfh.runs import RunStore
 from smfh.types import Point
 
 VIEW = View("text", "image", bits=16)
-HOSTILE = "<script>alert(1)</script> & 50% of $x_1$ {a}\\b"
 
 
 @pytest.fixture(scope="module")
@@ -44,46 +44,29 @@ def finished(tmp_path_factory):
     return grid, store
 
 
-def test_every_figure_says_its_formula_and_draws_both_methods(finished):
+def test_every_chart_has_its_formula_and_both_methods(finished):
     charts = every_chart(*finished, VIEW)
     scores = ["found", "full", "precision"]
-    assert list(charts) == [*scores, "at_k", "recall", "radius", "hits", "training", "encoding"]
+    assert list(charts) == [
+        *scores,
+        "ndcg_at_100",
+        "at_k",
+        "recall",
+        "radius",
+        "hits",
+        "training",
+        "encoding",
+    ]
     for chart in charts.values():
         named = {trace.name for trace in chart.figure().data}
         assert {"SMFH", "CVH"} <= named
-        assert chart.formula in chart.figure().layout.xaxis.title.text.replace("&lt;", "<")
+        assert typeset_html(chart.formula) in chart.figure().layout.xaxis.title.text
+    pairs = ["recall_at_1", "recall_at_5", "recall_at_10", "median_rank"]
+    assert set(every_chart(*finished, replace(VIEW, protocol="unseen"))) == {*charts, *pairs}
     assert [charts[name].formula for name in scores] == [AP_DEFINITIONS[name].formula for name in scores]
 
 
-@pytest.mark.parametrize("definition", AP_DEFINITIONS)
-def test_another_definition_is_another_figure_from_the_same_runs(finished, definition):
-    grid, store = finished
-    view = replace(VIEW, definition=definition)
-    chart = every_chart(grid, store, view)[definition]
-    metric = AP_DEFINITIONS[definition]
-    assert chart.y.label == metric.label
-    AP = query_precisions(grid, store, view)
-    assert chart.lines[0].y[-1] == pytest.approx(AP["SMFH"].mean())
-
-
-def test_the_look_up_is_of_the_chosen_radius(finished):
-    shares = [every_chart(*finished, replace(VIEW, radius=r))["hits"].lines[0].y for r in (0, 2, 8)]
-    assert np.all(shares[0] <= shares[1])
-    assert np.all(shares[1] <= shares[2])
-    assert shares[0][1] < shares[2][1]
-
-
-def test_crosses_stand_only_where_something_was_measured(finished):
-    there, elsewhere = (Published("smfh", "SMFH", "text → image", bits, 0.4) for bits in (16, 64))
-    lines = every_chart(*finished, VIEW, [there, elsewhere])["found"].lines
-    (cross,) = [line for line in lines if "published" in line.name]
-    assert list(cross.x) == [16]
-    assert not any(
-        "published" in line.name for line in every_chart(*finished, VIEW, [elsewhere])["found"].lines
-    )
-
-
-def test_the_test_tells_the_better_one_in_words(finished):
+def test_sentences_name_the_better_method(finished):
     AP = query_precisions(*finished, VIEW)
     better, other = sorted(AP, key=lambda title: -AP[title].mean())
     pairs = compared_pairs(*finished, VIEW)
@@ -94,7 +77,7 @@ def test_the_test_tells_the_better_one_in_words(finished):
     assert pair_rows(pairs)[0]["better"] == better
 
 
-def test_the_first_by_each_measure_is_told(finished):
+def test_the_best_method_by_each_measure(finished):
     grid, store = finished
     tested = {one.metric.label: compared_pairs(grid, store, one) for one in VIEW.told_together}
     assert list(tested) == ["mAP@100", "mAP (whole ranking)", "P@100"]
@@ -102,14 +85,8 @@ def test_the_first_by_each_measure_is_told(finished):
         means = {title: AP.mean() for title, AP in query_precisions(grid, store, one).items()}
         assert tested[one.metric.label][0].first == max(means, key=means.get)
     (pair,) = tested["mAP@100"]
-    assert winners({"a": [pair], "b": [pair]}) == f"{pair.first} is first by a, b."
     other = replace(pair, first=pair.second, second=pair.first)
     assert winners({"a": [pair], "b": [other]}).endswith(f": {pair.first} by a, {pair.second} by b.")
-    assert winners({"a": []}) == ""
-
-
-def test_a_length_that_nobody_has_leaves_the_test_open(finished):
-    assert compared_pairs(*finished, replace(VIEW, bits=64)) == []
 
 
 def test_the_csv_has_every_run_direction_and_protocol(finished):
@@ -126,23 +103,44 @@ def test_the_csv_has_every_run_direction_and_protocol(finished):
     assert csv_of(rows).count("\n") == len(rows) + 1
 
 
-def test_latex_has_a_table_for_each_direction_and_one_of_times(finished):
+def test_a_paper_table_has_both_directions_and_marks_the_best_and_its_equals(finished):
     text = latex_of(*finished, VIEW)
-    assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 7
-    assert text.count(r"\toprule") == text.count(r"\midrule") == text.count(r"\bottomrule") == 7
-    assert text.count(r"\mathbf") == 2 * 7
+    for command in (r"\begin{table}", r"\end{table}", r"\toprule", r"\midrule", r"\bottomrule"):
+        assert text.count(command) == 5  # four measures and training seconds
+    assert text.count(r"text $\rightarrow$ image} & \multicolumn{2}{c}{image $\rightarrow$ text}") == 4
     rows = [line for line in text.splitlines() if line.startswith(("SMFH &", "CVH &"))]
-    assert len(rows) == 14
-    assert all(re.fullmatch(r"\w+( & \$[^$&]+ \\pm [\d.]+\$){2} \\\\", row) for row in rows)
-    assert r"text $\rightarrow$ image" in text
+    cell = r" & \$(\\mathbf\{)?[\d.]+\}?\{\\scriptstyle\\pm[\d.]+\}\$"
+    assert [bool(re.fullmatch(rf"\w+({cell}){{4}} \\\\", row)) for row in rows] == [True] * 8 + [False] * 2
+    assert rf"${AP_DEFINITIONS['found'].latex}$" in text
     assert text.isascii()
+    (pair,) = compared_pairs(*finished, VIEW)
+    marked = {
+        row["method"]: row["best or tied"]
+        for row in table_rows(*finished, VIEW)
+        if (row["measure"], row["direction"], row["bits"]) == ("mAP@100", VIEW.direction, VIEW.bits)
+    }
+    assert marked == {pair.first: "yes", pair.second: "no" if pair.is_clear else "yes"}
+    tables = markdown_of(*finished, VIEW).split("\n\n")
+    assert [line.count("|") for line in tables[1].splitlines()] == [6] * 4
+    assert all("**" in line for line in tables[1::2])
 
 
-def test_the_report_is_one_file_that_needs_no_other(finished):
+def test_formulas_are_typeset_and_words_are_escaped():
+    for definition in AP_DEFINITIONS.values():
+        ours = typeset(definition.formula)
+        assert r"\frac{\sum_{" in ours
+        assert not set("Σ≤·") & set(ours)
+    assert typeset("P@K = Σ_(k≤K) rel(k) / K, mean over queries") == (
+        r"$P@K = \frac{\sum_{k \leq K} \mathrm{rel}(k)}{K}$, mean over queries"
+    )
+    assert typeset("share of 5 % & more") == r"share of 5 \% \& more"
+
+
+def test_the_report_is_self_contained(finished):
     grid, store = finished
     text = html_of(grid, store, VIEW, "smfh compare planted & more")
     assert text.count("plotly.js v") == 1
-    assert text.count('class="plotly-graph-div"') == 9
+    assert text.count('class="plotly-graph-div"') == 10
     without_plotly = re.sub(r"<script>.*?</script>", "", text, count=1, flags=re.S)
     assert not re.search(r"(src|href)\s*=", without_plotly)
     for needed in (
@@ -158,14 +156,8 @@ def test_the_report_is_one_file_that_needs_no_other(finished):
     assert all(row["method"] in without_plotly for row in score_rows(grid, store, VIEW))
 
 
-def test_the_report_shows_texts_as_they_are():
-    page = document(HOSTILE, [Section(HOSTILE, [HOSTILE], [{HOSTILE: HOSTILE}], HOSTILE)])
-    assert "<script>alert" not in page
-    assert page.count("&lt;script&gt;alert(1)&lt;/script&gt; &amp; 50%") == 7  # title, h1, h2, p, th, td, pre
-
-
-def test_no_hostile_text_becomes_an_element_of_the_report():
-    """Tags and attributes are those of the same report about something harmless."""
+def test_hostile_text_adds_no_element_to_the_report():
+    """Compare tags and attributes with those of a report with harmless text."""
 
     def elements(text: str) -> list[tuple[str, list[str]]]:
         found = []
@@ -173,7 +165,7 @@ def test_no_hostile_text_becomes_an_element_of_the_report():
         reader.handle_starttag = lambda tag, attributes: found.append((tag, [name for name, _ in attributes]))
         point = Point("smfh", text, text, 16, (0.4, 0.6), (0.3, 0.7), 0.1)
         charts = {"one": score_curves([point], text, formula=text)}
-        sections = [Section(text, [text], [{text: text}], text, charts)]
+        sections = [section(text, [text], [{text: text}], text, charts)]
         reader.feed(re.sub(r"<script>/\*\*.*?</script>", "", document(text, sections), count=1, flags=re.S))
         return found
 
@@ -183,18 +175,8 @@ def test_no_hostile_text_becomes_an_element_of_the_report():
         assert elements(text) == usual
 
 
-def test_with_nothing_finished_there_is_a_report_all_the_same(finished, tmp_path):
+def test_a_report_without_finished_runs(finished, tmp_path):
     grid, store = finished[0], RunStore(tmp_path)
     assert csv_rows(grid, store, VIEW) == []
     assert "table" not in latex_of(grid, store, VIEW).replace("booktabs", "")
-    assert "needs two methods" in html_of(grid, store, VIEW, "")
-
-
-def test_of_many_modalities_only_the_chosen_direction_and_its_reverse_are_told(finished):
-    grid = finished[0]
-    assert told_directions(grid, VIEW) == grid.directions
-    source = Planted(items=60, modalities=4)
-    many = Grid(replace(grid.comparison, source=source), *source.load())
-    assert len(many.directions) == 12
-    view = View("sound", "text")
-    assert told_directions(many, view) == [("sound", "text"), ("text", "sound")]
+    assert "needs at least two methods" in html_of(grid, store, VIEW, "")

@@ -1,4 +1,4 @@
-"""Packed codes against the same things said slowly in Python."""
+"""Packed codes against slow Python."""
 
 from functools import partial
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smfh.hamming import codes, distances, judge, pack, rank, unpack
+from smfh.hamming import distances, judge, pack, rank, unpack
 from smfh.types import InputError
 
 slowly = settings(deadline=None)
@@ -27,7 +27,7 @@ def naive_distance(a, b):
     return sum(bool(x) != bool(y) for x, y in zip(a, b, strict=True))
 
 
-def test_bits_fill_words_from_the_lowest():
+def test_bits_fill_words_from_the_lowest_bit():
     bits = np.zeros((2, 65), dtype=bool)
     bits[0, [0, 2, 64]] = True  # 2⁰ + 2² = 5 in the first word, 2⁰ = 1 in the second
     bits[1, 63] = True
@@ -42,13 +42,6 @@ def test_unpacking_undoes_packing(rows):
         codes = pack(bits)
         assert codes.shape == (len(bits), -(-bits.shape[1] // 64))
         np.testing.assert_array_equal(unpack(codes, bits.shape[1]), bits)
-
-
-@slowly
-@given(bit_rows())
-def test_padding_is_zero(rows):
-    codes = pack(rows[0])
-    assert not unpack(codes, codes.shape[1] * 64)[:, rows[0].shape[1] :].any()
 
 
 def test_unpacking_reads_rows_that_are_not_contiguous():
@@ -71,16 +64,7 @@ def test_distances_beyond_one_octet():
     assert distances(pack(ones), pack(zeros)).tolist() == [[1000]]
 
 
-@pytest.mark.parametrize("pairs", [1, 7, 20])
-def test_blocks_do_not_show(pairs, monkeypatch):
-    rng = np.random.default_rng(0)
-    queries, database = pack(rng.random((5, 70)) < 0.1), pack(rng.random((9, 70)) < 0.1)
-    at_once = distances(queries, database)
-    monkeypatch.setattr(codes, "BLOCK_PAIRS", pairs)  # 1, 1 and 2 queries at a time
-    np.testing.assert_array_equal(distances(queries, database), at_once)
-
-
-def test_what_cannot_be_compared_is_refused():
+def test_codes_that_cannot_be_compared_are_refused():
     short, long = pack(np.ones((1, 64), dtype=bool)), pack(np.ones((1, 65), dtype=bool))
     for compare in (distances, rank, partial(judge, np.zeros((1, 1), dtype=np.int32))):
         with pytest.raises(InputError, match="1 words cannot be compared with a database of 2"):
@@ -95,13 +79,13 @@ def test_what_cannot_be_compared_is_refused():
     [
         (lambda: pack(np.ones((2, 3))), "boolean items × bits matrix; got float64"),
         (lambda: pack(np.ones(3, dtype=bool)), r"of shape \(3,\)"),
-        (lambda: unpack(np.zeros((1, 1), dtype=np.uint64), 65), "up to 64 bits; 65 were asked for"),
-        (lambda: unpack(np.zeros((1, 1), dtype=np.uint64), -1), "-1 were asked for"),
+        (lambda: unpack(np.zeros((1, 1), dtype=np.uint64), 65), "up to 64 bits, not 65"),
+        (lambda: unpack(np.zeros((1, 1), dtype=np.uint64), -1), "not -1"),
         (lambda: unpack(np.zeros(1, dtype=np.uint8), 1), "uint8"),
         (lambda: distances(*[np.zeros((1, 0), dtype=np.uint64)] * 2), r"of shape \(1, 0\)"),
-        (lambda: rank(*[np.zeros((1, 1), dtype=np.uint64)] * 2, top=0), "at least one place; got top=0"),
+        (lambda: rank(*[np.zeros((1, 1), dtype=np.uint64)] * 2, top=0), "at least one result; got top=0"),
     ],
 )
-def test_bad_input_is_named(call, message):
+def test_errors_name_the_problem(call, message):
     with pytest.raises(InputError, match=message):
         call()

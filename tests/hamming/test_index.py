@@ -1,11 +1,11 @@
-"""Codes met once, against a stable sort of all items."""
+"""The index of distinct codes against a stable sort of all items."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smfh.hamming import CodeIndex, distances, index, pack, rank, ranking, tally
+from smfh.hamming import CodeIndex, distances, index, pack, rank, tally
 from smfh.hamming.index import find_distinct
 from smfh.types import InputError
 
@@ -39,7 +39,7 @@ def test_distinct_codes_are_numbered_as_they_appear():
     assert distinct.rows.tolist() == [0, 2, 5, 1, 4, 3]
 
 
-def test_more_codes_than_asked_for_are_not_listed():
+def test_too_many_distinct_codes_give_no_list():
     codes = np.array([[7], [3], [7], [9]], dtype=np.uint64)
     assert find_distinct(codes, share=0.5) is None
     assert find_distinct(codes, share=0) is None
@@ -58,12 +58,12 @@ def test_equal_distances_of_different_codes_are_merged_by_row():
 
 @slowly
 @given(searches(), st.none() | st.integers(1, 420))
-def test_both_ways_through_the_lists_give_the_sorted_order(search, top):
+def test_merging_and_sorting_give_the_same_order(search, top):
     queries, database = search
     found = {}
     with pytest.MonkeyPatch.context() as patched:
         for way, share in (("pass", 0.0), ("merge", 1.0)):
-            patched.setattr(index, "SHALLOW", share)
+            patched.setattr(index, "SHALLOW_SHARE", share)
             found[way] = CodeIndex(database, share=1).rank(queries, top)
     for answers in found.values():
         check(queries, database, top, answers)
@@ -71,13 +71,13 @@ def test_both_ways_through_the_lists_give_the_sorted_order(search, top):
 
 @slowly
 @given(searches(), st.none() | st.integers(1, 420))
-def test_an_index_answers_as_the_ranking_does(search, top):
+def test_index_equals_a_stable_sort(search, top):
     queries, database = search
     check(queries, database, top, CodeIndex(database).rank(queries, top))
 
 
 @pytest.mark.parametrize("bits", [40, 64, 300])
-def test_equal_queries_are_asked_once_and_answered_each(bits):
+def test_identical_queries_get_the_same_results(bits):
     rng = np.random.default_rng(bits)
     kinds = rng.random((30, bits)) < 0.5
     queries, database = (pack(kinds[rng.integers(30, size=size)]) for size in (500, 6000))
@@ -91,21 +91,7 @@ def test_equal_queries_are_asked_once_and_answered_each(bits):
             np.testing.assert_array_equal(values, getattr(together, name)[start : start + 100])
 
 
-def test_a_sample_tells_spread_codes_from_few(monkeypatch):
-    rng = np.random.default_rng(0)
-    few, spread = rng.integers(500, size=(9000, 1)), rng.integers(1 << 40, size=(9000, 1))
-    monkeypatch.setattr(index, "SAMPLE", 100)
-    assert len(find_distinct(few.astype(np.uint64)).codes) == 500
-    looked_at = []
-    number = index._number
-    monkeypatch.setattr(
-        index, "_number", lambda codes, most: looked_at.append(len(codes)) or number(codes, most)
-    )
-    assert find_distinct(spread.astype(np.uint64)) is None
-    assert looked_at == [100]
-
-
-def test_queries_may_have_bits_where_the_database_has_none():
+def test_queries_may_use_more_octets_than_the_database():
     database = pack(np.array([[True] + [False] * 63, [False] * 64] * 3, dtype=bool))
     queries = pack(np.ones((2, 64), dtype=bool))
     for top in (1, None):
@@ -113,26 +99,15 @@ def test_queries_may_have_bits_where_the_database_has_none():
 
 
 @pytest.mark.parametrize("items", [0, 1])
-def test_almost_nothing_can_be_searched(items):
+def test_databases_of_no_or_one_item(items):
     database = np.zeros((items, 1), dtype=np.uint64)
     for top in (3, None):
         assert CodeIndex(database, share=1).rank(database, top)[0].tolist() == [[0]] * items
 
 
-def test_an_index_refuses_what_the_ranking_refuses():
+def test_index_refuses_invalid_searches():
     made = CodeIndex(np.zeros((3, 1), dtype=np.uint64))
-    with pytest.raises(InputError, match="at least one place; got top=0"):
+    with pytest.raises(InputError, match="at least one result; got top=0"):
         made.rank(np.zeros((1, 1), dtype=np.uint64), 0)
     with pytest.raises(InputError, match="2 words cannot be compared with a database of 1"):
         made.rank(np.zeros((1, 2), dtype=np.uint64))
-
-
-def test_the_ranking_lists_codes_where_that_pays(monkeypatch):
-    asked = []
-    monkeypatch.setattr(
-        ranking, "CodeIndex", lambda codes, share: asked.append(share) or CodeIndex(codes, share)
-    )
-    database = np.zeros((6400, 1), dtype=np.uint64)
-    for queries, top in ((300, 100), (300, 400), (300, 1000), (300, None), (3, 100)):
-        rank(np.zeros((queries, 1), dtype=np.uint64), database, top)
-    assert [share > 0 for share in asked] == [True, False, True, True, False]

@@ -1,7 +1,6 @@
 """CMFH: the objective never rises, and each step is the best there is."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,13 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from smfh.datasets.planted import Planted
 from smfh.hamming import unpack
-from smfh.hashing.cmfh import CMFH, Factorisation
-from smfh.hashing.items import HeldItems
-from smfh.hashing.sums import UniformRows
+from smfh.hashing.blocks import ItemsInMemory, UniformRows
+from smfh.hashing.cmfh import CMFH, Problem
 from smfh.hashing.views import UNIT_ROWS
-from smfh.types import InputError, MultimodalDataset
+from smfh.types import MultimodalDataset
 
 
 def random_data(seed: int, modalities: int = 2, sparse_too: bool = False) -> MultimodalDataset:
@@ -35,12 +32,14 @@ def centred(x):
 
 def start(method: CMFH, data: MultimodalDataset, seed: int):
     rng = np.random.default_rng(seed)
-    items = HeldItems(data.modalities, data.labels).with_features(dict.fromkeys(data.modalities, UNIT_ROWS))
-    problem = Factorisation(method, items, method.shares(tuple(data.modalities)))
+    items = ItemsInMemory(data.modalities, data.labels).with_features(
+        dict.fromkeys(data.modalities, UNIT_ROWS)
+    )
+    problem = Problem(method, items)
     return problem, problem.start(UniformRows.draw(rng, len(data), method.bits, np.float64))
 
 
-def objective(problem: Factorisation, data: MultimodalDataset, state) -> float:
+def objective(problem: Problem, data: MultimodalDataset, state) -> float:
     """O as the module's first lines have it, with every matrix formed."""
     method, V = problem.method, state.Y
     total = method.ridge * np.sum(V**2)
@@ -64,7 +63,7 @@ powers = st.floats(-3, 3).map(lambda power: 10**power)
     modalities=st.sampled_from([2, 3]),
     thin=st.booleans(),
 )
-def test_the_objective_never_rises(seed, mu, gamma, modalities, thin):
+def test_objective_never_rises(seed, mu, gamma, modalities, thin):
     data = random_data(seed, modalities, thin)
     problem, state = start(CMFH(bits=6, projection_weight=mu, ridge=gamma), data, seed)
     state = problem.descend(state)
@@ -75,16 +74,6 @@ def test_the_objective_never_rises(seed, mu, gamma, modalities, thin):
         assert now <= before * (1 + 1e-9)
         assert sum(problem.terms(state).values()) == pytest.approx(now, rel=1e-7)
         before = now
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("modalities", [2, 3])
-def test_the_trace_of_a_fit_never_rises_in_single_precision(modalities):
-    train, _ = Planted(items=240, modalities=modalities, sparse_text=True).load()
-    trace = CMFH(bits=16).fit(train).trace
-    assert len(trace) == 25
-    assert all(b.objective <= a.objective * (1 + 1e-5) for a, b in pairwise(trace))
-    assert trace[-1].objective < 0.9 * trace[0].objective
 
 
 @pytest.mark.parametrize("part", ["U", "Y", "W"])
@@ -107,40 +96,17 @@ def test_every_step_is_a_minimum(part):
         assert objective(problem, data, moved) > best
 
 
-def test_a_modality_without_weight_is_not_reconstructed_but_still_asked(planted):
+def test_a_modality_without_weight_can_still_be_encoded(planted):
     train = planted[0].take(planted[1].train)
     hasher = CMFH(bits=8, modality_weights=(1.0, 0.0)).fit(train)
     assert hasher.trace[-1].terms["reconstruction (text)"] == 0
     assert unpack(hasher.functions["text"].encode(train.modalities["text"]), 8).any()
 
 
-def test_an_item_has_one_code_and_its_modalities_come_near_it(planted):
+def test_modalities_share_one_code_and_predict_it(planted):
     train = planted[0].take(planted[1].train)
     hasher = CMFH(bits=16).fit(train)
     assert hasher.database_codes["image"] is hasher.database_codes["text"]
     bits = unpack(hasher.database_codes["image"], 16)
     for name, x in train.modalities.items():
         assert np.mean(unpack(hasher.functions[name].encode(x), 16) == bits) > 0.9
-
-
-def test_sparse_features_give_the_same_codes():
-    dense, thin = random_data(3), random_data(3, sparse_too=True)
-    first, second = (CMFH(bits=8).fit(data) for data in (dense, thin))
-    np.testing.assert_array_equal(first.database_codes["m0"], second.database_codes["m0"])
-    for t in dense.modalities:
-        np.testing.assert_allclose(
-            first.functions[t].projection, second.functions[t].projection, rtol=1e-5, atol=1e-8
-        )
-
-
-def test_it_stops_when_the_objective_stands_still(planted):
-    train = planted[0].take(planted[1].train)
-    assert len(CMFH(bits=8, iterations=300).fit(train).trace) == 300
-    assert len(CMFH(bits=8, iterations=300, tolerance=0.01).fit(train).trace) < 300
-
-
-def test_weights_must_sum_to_one_and_be_one_for_each_modality(planted):
-    with pytest.raises(InputError, match="sum to 1"):
-        CMFH(modality_weights=(0.5, 0.2))
-    with pytest.raises(InputError, match=r"3 modality weights .* for 2 modalities"):
-        CMFH(modality_weights=(0.5, 0.25, 0.25)).fit(planted[0])

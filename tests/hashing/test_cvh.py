@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from smfh.hamming import unpack
 from smfh.hashing.cvh import CVH
@@ -49,7 +48,7 @@ def correlation(a, b):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_its_directions_are_those_of_the_textbook(seed):
+def test_directions_equal_textbook_cca(seed):
     data = gaussian_pairs(seed)
     hasher = CVH(bits=5, ridge=1e-9).fit(data)
     X, Y = (unit_rows(x) for x in data.modalities.values())
@@ -75,7 +74,7 @@ def test_known_correlations_are_found():
     np.testing.assert_allclose(found, KNOWN[:3], atol=0.03)
 
 
-def test_a_bit_is_a_side_of_its_direction_and_the_database_is_what_a_query_would_get():
+def test_bits_are_signs_of_projections():
     data = gaussian_pairs(1, items=300)
     hasher = CVH(bits=5).fit(data)
     for name, x in data.modalities.items():
@@ -85,7 +84,7 @@ def test_a_bit_is_a_side_of_its_direction_and_the_database_is_what_a_query_would
         np.testing.assert_array_equal(bits, (X - X.mean(axis=0)) @ hasher.functions[name].projection > 0)
 
 
-def test_longer_codes_are_filled_with_directions_that_no_pair_uses():
+def test_longer_codes_are_filled_with_uncorrelated_directions():
     data = gaussian_pairs(2)
     functions = CVH(bits=40, ridge=1e-9).fit(data).functions
     margins = {name: functions[name].margins(x) for name, x in data.modalities.items()}
@@ -94,7 +93,7 @@ def test_longer_codes_are_filled_with_directions_that_no_pair_uses():
     assert np.abs(between).max() < 1e-3
 
 
-def test_mixed_bits_hold_only_the_pairs_the_stronger_the_more():
+def test_mixed_bits_weight_pairs_by_correlation():
     data = gaussian_pairs(2)
     plain, mixed = (CVH(bits=400, mixed=mixed, ridge=1e-9).fit(data) for mixed in (False, True))
     for name, x in data.modalities.items():
@@ -110,22 +109,7 @@ def test_mixed_bits_hold_only_the_pairs_the_stronger_the_more():
     assert np.mean(bits["image"] == bits["text"]) > np.mean(noise["image"] == noise["text"]) + 0.1
 
 
-@pytest.mark.parametrize("mixed", [False, True])
-def test_sparse_features_give_the_same_directions(planted, mixed):
-    train = planted[0].take(planted[1].train)
-    modalities = {name: x.astype(np.float64) for name, x in train.modalities.items()}
-    dense = MultimodalDataset("dense", modalities, train.labels, train.class_names)
-    thin = {name: sparse.csr_array(x) for name, x in modalities.items()}
-    hashers = [
-        CVH(bits=8, mixed=mixed).fit(data)
-        for data in (dense, MultimodalDataset("sparse", thin, train.labels, train.class_names))
-    ]
-    for name in modalities:
-        first, second = (hasher.functions[name].projection for hasher in hashers)
-        np.testing.assert_allclose(np.abs(first), np.abs(second), rtol=1e-4, atol=1e-6)
-
-
 @pytest.mark.parametrize("value", [2, "yes", None])
-def test_a_switch_is_on_or_off(value):
+def test_switches_accept_only_booleans(value):
     with pytest.raises(InputError, match=r"mixed \(G\)"):
         CVH(mixed=value)

@@ -1,4 +1,4 @@
-"""Large products and steps against NumPy, and the BLAS limit that all trainings share."""
+"""Large products against NumPy, and the BLAS limit that all trainings share."""
 
 import threading
 
@@ -8,15 +8,8 @@ from scipy import sparse
 from threadpoolctl import threadpool_info
 
 from smfh.hashing import kernels, products
-from smfh.hashing.products import (
-    add_times_inplace,
-    column_means,
-    gram,
-    one_blas_thread,
-    times,
-    transposed_times,
-)
-from smfh.hashing.steps import CubicTerms, cubic_step, ratio_step
+from smfh.hashing.products import add_times_inplace, column_means, gram, times, transposed_times
+from smfh.parallel import one_blas_thread
 from smfh.types import read_only, read_only_matrix
 
 ITEMS = 3 * products.ROWS + 17  # several blocks
@@ -29,7 +22,7 @@ def matrices(rng):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_products_are_those_of_numpy(matrices, rng, kind):
+def test_products_equal_those_of_numpy(matrices, rng, kind):
     X, dense = matrices[kind], matrices["dense"]
     V, Y = rng.random((7, 5)), rng.random((ITEMS, 5))
     np.testing.assert_allclose(times(X, V), dense @ V)
@@ -41,7 +34,7 @@ def test_products_are_those_of_numpy(matrices, rng, kind):
     np.testing.assert_allclose(column_means(Y), Y.mean(axis=0))
 
 
-def test_a_gram_of_single_precision_can_be_centred(rng):
+def test_gram_of_single_precision_can_be_centred(rng):
     X = (5 + 1e-3 * rng.random((2000, 4))).astype(np.float32)
     exact = X.astype(np.float64)
     centred = gram(X) - len(X) * np.outer(exact.mean(axis=0), exact.mean(axis=0))
@@ -50,7 +43,7 @@ def test_a_gram_of_single_precision_can_be_centred(rng):
     )
 
 
-def test_a_kernel_is_compiled_once_whether_or_not_its_matrix_may_be_written_to(matrices, rng):
+def test_kernels_are_compiled_once_for_writable_and_read_only_matrices(matrices, rng):
     V, Y = rng.random((7, 5)), rng.random((ITEMS, 5))
     for X in (matrices["sparse"], read_only_matrix(matrices["sparse"])):
         for change in (np.asarray, read_only):
@@ -62,43 +55,12 @@ def test_a_kernel_is_compiled_once_whether_or_not_its_matrix_may_be_written_to(m
             assert sum(getattr(argument, "mutable", False) for argument in types) == number
 
 
-def plain_ratio_step(Y, P, Q, orthogonality):
-    """Y ∘ B⁺ / (Q + B⁻) with B = P + 2β Y"""
-    B = P + 2 * orthogonality * Y
-    return Y * np.maximum(B, 0) / (Q + np.maximum(-B, 0))
-
-
-def plain_cubic_step(Y, terms):
-    """min(Y ∘ z, 1), z by bisection of q z³ + h z = B⁺"""
-    B = terms.P + terms.offset + terms.F @ terms.pull + terms.balance * (Y.sum(axis=1, keepdims=True) + Y)
-    h, b = terms.YG + terms.diagonal[:, None] * Y + np.maximum(-B, 0), np.maximum(B, 0)
-    low, high = np.zeros_like(Y), b / h
-    for _ in range(60):
-        z = (low + high) / 2
-        above = terms.YC * z**3 + h * z > b
-        low, high = np.where(above, low, z), np.where(above, z, high)
-    return np.minimum(Y * z, 1)
-
-
-@pytest.mark.slow
-def test_the_compiled_steps_are_their_equations(rng):
-    Y, P, Q, C = (rng.random((ITEMS, 6)) for _ in range(4))
-    Y[5, 2] = 0
-    P -= 0.3
-    F = sparse.csr_array((rng.random((ITEMS, 3)) < 0.4).astype(float))
-    terms = CubicTerms(P, Q, 100 * C, F, rng.random((3, 6)) - 0.5, rng.random(6), rng.random(ITEMS), 0.01)
-    ratio, cubic = ratio_step(Y, P, Q, 0.1), cubic_step(Y, terms)
-    assert (ratio == 0).any()
-    np.testing.assert_allclose(ratio, plain_ratio_step(Y, P, Q, 0.1), rtol=1e-6, atol=1e-12)
-    np.testing.assert_allclose(cubic, plain_cubic_step(Y, terms), rtol=1e-6, atol=1e-12)
-
-
 def blas_thread_counts():
     found = [library for library in threadpool_info() if library["user_api"] == "blas"]
     return [one["num_threads"] for one in found if "faiss" not in one["filepath"]]  # which brings its own
 
 
-def test_fits_that_overlap_share_the_limit_and_the_last_one_gives_the_threads_back():
+def test_overlapping_trainings_share_the_blas_limit_and_the_last_lifts_it():
     before = blas_thread_counts()
     inside, leave = threading.Event(), threading.Event()
 

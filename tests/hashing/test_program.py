@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from smfh.datasets.planted import Planted
-from smfh.hashing.program import SMFHProgram, scale_columns
+from smfh.hashing.program import SMFHProgram
 
 
 def double(data):
@@ -58,7 +58,7 @@ def steps(method, train):
 
 
 @pytest.mark.parametrize("sample", [15, 60, 10_000])
-def test_it_does_what_its_steps_say(sample):
+def test_training_equals_the_steps_of_the_program(sample):
     train = double(Planted(items=120, labels_per_item=2).load()[0])
     method = SMFHProgram(bits=8, graph_sample=sample, iterations=5, ridge=0.1)
     hasher = method.fit(train)
@@ -72,7 +72,7 @@ def test_it_does_what_its_steps_say(sample):
     np.testing.assert_allclose([step.objective for step in hasher.trace], objectives, rtol=1e-6)
 
 
-def test_it_stops_by_its_own_rule_and_keeps_the_step_before():
+def test_training_stops_by_the_rule_of_the_program():
     train = double(Planted(items=400, labels_per_item=2).load()[0])
     method = SMFHProgram(bits=8, graph_sample=300, projection_weight=1.0)
     hasher = method.fit(train)
@@ -85,12 +85,3 @@ def test_it_stops_by_its_own_rule_and_keeps_the_step_before():
         before = objective
     assert 5 <= len(hasher.trace) == len(read) < method.iterations
     np.testing.assert_allclose(hasher.functions["text"].projection, read[-1][2][1], rtol=1e-5, atol=1e-8)
-
-
-def test_only_the_first_basis_is_scaled_with_the_codes(rng):
-    Y, U = rng.random((20, 4)) * [1, 10, 100, 0], {t: rng.random((5, 4)) for t in ("image", "text")}
-    bases = dict(U)
-    scaled = scale_columns(Y, bases)
-    np.testing.assert_allclose(np.linalg.norm(scaled, axis=0), [1, 1, 1, 0])
-    np.testing.assert_allclose(scaled @ bases["image"].T, Y @ U["image"].T, atol=1e-9)
-    assert bases["text"] is U["text"]

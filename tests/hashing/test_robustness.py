@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from smfh.hashing import METHODS, SMFH, FittedHasher, load_hasher, make_method, preset, save_hasher
-from smfh.hashing.positive import Factor
-from smfh.hashing.products import column_means
+from smfh.hashing.solvers import Factor
 from smfh.types import InputError, MultimodalDataset, Parameter, parameters
 
 VARIANTS = [(name, choice) for name in METHODS for choice in METHODS[name].presets]
@@ -60,7 +59,7 @@ def finite(hasher: FittedHasher, data: MultimodalDataset) -> bool:
 @pytest.mark.parametrize(("name", "choice"), VARIANTS)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=datasets())
-def test_any_data_give_finite_codes_or_an_answer(name, choice, data):
+def test_any_data_give_finite_codes_or_an_input_error(name, choice, data):
     values = preset(name, choice) | {"bits": BITS}
     values |= {field: value for field, value in QUICK.items() if field in values}
     try:
@@ -94,6 +93,8 @@ def odd_data(kind: str) -> MultimodalDataset:
         image, text, labels = image[:2], text[:2], labels[:2]
     elif kind == "one dimension":
         image, text = image[:, :1], text[:, :1]
+    elif kind == "signed":
+        image, text = image - 0.5, text - 0.5
     elif kind == "large numbers":
         image, text = 1e30 * image, 1e30 * text
     elif kind == "small numbers":
@@ -104,8 +105,8 @@ def odd_data(kind: str) -> MultimodalDataset:
 
 KINDS = ["usual", "constant features", "one constant modality", "rows of zeros", "a modality of zeros"]
 KINDS += ["duplicates", "one item, again and again", "one item in each class", "two items", "one dimension"]
-KINDS += ["large numbers", "small numbers"]
-SPENT = {"iterations": 3, "graph_sample": 20, "rounds": 1, "anchors": 10}
+KINDS += ["signed", "large numbers", "small numbers"]
+QUICKER = {"iterations": 3, "graph_sample": 20, "rounds": 1, "anchors": 10}
 
 
 def weights_of(name: str) -> dict[str, Parameter]:
@@ -117,7 +118,7 @@ def weights_of(name: str) -> dict[str, Parameter]:
 def fit_or_refuse(name: str, data: MultimodalDataset, **values: object) -> None:
     """All is finite that the training leaves, or it says what is wrong, before anything breaks."""
     known = parameters(METHODS[name])
-    given = {key: value for key, value in (SPENT | values).items() if key in known}
+    given = {key: value for key, value in (QUICKER | values).items() if key in known}
     try:
         hasher = make_method(name, **given).fit(data)
     except InputError as error:
@@ -138,15 +139,8 @@ def test_odd_data_give_finite_codes_and_terms(name, kind):
     fit_or_refuse(name, data, bits=8, anchors=0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["usual", "duplicates"])
 @pytest.mark.parametrize("name", METHODS)
-def test_the_longest_codes_are_finite(name, kind):
-    fit_or_refuse(name, odd_data(kind), bits=1024)
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_weights_at_their_ends_give_finite_codes_and_terms(name):
+def test_extreme_weights_give_finite_codes_and_terms(name):
     weights = weights_of(name)
     low, high = ({key: getattr(about, end) for key, about in weights.items()} for end in ("low", "high"))
     ends = [{key: value} for each in (low, high) for key, value in each.items()]
@@ -156,55 +150,24 @@ def test_weights_at_their_ends_give_finite_codes_and_terms(name):
             fit_or_refuse(name, data, bits=8, **values)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_weights_of_0_and_a_million_are_taken_or_refused_in_words(name):
-    for key, about in weights_of(name).items():
-        for value in (0.0, 1e6):
-            if about.takes(value):
-                fit_or_refuse(name, odd_data("usual"), bits=8, **{key: value})
-            else:
-                with pytest.raises(InputError, match=key):
-                    make_method(name, **{key: value})
+WIDE = {
+    "pixels": lambda rng: rng.integers(256, size=(60, 400)),
+    "wide": lambda rng: 10 * rng.random((60, 400)),
+    "repeated columns": lambda rng: np.tile(10 * rng.random((60, 40)), 2),
+    "wide and sparse": lambda rng: np.maximum(rng.standard_normal((60, 1408)), 0),
+}
 
 
-@pytest.mark.parametrize("shares", [(1.0, 0.0), (0.0, 1.0)])
-def test_a_modality_without_weight_leaves_finite_codes(shares):
-    for name in METHODS:
-        if "modality_weights" in parameters(METHODS[name]):
-            fit_or_refuse(name, odd_data("usual"), bits=8, modality_weights=shares)
-
-
-def pixels(rng):
-    return rng.integers(256, size=(60, 400))
-
-
-def wide(rng):
-    return 10 * rng.random((60, 400))
-
-
-def twice(rng):
-    return np.tile(10 * rng.random((60, 40)), 2)
-
-
-def wide_and_thin(rng):
-    return np.maximum(rng.standard_normal((60, 1408)), 0)
-
-
-@pytest.mark.parametrize("features", [pixels, wide, twice, wide_and_thin])
+@pytest.mark.parametrize("features", WIDE.values(), ids=WIDE)
 @pytest.mark.parametrize("graph_sample", [20, 1000])
-def test_the_graph_does_not_make_smfh_indefinite(features, graph_sample, rng):
+def test_graph_does_not_make_smfh_indefinite(features, graph_sample, rng):
     labels = rng.integers(3, size=60)
     data = {name: features(rng).astype(np.float32) for name in ("image", "text")}
     trace = SMFH(bits=8, iterations=5, graph_sample=graph_sample).fit(data, labels).trace
     assert {step.note for step in trace} == {""}
 
 
-def test_sparse_single_precision_features_are_centred_in_double(rng):
-    X = sparse.csr_array(rng.random((40_000, 4), dtype=np.float32))
-    np.testing.assert_allclose(column_means(X), X.toarray().astype(np.float64).mean(axis=0), rtol=1e-13)
-
-
-def test_a_ridge_grows_until_the_system_can_be_factored_and_says_so(rng):
+def test_ridge_grows_until_the_system_can_be_factored(rng):
     x = rng.random((5, 2))
     system = x @ x.T - 3e-9 * np.eye(5)  # of rank 2, and indefinite as by rounding
     factor = Factor.of(system, 1e-12)
@@ -214,12 +177,12 @@ def test_a_ridge_grows_until_the_system_can_be_factored_and_says_so(rng):
     assert Factor.of(system, 1.0).note == ""
 
 
-def test_what_is_no_rounding_is_not_covered_up():
+def test_indefinite_systems_are_not_hidden():
     with pytest.raises(np.linalg.LinAlgError):
         Factor.of(-np.eye(3), 1e-3)
 
 
-def test_the_trace_tells_of_a_ridge_that_had_to_grow(rng, tmp_path):
+def test_trace_notes_a_ridge_that_had_to_grow(rng, tmp_path):
     items = np.repeat(rng.random((2, 30)), 20, axis=0) * 1e6  # two items, twenty times each
     hasher = SMFH(bits=8, iterations=3, ridge=1e-9).fit({"image": items, "text": items}, np.arange(40) // 20)
     assert all("instead of 1e-09" in step.note for step in hasher.trace)

@@ -8,14 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from smfh.bench.equations import affinity, algorithm_1
 from smfh.datasets.planted import Planted
 from smfh.hashing import SMFH
-from smfh.hashing.factorisation import RidgeSolver, draw_rows, update_basis
+from smfh.hashing.blocks import ItemsInMemory
 from smfh.hashing.graph import LabelGraph
 from smfh.hashing.products import gram
-from smfh.hashing.sampled import GraphSolvers, SampledSolver
+from smfh.hashing.reference import affinity, algorithm_1
+from smfh.hashing.smfh import Problem
+from smfh.hashing.solvers import RidgeSolver, WideFeatures, WideSolver
 from smfh.types import InputError, MultimodalDataset
+
+
+def seeded() -> np.random.Generator:
+    return np.random.default_rng(0)
 
 
 def double(data: MultimodalDataset) -> MultimodalDataset:
@@ -25,7 +30,7 @@ def double(data: MultimodalDataset) -> MultimodalDataset:
 @pytest.mark.parametrize("sample", [20, 50, 10_000])
 @pytest.mark.parametrize("modalities", [2, 3])
 @pytest.mark.parametrize("sparse_text", [False, True])
-def test_the_fused_training_equals_the_equations(sample, modalities, sparse_text):
+def test_training_equals_the_reference_equations(sample, modalities, sparse_text):
     source = Planted(items=120, modalities=modalities, labels_per_item=2, sparse_text=sparse_text)
     train = double(source.load()[0])
     method = SMFH(bits=12, graph_sample=sample, iterations=6, ridge=0.1)
@@ -40,21 +45,19 @@ def test_the_fused_training_equals_the_equations(sample, modalities, sparse_text
             assert step.terms[name] == pytest.approx(value, rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.parametrize("dimensions", [40, 300])
 @pytest.mark.parametrize("thin", [False, True])
 @pytest.mark.parametrize("smoothness", [0.0, 1e-3, 10.0])
-def test_a_sample_corrects_what_stays_as_if_all_were_factored_anew(dimensions, thin, smoothness, rng):
-    X = rng.random((80, dimensions)) * (rng.random((80, dimensions)) < 0.2)
+def test_wide_solver_equals_a_direct_solution(thin, smoothness, rng):
+    X = rng.random((80, 300)) * (rng.random((80, 300)) < 0.2)
     X = sparse.csr_array(X) if thin else X
     Y, rows = rng.random((80, 5)), rng.choice(80, size=30, replace=False)
     graph = LabelGraph.of(rng.random((30, 4)) < 0.4, np.dtype(np.float64))
     direct = RidgeSolver(gram(X), 0.1, graph.scatter(X[rows]), smoothness)
-    sampled = GraphSolvers.of(X, 30, smoothness, 0.1).sampled(X[rows], rows, graph, Y)
-    assert isinstance(sampled, SampledSolver)
+    wide = WideSolver(WideFeatures(X, 0.1, smoothness), rows, graph, Y)
     W = direct.solve(X.T @ Y)
-    np.testing.assert_allclose(sampled.solve(X.T @ Y), W, rtol=1e-7, atol=1e-9)
-    assert sampled.error(W, X.T @ Y, Y.T @ Y) == pytest.approx(direct.error(W, X.T @ Y, Y.T @ Y))
-    assert sampled.roughness(W) == pytest.approx(direct.roughness(W))
+    np.testing.assert_allclose(wide.solve(X.T @ Y), W, rtol=1e-7, atol=1e-9)
+    assert wide.error(W, X.T @ Y, Y.T @ Y) == pytest.approx(direct.error(W, X.T @ Y, Y.T @ Y))
+    assert wide.roughness(W) == pytest.approx(direct.roughness(W))
 
 
 def test_single_precision_stays_near_double(planted):
@@ -65,7 +68,7 @@ def test_single_precision_stays_near_double(planted):
         assert step.objective == pytest.approx(exact.objective, rel=0.02)
 
 
-def test_the_graph_is_that_of_the_sample(rng):
+def test_graph_operations_equal_those_with_the_formed_matrix(rng):
     labels = rng.random((30, 4)) < 0.4
     labels[0] = False
     A, D = affinity(labels)
@@ -79,7 +82,7 @@ def test_the_graph_is_that_of_the_sample(rng):
     np.testing.assert_allclose(graph.scatter(sparse.csr_array(Y)), Y.T @ L @ Y, atol=1e-9)
 
 
-def test_normalised_degrees_are_one_and_those_without_labels_zero(rng):
+def test_normalised_degrees_are_one_and_zero_without_labels(rng):
     labels = rng.random((30, 4)) < 0.4
     labels[0] = False
     graph = LabelGraph.of(labels, np.dtype(np.float64)).normalised()
@@ -89,21 +92,26 @@ def test_normalised_degrees_are_one_and_those_without_labels_zero(rng):
     assert graph.degrees[labels.any(axis=1)].tolist() == [1] * int(labels.any(axis=1).sum())
 
 
-def test_a_sample_is_drawn_anew_without_replacement(rng):
-    first, second = draw_rows(rng, 100, 40), draw_rows(rng, 100, 40)
+def test_each_sample_is_drawn_without_replacement(planted):
+    data = planted[0]
+    problem, rng = Problem(SMFH(graph_sample=40), ItemsInMemory(data.modalities, data.labels)), seeded()
+    state = problem.start(rng)
+    first, second = problem.draw(state, rng).rows, problem.draw(state, rng).rows
     assert len(np.unique(first)) == 40
-    assert not np.array_equal(np.sort(first), np.sort(second))
+    assert not np.array_equal(first, second)
 
 
-def test_a_planted_factorisation_is_found(rng):
+def test_basis_steps_find_a_planted_factorisation(rng):
     Y, U = rng.random((80, 4)), rng.random((20, 4))
-    X, V = Y @ U.T, rng.random((20, 4))
+    items = ItemsInMemory({"image": Y @ U.T}, rng.random((80, 2)) < 0.5)
+    problem = Problem(SMFH(bits=4), items)
+    state = replace(problem.start(rng), XtY={"image": U @ Y.T @ Y}, YtY=Y.T @ Y)
     for _ in range(3000):
-        V = update_basis(X.T @ Y, V, Y.T @ Y)
-    np.testing.assert_allclose(V, U, atol=0.01)
+        state = problem.update_bases(state, rng)
+    np.testing.assert_allclose(state.U["image"], U, atol=0.01)
 
 
-def test_it_stops_when_the_objective_stands_still(planted):
+def test_training_stops_at_the_tolerance(planted):
     train = planted[0].take(planted[1].train)
     full = SMFH(bits=8, graph_sample=10**6, iterations=200)
     assert len(full.fit(train).trace) == 200
@@ -112,7 +120,7 @@ def test_it_stops_when_the_objective_stands_still(planted):
 
 @settings(max_examples=20, deadline=None)
 @given(weights=st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)))
-def test_weights_of_modalities_must_sum_to_one(weights):
+def test_modality_weights_must_sum_to_one(weights):
     if abs(sum(weights) - 1) > 1e-6:
         with pytest.raises(InputError, match="sum to 1"):
             SMFH(modality_weights=weights)
@@ -120,6 +128,6 @@ def test_weights_of_modalities_must_sum_to_one(weights):
         SMFH(modality_weights=weights)
 
 
-def test_one_weight_for_each_modality(planted):
+def test_modality_weights_must_match_the_modalities(planted):
     with pytest.raises(InputError, match=r"3 modality weights .* for 2 modalities"):
         SMFH(modality_weights=(0.5, 0.25, 0.25)).fit(planted[0])

@@ -34,7 +34,7 @@ def residual(hasher, labels, bits: int) -> float:
 
 @pytest.mark.parametrize("sequential", [True, False])
 @pytest.mark.parametrize("thin", [False, True])
-def test_the_trace_is_what_the_bits_so_far_lack(sequential, thin):
+def test_trace_is_the_residual_of_the_bits_so_far(sequential, thin):
     train = double(Planted(items=150, labels_per_item=2, sparse_text=thin).load()[0])
     hasher = SMH(bits=12, sequential=sequential).fit(train)
     assert [step.iteration for step in hasher.trace] == list(range(1, 13))
@@ -44,7 +44,7 @@ def test_the_trace_is_what_the_bits_so_far_lack(sequential, thin):
 
 
 @pytest.mark.parametrize("labels_per_item", [1, 3])
-def test_more_bits_bring_the_codes_nearer_to_the_labels(labels_per_item):
+def test_more_bits_lower_the_residual(labels_per_item):
     train = Planted(items=300, labels_per_item=labels_per_item).load()[0]
     within = [step.objective for step in SMH(bits=32).fit(train).trace]
     assert all(b < a for a, b in pairwise(within[3::4]))
@@ -63,14 +63,6 @@ def test_sequential_is_no_worse_than_orthogonal(seed, labels_per_item, bits):
     assert sequential <= orthogonal
 
 
-def test_the_first_pair_is_the_same_in_both_forms(planted):
-    train = planted[0].take(planted[1].train)
-    first, second = (SMH(bits=3, sequential=each).fit(train) for each in (True, False))
-    for name, x in train.modalities.items():
-        margins = [hasher.functions[name].margins(x)[:, 0] for hasher in (first, second)]
-        assert abs(np.corrcoef(*margins)[0, 1]) == pytest.approx(1, abs=1e-5)
-
-
 def test_orthogonal_pairs_are_repeated_in_longer_codes():
     train = Planted(items=100).load()[0]  # 60 and 40 dimensions: forty pairs
     hasher = SMH(bits=50, sequential=False).fit(train)
@@ -81,7 +73,7 @@ def test_orthogonal_pairs_are_repeated_in_longer_codes():
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**16), items=st.integers(2, 30))
-def test_the_similarity_is_never_formed_and_yet_right(seed, items):
+def test_similarity_sums_equal_those_of_the_formed_matrix(seed, items):
     rng = np.random.default_rng(seed)
     labels = rng.random((items, 4)) < 0.4  # some items have none
     S = similarity(labels)
@@ -92,7 +84,7 @@ def test_the_similarity_is_never_formed_and_yet_right(seed, items):
 
 
 @pytest.mark.parametrize("shape", [(5, 1), (1, 5), (60, 70), (70, 90), (120, 80)])
-def test_the_top_pair_is_that_of_the_whole_decomposition(rng, shape):
+def test_top_pair_equals_the_full_decomposition(rng, shape):
     R = rng.standard_normal(shape)
     u, v = top_pair(R)
     assert u @ R @ v == pytest.approx(np.linalg.svd(R, compute_uv=False)[0])

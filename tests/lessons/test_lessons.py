@@ -1,4 +1,4 @@
-"""The lessons: every figure in them is measured, on whatever runs they are given."""
+"""Every number in a lesson is computed from its runs."""
 
 import re
 from dataclasses import replace
@@ -6,12 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from smfh.comparison import Grid, train_grid
 from smfh.datasets import Planted
-from smfh.lessons.evidence import PICTURE, SHOWN, TEXT, Evidence, Worked, gather
-from smfh.lessons.lessons import LESSONS
-from smfh.lessons.meaning import agreement_with_class
-from smfh.lessons.measuring import choose_on_half
+from smfh.experiments.comparison import Grid, train_grid
+from smfh.lessons.lesson_runs import GALLERY_ITEMS, IMAGE_QUERIES, LessonRuns, WorkedLesson, read_lesson_runs
+from smfh.lessons.lessons import LESSONS, choose_on_half, class_bit_agreement, sort_ties_by_class
+from smfh.lessons.predictions import PREDICTIONS
 from smfh.runs import RunStore
 from smfh.types import InputError
 
@@ -19,57 +18,58 @@ SMALL = Planted(items=1_000, noise=1.0)
 
 
 @pytest.fixture(scope="module")
-def evidence(tmp_path_factory) -> dict[str, Evidence]:
-    """The runs of every lesson, on a small set whose features are noisy."""
+def measured(tmp_path_factory) -> dict[str, LessonRuns]:
+    """The runs of every lesson, on a small data set with noisy features."""
     store, loaded, found = RunStore(tmp_path_factory.mktemp("runs")), SMALL.load(), {}
     for name, lesson in LESSONS.items():
         grid = Grid(replace(lesson.runs, source=SMALL), *loaded)
         assert not train_grid(grid, store)
-        found[name] = gather(grid, store)
+        found[name] = read_lesson_runs(grid, store)
     return found
 
 
 @pytest.fixture(scope="module")
-def worked(evidence) -> dict[str, Worked]:
-    return {name: lesson.work_out(evidence[name]) for name, lesson in LESSONS.items()}
+def worked(measured) -> dict[str, WorkedLesson]:
+    return {name: lesson.answer(measured[name]) for name, lesson in LESSONS.items()}
 
 
-def test_without_its_runs_there_is_no_lesson(tmp_path):
+def test_a_lesson_without_its_runs_is_rejected(tmp_path):
     grid = Grid(replace(LESSONS["two-truths"].runs, source=SMALL), *SMALL.load())
     with pytest.raises(InputError, match="9 of 9"):
-        gather(grid, RunStore(tmp_path))
+        read_lesson_runs(grid, RunStore(tmp_path))
 
 
 @pytest.mark.parametrize("name", LESSONS)
-def test_every_stop_has_its_figures_words_and_pictures(worked, evidence, name):
-    lesson, rows = worked[name], set(evidence[name].split.train.tolist())
+def test_every_stop_has_numbers_notes_and_galleries(worked, measured, name):
+    lesson, rows = worked[name], set(measured[name].split.train.tolist())
     stops = len(lesson.stops)
     assert stops > 1
-    assert len(set(lesson.stops)) == stops == len(lesson.words)
+    assert len(set(lesson.stops)) == stops == len(lesson.notes)
     assert lesson.series
     for series in lesson.series:
         assert len(series.values) == stops
         assert np.isfinite(series.values).all()
-    for walls in lesson.walls.values():
+    for walls in lesson.galleries.values():
         assert len(walls) == stops
         for wall in (wall for at in walls for wall in at):
-            assert len(wall.rows) == len(wall.right) <= SHOWN
+            assert len(wall.rows) == len(wall.relevant) <= GALLERY_ITEMS
             assert set(wall.rows) <= rows
 
 
 @pytest.mark.parametrize("name", LESSONS)
-def test_no_figure_of_an_answer_is_typed_in(worked, evidence, name):
-    """On other runs it says other figures: three decimals that stay the same were typed in."""
-    fewer = replace(evidence[name], runs=tuple(replace_scores(run) for run in evidence[name].runs))
+def test_no_number_of_an_answer_is_written_by_hand(worked, measured, name):
+    """Other scores must change every number with three decimals."""
+    fewer = replace(measured[name], runs=tuple(replace_scores(run) for run in measured[name].runs))
     there, now = (
-        set(re.findall(r"0\.\d{3}", told.answer)) for told in (worked[name], LESSONS[name].work_out(fewer))
+        set(re.findall(r"0\.\d{3}", told.answer)) for told in (worked[name], LESSONS[name].answer(fewer))
     )
     assert there
     assert not there & now - {"0.000"}
 
 
 def replace_scores(run):
-    """The same run with every average precision a third of what it was."""
+    """Divide every average precision of the run by three, and give every item the code of the next."""
+    codes = {name: np.roll(own, 1, axis=0) for name, own in run.hasher.database_codes.items()}
     scores = {}
     for way, one in run.scores.items():
         thirds = {
@@ -79,82 +79,70 @@ def replace_scores(run):
             for key, ap in one.average_precision.items()
         }
         scores[way] = replace(one, average_precision=thirds)
-    return replace(run, scores=scores)
+    return replace(run, hasher=replace(run.hasher, database_codes=codes), scores=scores)
 
 
-def test_two_truths_tells_both_scores_and_the_codes(worked, evidence):
-    lesson, runs = worked["two-truths"], evidence["two-truths"].runs
-    first, whole, codes = lesson.series
-    for at, run in enumerate(runs):
-        found = run.scores[PICTURE].average_precision
-        assert (first.values[at], whole.values[at]) == (found["found"].mean, found["full"].mean)
-        assert codes.values[at] == len({code.tobytes() for code in run.hasher.database_codes["image"]})
-        assert f"{found['full'].mean:.3f}" in lesson.words[at]
-    assert [float(stop) for stop in lesson.stops] == [run.method.graph_weight for run in runs]
-    assert f"α = {lesson.stops[first.best]}" in lesson.answer
-    assert f"α = {lesson.stops[whole.best]}" in lesson.answer
+@pytest.mark.parametrize("name", LESSONS)
+def test_the_truth_of_a_prediction_is_measured(worked, name):
+    """If values rise along the stops, the answer to a question about the best stop is the last one."""
+    prediction = PREDICTIONS[name](worked[name])
+    assert 0 <= prediction.truth < len(prediction.options) == len(set(prediction.options))
+    assert prediction.verdict(prediction.truth).startswith("Correct")
+    assert prediction.verdict((prediction.truth + 1) % len(prediction.options)).startswith("Not so here")
+    assert prediction.options[prediction.truth] in prediction.verdict(-1)
+    if prediction.options == worked[name].stops:
+        rising = tuple(range(len(prediction.options)))
+        series = tuple(replace(one, values=rising) for one in worked[name].series)
+        assert PREDICTIONS[name](replace(worked[name], series=series)).truth == rising[-1]
 
 
-def test_a_wall_is_what_the_run_finds(worked, evidence):
-    """The nearest training items by counting bits, one by one."""
-    lesson, facts = worked["two-truths"], evidence["two-truths"]
+def test_a_gallery_shows_the_nearest_items(worked, measured):
+    """Compare with counting the bits of every training item."""
+    lesson, facts = worked["two-truths"], measured["two-truths"]
     data, train = facts.data, facts.split.train
-    caption, walls = next(iter(lesson.walls.items()))
+    caption, walls = next(iter(lesson.galleries.items()))
     asked = facts.queries[caption]
     for run, (by_words, _) in zip(facts.runs, walls, strict=True):
         code = run.hasher.encode("text", data.modalities["text"][[asked]])[0]
         away = [bin(int(word) ^ int(code[0])).count("1") for (word,) in run.hasher.database_codes["image"]]
-        order = sorted(range(len(train)), key=lambda place: (away[place], place))[:SHOWN]
+        order = sorted(range(len(train)), key=lambda place: (away[place], place))[:GALLERY_ITEMS]
         assert by_words.rows == tuple(int(train[place]) for place in order)
-        assert by_words.right == tuple(
+        assert by_words.relevant == tuple(
             bool((data.labels[row] & data.labels[asked]).any()) for row in by_words.rows
         )
 
 
-def test_the_query_whose_answers_change_most_comes_first(worked):
-    changes = [
-        np.ptp([sum(sum(wall.right) for wall in at) for at in stops])
-        for stops in worked["two-truths"].walls.values()
-    ]
-    assert changes == sorted(changes, reverse=True)
+def test_a_database_sorted_by_class_scores_between_worst_and_best(measured):
+    for run in measured["ties"].runs:
+        limits, sorted_scores = (
+            run.scores[IMAGE_QUERIES].average_precision["found"],
+            sort_ties_by_class(measured["ties"], run),
+        )
+        assert limits.worst <= sorted_scores.min() <= sorted_scores.max() <= limits.best
 
 
-def test_a_look_up_finds_what_is_within_two_bits(worked, evidence):
-    for at, run in enumerate(evidence["length"].runs):
-        assert worked["length"].series[1].values[at] == run.scores[PICTURE].within.hits[2]
-
-
-def test_equals_turned_round_are_equals(worked, evidence):
-    facts = evidence["ties"]
-    for caption, stops in worked["ties"].walls.items():
-        for run, (plain, turned) in zip(facts.runs, stops, strict=True):
-            everything = len(facts.split.train)
-            away = dict(zip(*facts.nearest(run, PICTURE, facts.queries[caption], everything), strict=True))
-            assert [away[row] for row in plain.rows] == [away[row] for row in turned.rows]
-
-
-def test_the_seeds_are_told_pair_by_pair(worked, evidence):
+def test_seeds_are_compared_one_by_one(worked, measured):
     a, b = (np.array(series.values) for series in worked["seed"].series)
-    runs = evidence["seed"].runs
-    assert sorted([*a, *b]) == sorted(run.map(PICTURE) for run in runs)
+    runs = measured["seed"].runs
+    assert sorted([*a, *b]) == sorted(run.map(IMAGE_QUERIES) for run in runs)
     assert f"{abs((a - b).mean()):.3f}" in worked["seed"].answer
-    for at, words in enumerate(worked["seed"].words):
+    for at, words in enumerate(worked["seed"].notes):
         assert f"better by {abs(a[at] - b[at]):.3f}" in words
 
 
-def test_the_best_of_one_flatters_nobody_and_the_best_of_many_does():
+def test_choosing_among_many_overstates_the_score():
     rng = np.random.default_rng(0)
-    by_query = rng.random((16, 200))  # runs that differ by luck alone
+    by_query = rng.random((16, 200))  # runs that differ only by chance
     one, many = choose_on_half(by_query, 1), choose_on_half(by_query, 16)
     assert one[0] == pytest.approx(one[1], abs=0.005)
     assert many[0] - many[1] > 0.03
     assert many[1] == pytest.approx(by_query.mean(), abs=0.01)
-    better = by_query + np.linspace(0, 1, 16)[:, None]  # and where one is truly better, it is kept
+    better = by_query + np.linspace(0, 1, 16)[:, None]  # a run that is truly better is chosen
     assert choose_on_half(better, 16)[1] > 1.4
 
 
-def test_agreement_with_the_class_counts_bits(evidence):
-    facts = evidence["directions"]
+def test_agreement_with_the_class_counts_bits(measured):
+    facts = measured["directions"]
     run, data, split = facts.runs[0], facts.data, facts.split
     bits = run.hasher.bits
     read = lambda words: np.array([[int(word) >> k & 1 for k in range(bits)] for (word,) in words])  # noqa: E731
@@ -162,19 +150,4 @@ def test_agreement_with_the_class_counts_bits(evidence):
     usual = {k: database[data.labels[split.train, k]].mean(axis=0) > 0.5 for k in range(data.labels.shape[1])}
     codes = read(run.hasher.encode("text", data.modalities["text"][split.queries]))
     right = [codes[q] == usual[data.labels[row].argmax()] for q, row in enumerate(split.queries)]
-    assert agreement_with_class(facts, run, "text") == pytest.approx(np.mean(right))
-
-
-def test_one_bit_is_of_two_seeds_of_one_setting(worked, evidence):
-    assert "seed 0" in worked["bit"].words[0]
-    assert "seed 1" in worked["bit"].words[0]
-    assert all(all(wall.right) for stops in worked["bit"].walls.values() for at in stops for wall in at)
-    assert len(worked["bit"].stops) == evidence["bit"].runs[0].hasher.bits
-
-
-def test_both_directions_are_told_for_every_class(worked, evidence):
-    facts, lesson = evidence["directions"], worked["directions"]
-    members = facts.data.labels[facts.split.queries, facts.data.class_names.index(lesson.stops[0])]
-    for way, series in zip((TEXT, PICTURE), lesson.series, strict=True):
-        by_query = facts.runs[0].scores[way].average_precision["found"].by_query
-        assert series.values[0] == pytest.approx(by_query[members].mean())
+    assert class_bit_agreement(facts, run, "text") == pytest.approx(np.mean(right))

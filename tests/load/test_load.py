@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 VISITORS = 3
 
 
-def test_visitors_at_once_get_scores_and_answers():
+def test_simultaneous_visitors_get_scores_and_results():
     command = [sys.executable, str(Path(__file__).parent / "twenty.py")]
     command += ["--visitors", str(VISITORS), "--minutes", "0.05"]  # each goes round once at least
     told = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=300).stdout)

@@ -36,7 +36,7 @@ from smfh.bench.measure import family_bytes  # noqa: E402, found from here
 from smfh.ui.log import short_id  # noqa: E402
 
 LONGEST = 120  # seconds that anybody waits for anything
-SEED, WORDS = "Seed · seed", "Words"
+SEED, WORDS = "Random seed", "Words"
 OTHERS = ("Bits", "Compare", "Runs", "Paper", "Data", "Tune")
 QUESTIONS = ("dog", "red heart", "flag", "music", "tree in the snow", "happy face", "train", "fish", "clock")
 THINKING = (2.0, 6.0)  # seconds between two things a person does

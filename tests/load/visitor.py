@@ -5,7 +5,6 @@ import secrets
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any
 
 import websockets
@@ -14,9 +13,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 Path = tuple[int, ...]
-MOST_BYTES = 1 << 26  # of a message
-WITH_LABEL = ("button", "slider", "text_input", "number_input", "selectbox", "checkbox", "metric")
-EARLY = ForwardMsg.FINISHED_EARLY_FOR_RERUN
+MAX_BYTES = 1 << 26  # of a message
 
 
 @dataclass
@@ -27,7 +24,6 @@ class Visitor:
     name: str = field(default_factory=lambda: secrets.token_hex(16))  # the cookie
     elements: dict[Path, Any] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)  # what the page itself showed as an exception
-    received: int = 0  # bytes
     _socket: Any = None
     _states: dict[str, WidgetState] = field(default_factory=dict)
     _timers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
@@ -45,7 +41,7 @@ class Visitor:
             f"ws://{self.address}/_stcore/stream",
             subprotocols=["streamlit"],
             additional_headers={"Cookie": f"smfh_visitor={self.name}"},
-            max_size=MOST_BYTES,
+            max_size=MAX_BYTES,
             open_timeout=120,
         )
         self._reader = asyncio.create_task(self._read())
@@ -64,17 +60,9 @@ class Visitor:
 
     async def enter(self, kind: str, label: str, value: Any) -> None:
         """A value typed into this box or set with this slider, and the page drawn again."""
-        element = self.find(kind, label)
-        state = WidgetState(id=element.id)
-        if kind == "text_input":
-            state.string_value = value
-        else:
-            is_whole = kind == "number_input" and element.data_type == element.DataType.INT
-            if is_whole:
-                state.int_value = value
-            else:
-                state.double_array_value.data.append(value)
-        self._states[element.id] = state
+        name = self.find(kind, label).id
+        field = "string_value" if kind == "text_input" else "int_value"
+        self._states[name] = WidgetState(id=name, **{field: value})
         await self._ask_and_wait()
 
     async def until(self, seen: Callable[["Visitor"], bool]) -> None:
@@ -124,7 +112,6 @@ class Visitor:
     async def _read(self) -> None:
         try:
             async for payload in self._socket:
-                self.received += len(payload)
                 message = ForwardMsg()
                 message.ParseFromString(payload)
                 self._take(message)
@@ -177,10 +164,3 @@ class Visitor:
 def _fetch(address: str) -> None:
     with urllib.request.urlopen(address, timeout=120) as answer:  # noqa: S310, our own server
         answer.read()
-
-
-async def timed(what: Any) -> float:
-    """Seconds until it is done."""
-    started = perf_counter()
-    await what
-    return perf_counter() - started

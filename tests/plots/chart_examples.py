@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from smfh.metrics import Scores, score
-from smfh.plots import CHARTS, Axis, Chart, Curve, Published, Tile, TrialDot
+from smfh.metrics import AP_DEFINITIONS, RankedQueries, Scores, measure_ties, score
+from smfh.plots import CHARTS, Axis, Chart, Curve, Mark, Published, Tile, TrialDot
 from smfh.types import DistanceCounts, Point, TrainingStep
 
 MARKUP = "<i>name</i>"
@@ -28,7 +28,10 @@ def make_scores(seed: int = 0, source: str = "text", target: str = "image", bits
     at = distances[:, :, None] == np.arange(bits + 1)  # (queries, items, distances)
     counts = DistanceCounts(at.sum(axis=1), (at & relevance[:, :, None]).sum(axis=1))
     sums = (np.cumsum(relevance, axis=1) / np.arange(1, 41) * relevance).sum(axis=1)
-    return score(source, target, "training", relevance, counts, sums)
+    sums, tied = measure_ties([(counts, sums)], AP_DEFINITIONS)
+    within = np.stack([counts.items, counts.relevant], axis=1)
+    ranked = RankedQueries(relevance, within, sums, tied, rng.random(6))
+    return score((source, target, "training", "hamming"), ranked)
 
 
 CURVES = (
@@ -43,12 +46,11 @@ DOTS = [
         k,
         {MARKUP: 10.0**row, "μ": 2.0**column},
         value := 0.5 + 0.1 * row - 0.05 * column,
-        {MARKUP: (value, value + 0.02), "P@100": (value - 0.1,) * 2},
-        (0.2, 0.3),
-        begun=float(k),
-        lasted=0.9,
-        pruned=k == 5,
-        start=k == 0,
+        {MARKUP: value + 0.01, "P@100": value - 0.1},
+        0.25,
+        band=(value - 0.01, value + 0.01),
+        stopped_early=k == 5,
+        is_start=k == 0,
     )
     for k, (row, column) in enumerate(product(range(3), range(3)))
 ]
@@ -61,7 +63,6 @@ EXAMPLES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
         ("α", ("0", MARKUP), [(MARKUP, (0.4, 0.6), ((0.3, 0.5), (0.5, 0.7)))], "score", 1),
         ("α", (), (), "score"),
     ),
-    "best_so_far": (({MARKUP: [0.4, 0.3, 0.5]}, "mAP"), ({}, "mAP")),
     "bit_balance": ((np.array([0.5, 1.0]), np.array(["live", "dead"])), (NOTHING, np.array([], dtype=str))),
     "bit_classes": ((0, [(MARKUP, 0.5), ("dog", -0.5)]), (0, ())),
     "bit_correlation": ((np.array([[1, 0.5], [0.5, 1]]),), (NO_MATRIX,)),
@@ -87,15 +88,16 @@ EXAMPLES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
     "recall_at_k": ((CURVES,), ((),)),
     "score_curves": ((POINTS,), ((),)),
     "size_by_radius": ((CURVES,), ((),)),
-    "sweep_curve": ((DOTS, KNOBS[0], (), 2), ((), KNOBS[0])),
+    "sweep_curve": (
+        (DOTS, KNOBS[0], "mAP", (1.0, 10.0), (Mark(MARKUP, 2.0),), 2, {MARKUP: DOTS[3:]}),
+        ((), KNOBS[0], "mAP"),
+    ),
     "sweep_map": ((DOTS, *KNOBS, "mAP", 2), ((), *KNOBS, "mAP")),
-    "sweep_seconds": ((DOTS, KNOBS[0]), ((), KNOBS[0])),
     "trial_contour": ((DOTS, *KNOBS, "mAP", 2), ((), *KNOBS, "mAP")),
     "trial_front": ((DOTS, "seconds", "mAP", {1: 0.2, 2: 0.3}, [1], 2), ((), "seconds", "mAP", {}, ())),
     "trial_history": ((DOTS, "mAP", 2), ((), "mAP")),
     "trial_lines": ((DOTS, KNOBS, "mAP", 2), ((), KNOBS, "mAP")),
     "trial_slices": ((DOTS, KNOBS, "mAP", 2), ((), KNOBS, "mAP")),
-    "trial_times": ((DOTS, 2), ((),)),
 }
 
 

@@ -1,68 +1,37 @@
-"""Bits by the data in their traces."""
+"""Charts of bits and classes, by the data in their traces."""
 
 import numpy as np
-import pytest
 
-from smfh.plots import bit_balance, bit_classes, bit_correlation, bit_words, class_bits
+from smfh.plots import Tile, bit_balance, bit_tiles, bit_words, class_bits, label_counts, label_pairs
 
-KINDS = np.array(["live", "twin", "twin", "dead", "dead", "live"])
+KINDS = np.array(["live", "echo", "echo", "dead", "dead", "live"])
 ON = np.array([0.5, 0.5, 0.5, 1, 0, 0.25])
 SHARES = np.array([[1, 1, 0, 1, 0, 0.5], [0, 0, 1, 1, 0, 0]])
 
 
-def test_the_balance_of_every_bit_is_drawn_by_its_own_number():
+def test_bit_balance_by_kind():
     chart = bit_balance(ON, KINDS)
     drawn = {bars.name: (list(bars.x), list(bars.y)) for bars in chart.figure().data}
     assert drawn == {
-        "of use": ([0, 5], [0.5, 0.25]),
-        "twin of another": ([1, 2], [0.5, 0.5]),
-        "dead": ([3, 4], [1, 0]),
+        "active": ([0, 5], [0.5, 0.25]),
+        "near-duplicate bit": ([1, 2], [0.5, 0.5]),
+        "dead bit": ([3, 4], [1, 0]),
     }
-    colours = {bars.name: bars.marker.color for bars in chart.figure().data}
-    assert colours["dead"] == colours["twin of another"] != colours["of use"]
-    assert chart.title == "4 of 6 bits are of no use: 2 dead and 2 twins of others"
-    assert chart.rows()[1] == {"bit": 1, "kind": "twin of another", "items with the bit on (share)": 0.5}
+    assert chart.title == "4 of 6 bits add little information: 2 dead and 2 near-duplicate"
+    assert chart.rows()[1] == {"bit": 1, "kind": "near-duplicate bit", "items with the bit on (share)": 0.5}
     assert [row["bit"] for row in chart.rows()] == list(range(6))
 
 
-def test_bits_that_are_all_of_use_are_told_so():
-    live = [0, 5]
-    assert bit_balance(ON[live], KINDS[live]).title == (
-        "All 2 bits are of use, each on for 0.250 to 0.500 of the items"
-    )
-
-
-def test_the_share_of_a_class_that_has_a_bit_on_is_drawn_and_its_contrast_told():
+def test_class_bits_show_shares_and_name_the_largest_contrast():
     chart = class_bits(SHARES, np.array([[0, 0, 0, 0, 0, 0.5], [0, 0, 0.25, 0, 0, 0]]), ("cat", "dog"))
     (heat,) = chart.figure().data
     np.testing.assert_array_equal(heat.z, SHARES)
     assert (heat.zmin, heat.zmax) == (0, 1)
-    assert chart.title == "Bit 5 follows “cat” most: on more often by 0.500 than for the other items"
+    assert chart.title == "Bit 5 follows “cat” most: on 0.500 more often than for other items"
     assert chart.rows()[5] == {"class": "cat", "bit": "5", "share on": 0.5}
 
 
-def test_a_bit_may_follow_a_class_by_staying_off():
-    chart = class_bits(SHARES[:, :2], np.array([[0.5, -1], [0, 0]]), ("cat", "dog"))
-    assert chart.title.startswith("Bit 1 follows “cat” most: on less often by 1.000")
-
-
-def test_the_most_alike_may_be_opposite_and_dead_bits_are_left_out():
-    nan = np.nan
-    correlation = np.array([[1, 0.5, nan, -0.75], [0.5, 1, nan, 0], [nan] * 4, [-0.75, 0, nan, 1]])
-    assert bit_correlation(correlation).title == "Bits 0 and 3 are the most alike: correlation -0.750"
-
-
-@pytest.mark.parametrize("correlation", [np.ones((1, 1)), np.full((2, 2), np.nan)])
-def test_where_no_two_bits_can_be_compared_it_says_so(correlation):
-    assert "no two bits" in bit_correlation(correlation).title
-
-
-def test_long_codes_show_their_first_bits():
-    assert bit_correlation(np.eye(300)).values.shape == (256, 256)
-    assert class_bits(np.ones((1, 300)), np.ones((1, 300)), ("one",)).values.shape == (1, 256)
-
-
-def test_words_of_a_bit_are_bars_with_the_strongest_on_top():
+def test_the_strongest_word_is_at_the_top():
     chart = bit_words(7, "text", [("cat", 2.0), ("<b>", 1.0)])
     bars = chart.figure().data[0]
     assert list(bars.x) == [2.0, 1.0]
@@ -71,20 +40,40 @@ def test_words_of_a_bit_are_bars_with_the_strongest_on_top():
     assert "“cat”" in chart.title
 
 
-def test_classes_that_a_bit_is_off_for_look_different():
-    chart = bit_classes(7, [("cats", 0.6), ("dogs", -0.4)])
-    on, off = chart.figure().data
-    assert list(on.x) == [0.6]
-    assert list(off.x) == [-0.4]
-    assert on.marker.pattern.shape != off.marker.pattern.shape
-    assert "“cats”" in chart.title
+CLASSES = ("1", "2", "3", "empty")  # names that look like numbers stay names
+SIZES = np.array([1, 4, 3, 0])
+PAIRS = np.array([[1, 1, 0, 0], [1, 4, 2, 0], [0, 2, 3, 0], [0, 0, 0, 0]])
 
 
-def test_of_many_classes_both_ends_are_shown():
-    chart = bit_classes(0, [(f"class {k}", 1 - k / 50) for k in range(100)])
-    assert [row["class"] for row in chart.rows()] == [f"class {k}" for k in (*range(6), *range(94, 100))]
+def test_the_largest_class_comes_first_and_empty_ones_are_omitted():
+    chart = label_counts(SIZES, CLASSES)
+    (bars,) = chart.figure().data
+    assert (list(bars.y), list(bars.x)) == ([0, 1, 2], [4, 3, 1])
+    assert list(bars.customdata) == ["2", "3", "1"]
+    assert chart.title == "“2” is the largest class: 4 items (showing 3 of 4 classes)"
+    assert chart.rows()[0] == {"class": "2", "kind": "items", "items": 4}
 
 
-def test_a_bit_without_words_or_classes_says_so():
-    assert "no known word" in bit_words(3, "text", ()).title
-    assert "follows no class" in bit_classes(3, [("cats", -0.1)]).title
+def test_pairs_of_classes_without_the_diagonal():
+    chart = label_pairs(PAIRS, CLASSES)
+    assert chart.down.names == ("2", "3", "1")
+    np.testing.assert_array_equal(chart.values, [[np.nan, 2, 1], [2, np.nan, 0], [1, 0, np.nan]])
+    assert chart.title == "“2” and “3” occur together most often: 2 items"
+    assert chart.figure().data[0].zmax == 2
+
+
+NAMES = ("cats", "dogs", "<b>none</b>")
+
+
+def tile(number, kind="live", classes=(0,), balance=0.5, echoes=None):
+    return Tile(number, kind, balance, classes, f"topic {number}", echoes)
+
+
+def test_custom_data_of_a_tile_is_its_number():
+    figure = bit_tiles([tile(5), tile(2, "echo", echoes=(5, -1)), tile(9)], NAMES, chosen=2).figure()
+    assert {number for trace in figure.data for number in (trace.customdata or ())} == {2, 5, 9}
+
+
+def test_dead_and_near_duplicate_bits_are_counted():
+    chart = bit_tiles([tile(0), tile(1, "dead"), tile(2, "echo", echoes=(0, 1))], NAMES)
+    assert chart.title == "3 bits: 1 near-duplicate (≈) and 1 dead"

@@ -1,4 +1,4 @@
-"""Curves of searches: what the traces hold, what the titles say, and where lines are named."""
+"""Curves of searches and scores: data of the traces, titles, names of lines, and published numbers."""
 
 from dataclasses import replace
 
@@ -10,16 +10,17 @@ from hypothesis import strategies as st
 
 from smfh.plots import (
     Curve,
+    Published,
+    agreement,
     chart_html,
     hit_rate_by_radius,
     method_look,
     precision_at_k,
-    precision_by_recall,
-    recall_at_k,
+    score_curves,
     size_by_radius,
 )
-from smfh.plots.lines import MOST_END_NAMES, apart
-from smfh.types import InputError
+from smfh.plots.lines import space_out
+from smfh.types import Point
 
 WAYS = (("text", "image"), ("image", "text"))
 CURVES = [
@@ -29,7 +30,7 @@ CURVES = [
 SEEDED = Curve("smfh", "SMFH", (make_scores(1), make_scores(2)))
 
 
-def test_colour_and_symbol_tell_the_method_and_the_dash_the_direction():
+def test_colour_and_symbol_show_the_method_and_the_dash_the_direction():
     chart = precision_at_k(CURVES)
     for curve, line in zip(CURVES, chart.figure().data, strict=False):
         assert line.name == f"{curve.title} {curve.direction}"
@@ -40,14 +41,7 @@ def test_colour_and_symbol_tell_the_method_and_the_dash_the_direction():
     assert [line.dash for line in chart.lines[:4]] == ["solid", "dash", "solid", "dash"]
 
 
-def test_one_direction_needs_no_arrow_and_each_method_has_its_dash():
-    lines = precision_at_k([CURVES[0], replace(CURVES[2], pinned=True)]).lines
-    assert [line.name for line in lines[:2]] == ["SMFH-PLUS", "SMFH (pinned)"]
-    assert [line.dash for line in lines[:2]] == [method_look(name).dash for name in ("smfh-plus", "smfh")]
-    assert [line.faint for line in lines[:2]] == [False, True]
-
-
-def test_the_mean_lies_in_the_band_of_its_seeds():
+def test_the_band_covers_the_seeds():
     band, line, *_ = precision_at_k([SEEDED]).figure().data
     seeds = np.stack([scores.precision for scores in SEEDED.scores])
     np.testing.assert_allclose(line.y, seeds.mean(axis=0))
@@ -55,48 +49,16 @@ def test_the_mean_lies_in_the_band_of_its_seeds():
     assert precision_at_k(CURVES[:1]).lines[0].bands == ()
 
 
-def test_chance_is_drawn_once_for_all_that_have_the_same():
-    alike, other = make_scores(1), replace(make_scores(2), chance_precision=0.9, source="audio")
-    lines = precision_at_k([Curve("smfh", "A", (alike,)), Curve("cvh", "B", (alike,))]).lines
-    assert [line.name for line in lines] == ["A", "B", "chance"]
-    np.testing.assert_allclose(lines[-1].y, alike.chance_precision)
-    names = [line.name for line in precision_at_k([Curve("smfh", "A", (s,)) for s in (alike, other)]).lines]
-    assert names[2:] == ["chance text → image", "chance audio → image"]
-
-
-def test_recall_meets_chance_at_the_end_of_the_database():
-    line, chance = recall_at_k([CURVES[0]]).lines
-    assert line.y[-1] == pytest.approx(1)
-    assert chance.y[-1] == pytest.approx(1)
-    np.testing.assert_allclose(np.diff(chance.y), chance.y[0])
-
-
-def test_a_query_without_anything_relevant_has_no_chance():
-    scores = make_scores()
-    halved = replace(scores, within=replace(scores.within, recall=scores.within.recall / 2))
-    assert recall_at_k([Curve("smfh", "SMFH", (halved,))]).lines[-1].y[-1] == pytest.approx(0.5)
-
-
 @pytest.mark.parametrize(("marked", "K"), [(20, 20), (10_000, 40)])
-def test_the_marked_place_is_the_one_that_the_title_tells(marked, K):
+def test_the_title_compares_at_the_marked_K(marked, K):
     chart = precision_at_k(CURVES[:2], marked=marked, log=True)
     values = [curve.scores[0].precision[K - 1] for curve in CURVES[:2]]
-    assert chart.title.endswith(f"has the highest precision among the first {K} answers: {max(values):.3f}")
-    assert [(mark.label, mark.at) for mark in chart.marks] == [(f"K = {K}", K)]
-    assert chart.figure().layout.xaxis.type == "log"
-    for value in values:
-        assert f"{value:.3f}" in chart.description
-
-
-def test_one_line_alone_beats_nobody():
-    value = CURVES[0].scores[0].precision[9]
-    assert precision_at_k(CURVES[:1], marked=10).title == (
-        f"SMFH-PLUS: precision {value:.3f} among the first 10 answers"
-    )
+    assert chart.title.endswith(f"has the highest precision among the first {K} results: {max(values):.3f}")
+    assert [mark.at for mark in chart.marks] == [K]
 
 
 @pytest.mark.parametrize("radius", [0, 2, 8])
-def test_look_ups_by_radius_are_the_scores_own(radius):
+def test_look_up_curves_equal_the_scores(radius):
     hits, sizes = hit_rate_by_radius(CURVES, radius), size_by_radius(CURVES, radius)
     for curve, hit, size in zip(CURVES, hits.lines, sizes.lines, strict=True):
         assert hit.y[radius] == curve.scores[0].within.hits[radius]
@@ -104,50 +66,63 @@ def test_look_ups_by_radius_are_the_scores_own(radius):
     assert f"within radius {radius}" in hits.title
 
 
-def test_precision_over_recall_is_called_by_its_radius():
-    (line,) = precision_by_recall([SEEDED]).lines
-    within = [scores.within for scores in SEEDED.scores]
-    np.testing.assert_allclose(line.x, np.mean([curve.recall for curve in within], axis=0))
-    np.testing.assert_allclose(line.y, np.mean([curve.precision for curve in within], axis=0))
-    assert line.points == tuple(f"radius {k}" for k in range(9))
-
-
-def test_few_lines_are_named_where_they_end_and_many_in_a_legend():
-    figure = precision_at_k(CURVES).figure()
-    assert not figure.layout.showlegend
-    named = [note for note in figure.layout.annotations if note.xanchor == "left"]
-    ends = {note.text.replace("<br>", " "): note for note in named}
-    for curve in CURVES:
-        note = ends[f"{curve.title} {curve.direction}".replace(" → ", "\u00a0→\u00a0")]
-        assert (note.x, note.y) == (40, curve.scores[0].precision[-1])
-        assert note.font.color == method_look(curve.method).colour
-    many = [replace(CURVES[0], title=f"method {k}") for k in range(MOST_END_NAMES)]
-    assert precision_at_k(many).figure().layout.showlegend  # with chance they are one more
-    assert hit_rate_by_radius(CURVES).figure().layout.showlegend  # all meet at the last radius
-
-
 @given(st.lists(st.floats(0, 300), min_size=1, max_size=10), st.floats(1, 30))
-def test_names_stay_in_order_apart_and_inside(wanted, gap):
-    heights = apart(np.sort(wanted), gap, 300)
+def test_names_do_not_overlap_and_stay_inside(wanted, gap):
+    heights = space_out(np.sort(wanted), gap, 300)
     assert np.all(np.diff(heights) >= gap - 1e-9)
     assert heights[0] >= 0
     assert heights[-1] <= 300 + 1e-9
     if len(wanted) == 1 or np.diff(np.sort(wanted)).min() >= gap:
-        np.testing.assert_allclose(heights, np.sort(wanted), atol=1e-9)  # nobody moves without need
+        np.testing.assert_allclose(heights, np.sort(wanted), atol=1e-9)  # unchanged if there is no overlap
 
 
-@pytest.mark.parametrize(
-    "scores", [(), (make_scores(bits=8), make_scores(bits=16)), CURVES[0].scores + CURVES[1].scores]
-)
-def test_a_curve_is_of_one_direction_and_length(scores):
-    with pytest.raises(InputError, match="one seed at least, in one direction and length; got"):
-        Curve("smfh", "SMFH", scores)
-
-
-def test_a_chart_outside_the_app_is_escaped_and_fetches_nothing():
+def test_exported_html_is_escaped_and_self_contained():
     text = chart_html(precision_at_k([replace(SEEDED, title="CVH <b></script>")]), "figure-1")
     assert 'id="figure-1"' in text
     assert "CVH &lt;b&gt;" in text  # the description
     assert "CVH <b>" not in text
     assert text.count("<script") == text.count("</script>")
     assert "src=" not in text
+
+
+def point(method, at, *values, ties=None, chance=None, direction="text → image"):
+    return Point(method, method.upper(), direction, at, values, ties, chance)
+
+
+def test_scores_are_sorted_with_both_bands():
+    tied = point("smfh", 64, 0.5, 0.7, ties=(0.45, 0.8))
+    chart = score_curves([tied, point("smfh", 16, 0.4), point("smfh-plus", 64, 0.7)])
+    ties, seeds, line, *_ = chart.figure().data
+    np.testing.assert_array_equal(line.x, [16, 64])
+    np.testing.assert_allclose(line.y, [0.4, 0.6])
+    np.testing.assert_allclose(seeds.y, [0.4, 0.7, 0.5, 0.4])  # there and back
+    np.testing.assert_allclose(ties.y, [0.4, 0.8, 0.45, 0.4])
+    np.testing.assert_array_equal(ties.x, [16, 64, 64, 16])
+    assert chart.title == "SMFH-PLUS has the highest mAP@100 at 64 bits: 0.700"
+    row = {"line": "SMFH", "code length (bits)": 64, "mAP@100": pytest.approx(0.6)}
+    bands = {"ties, low": 0.45, "ties, high": 0.8, "seeds, low": 0.5, "seeds, high": 0.7}
+    assert chart.rows()[1] == row | bands
+
+
+def test_a_click_returns_the_method():
+    points = [point("smfh", 16, 0.4, 0.6), point("smfh", 32, 0.5, 0.7), point("cvh", 16, 0.2)]
+    figure = score_curves([replace(point, chance=0.1) for point in points]).figure()
+    assert [trace.name for trace in figure.data] == ["SMFH: seeds", "SMFH", "CVH", "chance"]
+    assert [trace.customdata for trace in figure.data][0::3] == [None, None]
+    assert [list(map(list, figure.data[k].customdata)) for k in (1, 2)] == [[["SMFH"], ["SMFH"]], [["CVH"]]]
+
+
+def test_the_title_counts_agreement_of_measured_cells():
+    pairs = ((0.60, 0.62), (0.66, 0.60), (0.2, None))
+    chart = agreement([Published("smfh", "SMFH", "text → image", 32, *pair, "") for pair in pairs], 0.03)
+    assert chart.title == "1 of 2 measured cells lie within 0.03 of the published number"
+    band, diagonal, cloud = chart.figure().data
+    assert list(diagonal.x) == list(diagonal.y)
+    assert (list(cloud.x), list(cloud.y)) == ([0.60, 0.66], [0.62, 0.60])
+    assert min(band.y) < 0 < max(band.y)
+
+
+def test_directions_of_a_single_method_differ_in_colour():
+    text, image, *_ = precision_at_k(CURVES[:2]).lines
+    assert (text.name, image.name) == ("text → image", "image → text")
+    assert text.colour == method_look("smfh-plus").colour != image.colour

@@ -1,34 +1,23 @@
-"""Which runs are the same."""
+"""The key of a run: what makes two runs the same."""
 
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
-from smfh.hashing import METHODS, SMFH, SMFHPlus, make_method, relaxation_passes
-from smfh.hashing.graph import LabelGraph
-from smfh.runs import key as keys
+from smfh.hashing import SMFH, SMFHPlus
+from smfh.runs import run as run_module
 from smfh.runs import run_key
 from smfh.types import Split, parameters
 
-SOON = 60  # seconds after which a test that hangs fails
 
-
-def forget_behaviours():
-    keys._behaviours.forget_where(lambda known: True)
-
-
-def test_the_same_data_and_parameters_are_the_same_key(planted):
+def test_equal_data_and_parameters_give_equal_keys(planted):
     data, split = planted
-    again = data.take(np.arange(len(data)))
-    assert run_key(data, split, SMFHPlus(bits=16)) == run_key(again, split, SMFHPlus(bits=16))
-    assert hash(run_key(data, split, SMFH(), "ann")) == hash(run_key(data, split, SMFH(), "ann"))
+    copy = data.take(np.arange(len(data)))
+    stored = Split(split.train.astype(np.int32), split.queries.astype(np.int32))
+    assert run_key(data, split, SMFHPlus(bits=16)) == run_key(copy, stored, SMFHPlus(bits=16))
 
 
-def test_whatever_decides_the_result_changes_the_key_and_the_id(planted):
+def test_everything_that_decides_the_outcome_changes_the_id(planted, monkeypatch):
     data, split = planted
     moved = Split(train=split.train[1:], queries=np.append(split.queries, split.train[0]))
     rows = np.concatenate([split.train, split.queries])
@@ -44,83 +33,25 @@ def test_whatever_decides_the_result_changes_the_key_and_the_id(planted):
         *(run_key(data, other, SMFHPlus(bits=16)) for other in (moved, later, fewer)),
     ]
     assert len(set(different)) == len({key.id for key in different}) == len(different)
-    assert run_key(data, split, SMFHPlus(bits=16), owner="ann") != different[0]
+    monkeypatch.setattr(SMFHPlus, "version", SMFHPlus.version + 1)
+    assert run_key(data, split, SMFHPlus(bits=16)).id not in {key.id for key in different}
 
 
-@pytest.mark.parametrize("kind", [np.int32, np.int64])
-def test_a_split_is_its_rows_however_they_are_stored(planted, kind):
-    data, split = planted
-    stored = Split(split.train.astype(kind), split.queries.astype(kind))
-    assert run_key(data, stored, SMFH()) == run_key(data, split, SMFH())
-
-
-def test_the_same_numbers_are_the_same_id_however_they_are_written(planted):
+def test_equal_numbers_give_the_same_id_however_they_are_written(planted):
     key = run_key(*planted, SMFHPlus(bits=8, graph_weight=2.0))
     for same in (replace(key.method, bits=np.int64(8)), replace(key.method, graph_weight=2)):
         assert replace(key, method=same).id == key.id
 
 
-def test_a_parameter_that_changes_nothing_leaves_the_id(planted, monkeypatch):
-    key = run_key(*planted, SMFH())
-    before = key.id
-    about = parameters(SMFH)
-    assert all(parameter.neutral is None for parameter in about.values()), "take another parameter below"
-    later = {name: replace(p, neutral=1e-3) if name == "smoothness" else p for name, p in about.items()}
-    keys.identify.cache_clear()
-    monkeypatch.setattr(keys, "parameters", lambda method: later)
-    without = key.id
-    assert without != before  # as if it had been left out from the beginning
-    assert replace(key, method=SMFH(smoothness=2e-3)).id != without
-    del later["smoothness"]
-    keys.identify.cache_clear()
-    assert key.id == without
-    keys.identify.cache_clear()
+def test_a_parameter_at_its_neutral_value_is_not_part_of_the_id(planted, monkeypatch):
+    def smfh_id(**values):
+        return run_key(*planted, SMFH(**values)).id
 
-
-def test_sampling_is_probed_where_it_is_asked_for(planted, monkeypatch):
-    all_items, some = (run_key(*planted, SMFHPlus(graph_sample=m)) for m in (0, 20))
-    before = all_items.id, some.id
-    monkeypatch.setattr(
-        LabelGraph, "sampled", lambda graph, *drawn: replace(graph, degrees=1e6 * graph.degrees)
-    )
-    forget_behaviours()
-    assert all_items.id == before[0]
-    assert some.id != before[1]
-    forget_behaviours()
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_a_method_behaves_the_same_every_time(name):
-    first = keys.behaviour(name)
-    forget_behaviours()
-    assert keys.behaviour(name) == first
-
-
-def test_who_asks_for_a_behaviour_that_is_being_found_waits_for_it(monkeypatch):
-    probe, probed = keys._probe, []
-    together = threading.Barrier(20)
-
-    def slow(*asked):
-        probed.append(asked)
-        time.sleep(0.1)
-        return probe(*asked)
-
-    def ask(_):
-        together.wait(SOON)
-        return keys.behaviour("cvh")
-
-    monkeypatch.setattr(keys, "_probe", slow)
-    forget_behaviours()
-    with ThreadPoolExecutor(20) as pool:
-        assert len(set(pool.map(ask, range(20)))) == 1
-    assert probed == [("cvh", False)]
-
-
-def test_a_changed_algorithm_is_another_run_without_anybody_raising_a_number(planted, monkeypatch):
-    own, other = (run_key(*planted, make_method(name)) for name in ("smfh-plus", "smfh"))
-    before = own.id, other.id
-    monkeypatch.setattr(relaxation_passes, "NOISE", 0.5)
-    forget_behaviours()
-    assert own.id != before[0]
-    assert other.id == before[1]
-    forget_behaviours()
+    before, about = smfh_id(), parameters(SMFH)
+    neutral = {name: replace(p, neutral=1e-3) if name == "smoothness" else p for name, p in about.items()}
+    monkeypatch.setattr(run_module, "parameters", lambda method: neutral)
+    without = smfh_id()
+    assert without != before
+    assert smfh_id(smoothness=2e-3) != without
+    del neutral["smoothness"]
+    assert smfh_id() == without

@@ -1,4 +1,4 @@
-"""Features and labels are taken in whatever people keep them in."""
+"""Conversion of features and labels in all common forms."""
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ def test_sparse_matrices_of_every_kind_become_csr(kind, form):
     assert X.toarray().tolist() == COUNTS.tolist()
 
 
-def test_a_cell_that_stands_twice_in_a_sparse_matrix_is_added_up():
+def test_duplicate_cells_of_a_sparse_matrix_are_summed():
     twice = sparse.csr_array((np.ones(2, dtype=np.float32), [1, 1], [0, 2, 2]), shape=(2, 3))
     assert as_matrix("text", twice).data.tolist() == [2]
     assert twice.data.tolist() == [1, 1]
@@ -29,7 +29,7 @@ def test_a_cell_that_stands_twice_in_a_sparse_matrix_is_added_up():
     ("given", "kept"), [("f4", "f4"), ("f8", "f8"), ("g", "f4"), ("i8", "f4"), ("u1", "f4"), ("?", "f4")]
 )
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, pd.DataFrame, np.ndarray.tolist])
-def test_single_and_double_precision_stay_and_other_numbers_become_single(given, kept, form):
+def test_float32_and_float64_stay_and_other_numbers_become_float32(given, kept, form):
     X = as_matrix("image", form((COUNTS > 0).astype(given)))
     assert X.dtype == (kept if form is not np.ndarray.tolist else X.dtype)
     assert (X.toarray() if sparse.issparse(X) else X).tolist() == (COUNTS > 0).tolist()
@@ -38,12 +38,12 @@ def test_single_and_double_precision_stay_and_other_numbers_become_single(given,
 @pytest.mark.parametrize(
     "given", [COUNTS * 1j, COUNTS.astype(str), COUNTS[0], None, [[1], [1, 2]], pd.DataFrame({"a": ["x"]})]
 )
-def test_what_is_no_matrix_of_real_numbers_is_refused(given):
+def test_other_things_than_real_matrices_are_rejected(given):
     with pytest.raises(InputError):
         as_matrix("image", given)
 
 
-def test_nothing_is_copied_and_only_our_view_is_read_only():
+def test_nothing_is_copied_and_only_the_view_is_read_only():
     dense, thin = COUNTS.astype(np.float32), sparse.csr_array(COUNTS.astype(np.float64))
     labels = np.eye(4, dtype=bool)
     data = MultimodalDataset("own", {"image": dense, "text": thin}, labels)
@@ -72,54 +72,28 @@ def test_multi_hot_labels_in_every_form(form, kind):
     assert names == ("0", "1")
 
 
-def test_columns_of_a_frame_name_the_classes_unless_names_are_given():
-    frame = pd.DataFrame(MULTI_HOT, columns=["cat", "dog"])
-    assert as_labels(frame)[1] == ("cat", "dog")
-    assert as_labels(frame, ("a", "b"))[1] == ("a", "b")
-
-
 @pytest.mark.parametrize(
     ("given", "names"),
     [
         (["dog", "cat", "dog"], ("cat", "dog")),
         (np.array(["dog", "cat", "dog"], dtype=object), ("cat", "dog")),
         (np.array(["dog", "cat", "dog"], dtype=np.dtypes.StringDType()), ("cat", "dog")),
-        (pd.Series(["dog", "cat", "dog"]), ("cat", "dog")),
         (pd.Series(["dog", "cat", "dog"], dtype="category"), ("cat", "dog")),
         ([11, 7, 11], ("7", "11")),
-        (pd.Series([11, 7, 11]), ("7", "11")),
         (pd.Series([11, 7, 11], dtype="Int64"), ("7", "11")),
         ([11.0, 7.0, 11.0], ("7", "11")),
         ([True, False, True], ("False", "True")),
     ],
 )
-def test_one_class_for_each_item(given, names):
+def test_one_class_per_item(given, names):
     labels, found = as_labels(given)
     assert found == names
     assert labels.tolist() == [[False, True], [True, False], [False, True]]
 
 
 @pytest.mark.parametrize(
-    "given",
-    [
-        [[2, 0], [0, 1]],
-        [[0.5, 0.5]],
-        [0.5, 1.0],
-        [np.nan, 1.0],
-        ["a", None],
-        [1j, 2j],
-        None,
-        [[["a"]]],
-        [["a"]],
-    ],
+    "given", [[[2, 0], [0, 1]], [[0.5, 0.5]], [0.5, 1.0], [np.nan, 1.0], ["a", None], [1j, 2j], None, [["a"]]]
 )
-def test_labels_of_another_kind_are_refused(given):
+def test_invalid_labels_are_rejected(given):
     with pytest.raises(InputError, match=r"Labels must be|A class for each item must be"):
         as_labels(given)
-
-
-def test_a_data_set_of_plain_things_is_whole():
-    data = MultimodalDataset("own", {"image": COUNTS.tolist(), "text": pd.DataFrame(COUNTS)}, list("abab"))
-    assert data.class_names == ("a", "b")
-    assert data.take(np.array([1, 3])).labels.tolist() == [[False, True]] * 2
-    assert data.dtype == np.float32

@@ -1,24 +1,33 @@
-"""Search in AppTest: every data set that is there, every way to ask, hostile words and wrong links."""
+"""The Search page in AppTest: every available data set and kind of query, hostile words, wrong links."""
 
 import hashlib
 import io
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import app_pages
 import numpy as np
 import pytest
-from app_pages import SECONDS, texts, until
+from app_pages import texts, until
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from smfh.asking import answer, ask_item
-from smfh.datasets import DATASETS, DatasetSource, Emoji, Planted
+from smfh.datasets import DATASETS, Emoji, Planted
 from smfh.hashing import SMFHPlus
+from smfh.retrieval.search import search
 from smfh.runs import Run, find_or_train
-from smfh.types import DistanceCounts
-from smfh.ui import server
-from smfh.ui.asked import UPLOAD, Asked, asked_part, fitting, nearest_in_words, pose, usual_asked
+from smfh.ui import search_state
+from smfh.ui.search_state import (
+    UPLOAD,
+    SearchState,
+    adapt_state,
+    default_search_state,
+    describe_nearest,
+    make_query,
+    search_state_part,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +38,7 @@ MARKUP = "<img src=x onerror=alert(1)> **dog** $x$ :material/home: [a](javascrip
 
 
 def until_trained(page: AppTest) -> AppTest:
-    """Look again as the page does by itself, until the run is over and there is a form to ask with."""
+    """Rerun the page until the run is finished and the form is drawn."""
     return until(page, lambda: "search_source" in keys(page, "selectbox"))
 
 
@@ -37,12 +46,7 @@ def keys(page: AppTest, kind: str) -> list[str]:
     return [element.key for element in page.get(kind)]
 
 
-def code_of(page: AppTest) -> list[int]:
-    """The bits that are on."""
-    return page.pills(key="search_code").value
-
-
-def answers(page: AppTest) -> list[int]:
+def result_rows(page: AppTest) -> list[int]:
     """The rows of the cards, in order."""
     names = [key for key in keys(page, "button") if key and key.startswith("search_with_")]
     return [int(name.removeprefix("search_with_")) for name in names]
@@ -56,7 +60,7 @@ def emoji() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_every_data_set_answers_at_once_or_says_what_it_needs(name):
+def test_every_data_set_has_results_or_says_which_files_are_missing(name):
     page = open_page(data=name, bits="16", **SMALL.get(name, {}))
     if DATASETS[name]().missing():
         assert DATASETS[name].card.title in page.info[0].value
@@ -65,7 +69,7 @@ def test_every_data_set_answers_at_once_or_says_what_it_needs(name):
     until_trained(page)
     again = page.run()
     assert not again.exception
-    assert len(answers(again)) == 12
+    assert len(result_rows(again)) == 12
     assert "within radius 8" in texts(again)
     assert "a held-out query" in texts(again)
     assert again.image  # pictures, or features as tiles
@@ -77,155 +81,187 @@ def test_words_find_pictures_and_a_picture_finds_words(emoji):
     page.text_input(key="search_words").set_value("flag").run()
     assert page.query_params["search.words"] == "flag"
     assert "“flag”" in texts(page)
-    assert "Right is what has a class that your words name: Flags" in texts(page)
+    assert "Relevant: items of a class named in your words (Flags, " in texts(page)
     assert texts(page).count("flag: ") >= 9
-    row = answers(page)[0]
+    row = result_rows(page)[0]
     page.button(key=f"search_with_{row}").click().run()
     assert page.query_params["search.row"] == str(row)
     assert page.selectbox(key="search_source").value == "image"
     assert page.selectbox(key="search_target").value == "text"
     assert f"item {row}, a training item" in texts(page)
     assert page.text_input(key="search_words").value == ""
-    assert not page.exception
 
 
-def test_why_shows_the_two_codes_and_what_they_stand_for(emoji):
+def test_why_shows_both_codes_and_the_meaning_of_bits(emoji):
     page = until_trained(open_page(**emoji, **{"search.words": "flag"}))
-    row = answers(page)[2]
+    row = result_rows(page)[2]
     page.button(key=f"search_why_{row}").click().run()
     assert not page.exception
     assert page.query_params["search.why"] == str(row)
     assert any(heading.value == "Why did this match?" for heading in page.subheader)
+    assert "Same group: Flags" in texts(page)
+    assert "bits from that of the query." in texts(page) or "Its code is that of the query." in texts(page)
     assert "of 16 bits agree" in texts(page)
     assert any(text.value.startswith(("bit ", "bits ")) for text in page.text)
-    assert [text.value for text in page.text].count("“flag”") == 2  # asked above, and beside the result
+    assert [text.value for text in page.text].count("“flag”") == 2  # above, and beside the result
     page.button(key="search_why_close").click().run()
     assert "search.why" not in page.query_params
     assert "of 16 bits agree" not in texts(page)
+    query = int(page.session_state["shown"].loaded[1].queries[0])
+    other = until_trained(open_page(**emoji, **{"search.why": str(query), "search.database": "training"}))
+    assert f"Item {query} is not among the results" in texts(other)
 
 
 @pytest.mark.parametrize("words", [MARKUP, "‮dog كلب", "🐶", "dog " * 100])
-def test_hostile_words_are_answered_and_shown_as_plain_text(emoji, words):
+def test_hostile_words_have_results_and_are_plain_text(emoji, words):
     page = until_trained(open_page(**emoji, **{"search.words": words}))
     assert not page.exception
-    assert len(answers(page)) == 12
+    assert len(result_rows(page)) == 12
     assert f"“{words}”" in texts(page)
-    said = [element.value for element in (*page.markdown, *page.caption)]
-    assert not any(words in text or "onerror" in text for text in said)
-    assert not any("onerror" in (button.label or "") for button in page.button)
+    shown = [element.value for element in (*page.markdown, *page.caption)]
+    shown += [button.label or "" for button in page.button]
+    assert not any(words in text or "onerror" in text for text in shown)
 
 
 @pytest.mark.parametrize(
     ("words", "why"),
     [
         ("!?", "no word to search with"),
-        ("a" * 3_000, "At most 500 characters"),
-        ("zzxqj", "known from training"),
+        ("a" * 3_000, "at most 500 characters"),
+        ("zzxqj", "occurs in the training data"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_clearly(emoji, words, why):
+def test_invalid_words_say_why(emoji, words, why):
     page = until_trained(open_page(**emoji, **{"search.words": words}))
     assert not page.exception
     assert why in texts(page)
-    assert not answers(page)
+    assert not result_rows(page)
     page.text_input(key="search_words").set_value("dog").run()
-    assert len(answers(page)) == 12
+    assert len(result_rows(page)) == 12
 
 
-@pytest.mark.parametrize("blank", ["", "   "])
-def test_an_empty_box_asks_the_usual_query(emoji, blank):
-    usual = until_trained(open_page(**emoji))
-    linked = until_trained(open_page(**emoji, **{"search.words": blank}))
-    assert answers(linked) == answers(usual)
-    linked.text_input(key="search_words").set_value("dog").run()
-    assert answers(linked) != answers(usual)
-    linked.text_input(key="search_words").set_value(blank).run()
-    assert answers(linked) == answers(usual)
-    assert "search.words" not in linked.query_params
-    assert not linked.exception
+def test_an_empty_box_shows_the_default_query(emoji):
+    page = until_trained(open_page(**emoji, **{"search.words": "   "}))
+    default = result_rows(page)
+    page.text_input(key="search_words").set_value("dog").run()
+    assert result_rows(page) != default
+    page.text_input(key="search_words").set_value("").run()
+    assert result_rows(page) == default
+    assert "search.words" not in page.query_params
 
 
-def test_only_wrong_answers_are_marked_and_what_that_means_is_said_once(emoji):
+def test_only_results_that_are_not_relevant_are_marked(emoji):
     page = until_trained(open_page(**emoji, **{"search.words": "flag", "search.number": "48"}))
     run: Run = page.session_state["shown"].job.result
-    asked = Asked("text", "image", words="flag")
-    found = answer(run.hasher, run.data, run.split, pose(asked, run), "image")
+    state = SearchState("text", "image", words="flag")
+    found = search(run.hasher, run.data, run.split, make_query(state, run), "image", "all")
     marked = sum(text.value.startswith("✗ ") for text in page.text)
-    rivals = 8  # shown again in the row of the method
-    assert marked == np.count_nonzero(~found.relevance[:24]) + np.count_nonzero(~found.relevance[:rivals])
-    assert "✓" not in texts(page)
-    assert sum("✗ marks what is not right" in caption.value for caption in page.caption[:4]) == int(
-        not found.relevance[:24].all()
-    )
+    cards, row_of_method = found.relevance[:24], found.relevance[:8]
+    assert marked == np.count_nonzero(~cards) + np.count_nonzero(~row_of_method)
+    explained = any(caption.value.endswith(" ✗: not relevant.") for caption in page.caption[:4])
+    assert explained == (not cards.all())
 
 
-def test_an_unknown_word_is_told_and_replaced_by_one_like_it(emoji):
-    page = until_trained(open_page(**emoji, **{"search.words": "red vehicl"}))
-    assert "“vehicl” is not known from training. Did you mean" in texts(page)
+def test_an_unknown_word_can_be_replaced_by_a_suggestion(emoji):
+    page = until_trained(open_page(**emoji, **{"search.words": "red vehikle"}))
+    assert "“vehikle” does not occur in the training data. Did you mean" in texts(page)
     page.button(key="search_instead_0_vehicle").click().run()
     assert page.query_params["search.words"] == "red vehicle"
-    assert "not known" not in "\n".join(text.value for text in page.text if "vehicl" in text.value)
 
 
-def test_an_uploaded_picture_is_asked_and_a_bad_one_refused(emoji):
+def test_an_interpreted_word_is_shown_and_can_be_turned_off(emoji):
+    page = until_trained(open_page(**emoji, **{"search.words": "sedan"}))
+    assert "sedan: interpreted as car, " in texts(page)
+    assert len(result_rows(page)) == 12
+    page.button(key="search_interpret").click().run()
+    assert page.query_params["search.interpret"] == "False"
+    assert "“sedan” does not occur in the training data." in texts(page)
+    assert not result_rows(page)
+    page.text_input(key="search_words").set_value("dog").run()
+    page.button(key="search_interpret").click().run()
+    assert "search.interpret" not in page.query_params
+    page.text_input(key="search_words").set_value("the").run()
+    assert "No close match; these are guesses." in texts(page)
+
+
+def test_an_uploaded_picture_is_searched_with_and_a_bad_one_refused(emoji):
     page = until_trained(open_page(**emoji, **{"search.words": "dog"}))
     file = io.BytesIO()
     Image.new("RGB", (64, 48), "red").save(file, "PNG")
-    page.file_uploader(key=UPLOAD).set_value(("red.png", file.getvalue(), "image/png")).run()
+    with patch.object(search_state, "derive", wraps=search_state.derive) as shared:
+        page.file_uploader(key=UPLOAD).set_value(("red.png", file.getvalue(), "image/png")).run()
     assert not page.exception
     assert "Your picture" in texts(page)
+    assert hashlib.sha256(file.getvalue()).hexdigest() not in str(shared.call_args_list)  # not for others
     assert page.selectbox(key="search_source").value == "image"
-    assert len(answers(page)) == 12
-    shared = server._derived()
-    assert not [key for key in shared._values if hashlib.sha256(file.getvalue()).hexdigest() in str(key)]
+    assert len(result_rows(page)) == 12
+    page.text_input(key="search_words").set_value("flag").run()
+    assert "“flag”" in texts(page)
+    page.button(key="search_upload_again").click().run()
+    assert "Your picture" in texts(page)
     page.file_uploader(key=UPLOAD).set_value(("bad.png", b"<svg onload=alert(1)>", "image/png")).run()
     assert "is not a picture that can be read" in texts(page)
     assert not page.exception
 
 
-def test_a_held_out_query_both_ways_and_by_the_other_database(planted):
+def test_pictures_are_combined_with_words_and_items(emoji):
+    page = until_trained(open_page(**emoji, **{"search.words": "flag"}))
+    alone = result_rows(page)
+    file = io.BytesIO()
+    Image.new("RGB", (64, 48), "red").save(file, "PNG")
+    page.toggle(key="search_combine").set_value(True).run()
+    page.file_uploader(key=UPLOAD).set_value([("red.png", file.getvalue(), "image/png")]).run()
+    assert not page.exception
+    assert "“flag” and Your picture" in texts(page)
+    assert result_rows(page) != alone
+    page.toggle(key="search_combine").set_value(False).run()
+    assert result_rows(page) == alone
+    row = alone[3]
+    page.button(key=f"search_add_{row}").click().run()
+    assert page.query_params["search.also"] == str(row)
+    assert row not in result_rows(page)
+    combined = result_rows(page)
+    other = until_trained(open_page(**emoji, **{"search.words": "flag", "search.also": str(row)}))
+    assert result_rows(other) == combined
+    page.button(key=f"search_remove_{row}").click().run()
+    assert result_rows(page) == alone
+
+
+def test_a_held_out_query_in_both_directions_and_databases(planted):
     page = until_trained(open_page(data="planted", bits="16"))
     row = int(page.selectbox(key="search_pick").options[3].rsplit(" ", 1)[1])
     page.selectbox(key="search_pick").set_value(row).run()
     assert f"item {row}, a held-out query" in texts(page)
-    before = answers(page)
+    assert "items (all items) searched" in texts(page)
+    page.selectbox(key="search_database").set_value("training").run()
+    before = result_rows(page)
     page.button(key="search_turn").click().run()
     assert page.selectbox(key="search_source").value == "image"
     assert page.query_params["search.row"] == str(row)
     page.selectbox(key="search_database").set_value("unseen").run()
-    assert f"item {row}, a held-out query: its own pair is in the database" in texts(page)
-    assert not set(before) & set(answers(page))  # training items against held-out ones
+    assert f"item {row}, a held-out query; its own pair is in the database" in texts(page)
+    assert not set(before) & set(result_rows(page))  # training items against held-out ones
     page.selectbox(key="search_ties").set_value("database").run()
     page.button(key="search_any").click().run()
     assert not page.exception
-    assert len(answers(page)) == 12
+    assert len(result_rows(page)) == 12
 
 
-def test_more_results_come_in_pages(planted):
-    page = until_trained(open_page(data="planted", bits="16"))
-    page.selectbox(key="search_number").set_value(48).run()
-    first = answers(page)
-    assert len(first) == 24
-    link = {"data": "planted", "bits": "16", "search.number": "48", "search.page": "2"}
-    turned = until_trained(open_page(**link))
-    second = answers(turned)
-    assert len(second) == 24
-    assert not set(first) & set(second)
-    assert "Results 25 to 48 of 48" in "\n".join(caption.value for caption in turned.caption)
-
-
-def test_the_radius_counts_what_lies_within(planted):
-    page = until_trained(open_page(data="planted", bits="16"))
-    page.slider(key="search_radius").set_value(16).run()
-    assert page.query_params["search.radius"] == "16"
+def test_many_results_are_split_into_pages_and_the_radius_counts_items(planted):
+    link = {"data": "planted", "bits": "16", "search.number": "48", "search.radius": "16"}
+    link["search.database"] = "training"
+    page = until_trained(open_page(**link))
     assert "300 within radius 16" in texts(page)
+    second = until_trained(open_page(**link, **{"search.page": "2"}))
+    assert "Results 25 to 48 of 48" in "\n".join(caption.value for caption in second.caption)
+    assert len({*result_rows(page), *result_rows(second)}) == 48
 
 
-def test_a_control_is_set_only_where_something_else_asks(planted):
+def test_a_control_is_set_only_when_its_value_changes(planted):
     page = until_trained(open_page(data="planted", bits="16"))
 
     def set_anew() -> set[str]:
-        """What the browser is told to set, whatever the hand has moved meanwhile."""
+        """Controls that the browser has to set, even if the person is moving them."""
         controls = [*page.selectbox, *page.slider, *page.text_input]
         return {c.key for c in controls if c.key.startswith("search_") and c.proto.set_value}
 
@@ -237,9 +273,9 @@ def test_a_control_is_set_only_where_something_else_asks(planted):
     assert set_anew() == {"search_source", "search_target"}
 
 
-def test_other_methods_are_trained_from_here_and_the_shown_run_stays(planted):
+def test_other_methods_can_be_trained_and_the_current_run_stays(planted):
     page = until_trained(open_page(data="planted", bits="16"))
-    assert texts(page).count("AP@100") == 2  # of the question, and of the shown method
+    assert texts(page).count("AP@100") == 2  # of the query, and of the current method
     page.button(key="search_train_cvh").click().run()
     until(page, lambda: texts(page).count("AP@100") == 3)
     assert "search_train_cvh" not in keys(page, "button")
@@ -247,128 +283,75 @@ def test_other_methods_are_trained_from_here_and_the_shown_run_stays(planted):
     assert page.session_state["shown"].key.method.name == "smfh-plus"
 
 
-def test_a_wrong_link_falls_back_with_notes():
-    wrong = {"row": "99999", "source": "<b>", "number": "13x", "page": "0", "radius": "-1", "why": "two"}
-    page = until_trained(
-        open_page(data="planted", bits="16", **{f"search.{name}": text for name, text in wrong.items()})
-    )
-    assert not page.exception
-    assert "the usual is shown instead" in page.warning[0].value
-    notes = next(text.value for text in page.text if "Unknown source '<b>'" in text.value).splitlines()
-    assert len(notes) == len(wrong)
-    assert len(answers(page)) == 12
-
-
-def test_bits_flip_and_flip_back():
+def test_bits_can_be_flipped_and_restored():
     page = until_trained(open_page(data="planted", bits="16"))
-    usual, on = answers(page), set(code_of(page))
+    default, on = result_rows(page), set(page.pills(key="search_code").value)
     page.pills(key="search_code").set_value(sorted(on ^ set(range(8)))).run()
     assert page.query_params["search.flips"] == "0,1,2,3,4,5,6,7"
-    assert answers(page) != usual
+    assert result_rows(page) != default
     page.button(key="search_unflip").click().run()
     assert "search.flips" not in page.query_params
-    assert answers(page) == usual
-    assert set(code_of(page)) == on
+    assert result_rows(page) == default
+    assert set(page.pills(key="search_code").value) == on
 
 
-def test_the_fewest_flips_mend_a_failed_query():
+def test_the_fewest_flips_fix_a_failed_query():
     query = {"data": "planted", "method": "pdh", "bits": "8", "search.ties": "database"}
+    query["search.database"] = "training"
     page = until_trained(open_page(**query))
     run = page.session_state["shown"].job.result
-    failed = next(
-        row
-        for row in run.split.queries.tolist()
-        if not answer(run.hasher, run.data, run.split, ask_item(run.data, "text", row), "image").relevance[0]
-    )
+    failed = int(run.split.queries[~run.results("text", "image").relevance[:, 0]][0])
     page = until_trained(open_page(**query, **{"search.row": str(failed)}))
     page.button(key="search_mend").click().run()
-    assert not page.exception
     assert page.query_params["search.flips"]
-    assert run.data.labels[answers(page)[0]] @ run.data.labels[failed]
+    assert run.data.labels[result_rows(page)[0]] @ run.data.labels[failed]
 
 
-def test_an_answer_that_is_none_cannot_be_explained():
-    page = until_trained(open_page(data="planted", bits="16"))
-    outside = next(row for row in range(400) if row not in page.session_state["shown"].loaded[1].train)
-    again = until_trained(open_page(data="planted", bits="16", **{"search.why": str(outside)}))
-    assert f"Item {outside} is not among the answers" in texts(again)
-    assert not again.exception
-
-
-def test_other_pages_open_a_query_here(tmp_path):
-    (tmp_path / "pages").mkdir()
-    (tmp_path / "pages" / "2_Search.py").write_text(
-        "import streamlit as st\nst.text(sorted(st.query_params.items()))"
+def test_a_link_contains_changes_only_and_is_read_back():
+    source = Planted(items=60)
+    run = find_or_train(None, source, SMFHPlus(bits=16, iterations=1), *source.load())
+    default, part = default_search_state(run.data), search_state_part(run)
+    assert default == SearchState("text", "image")
+    assert part.write(default) == {}
+    state = SearchState(
+        "image",
+        "text",
+        row=3,
+        also=(5, 6),
+        database="unseen",
+        ties="database",
+        number=48,
+        page=2,
+        why=7,
+        radius=3,
     )
-    start = tmp_path / "start.py"
-    start.write_text(
-        "import streamlit as st\nfrom smfh.ui.opening import open_query\n"
-        "if st.button('go', key='go'):\n    open_query(3, 'image', 'text')"
-    )
-    page = AppTest.from_file(str(start), default_timeout=SECONDS).run()
-    page.button(key="go").click().run()
-    assert not page.exception
-    told = [("search.row", "3"), ("search.source", "image"), ("search.target", "text")]
-    assert page.text[0].value == str(told)
+    assert part.read(part.write(state)) == (state, [])
+    assert adapt_state(SearchState("image", "image"), run.data).target == "text"
+    wrong = {"row": "99999", "source": "<b>", "number": "13x", "page": "0", "radius": "-1", "why": "two"}
+    state, notes = part.read({f"search.{name}": text for name, text in wrong.items()})
+    assert (state, len(notes)) == (default, len(wrong))
 
 
-def planted_run(source: DatasetSource) -> Run:
-    return find_or_train(None, source, SMFHPlus(bits=16, iterations=1), *source.load())
-
-
-def test_a_link_says_what_is_unusual_and_is_read_back():
-    run = planted_run(Planted(items=60))
-    usual, part = usual_asked(run.data), asked_part(run)
-    assert usual == Asked("text", "image")
-    assert part.write(usual) == {}
-    asked = Asked(
-        "image", "text", row=3, database="unseen", ties="database", number=48, page=2, why=7, radius=3
-    )
-    assert part.read(part.write(asked)) == (asked, [])
-
-
-def test_a_link_to_one_modality_twice_goes_to_another():
-    run = planted_run(Planted(items=60, modalities=3))
-    asked, notes = asked_part(run).read({"search.source": "image", "search.target": "image"})
-    assert notes == []
-    assert fitting(asked, run.data).source == "image"
-    assert fitting(asked, run.data).target != "image"
-
-
-def test_words_are_asked_in_the_language_that_knows_them(emoji):
+def test_words_are_searched_in_the_language_that_knows_them(emoji):
     data, _ = Emoji(languages=("de",)).load()
-    assert fitting(Asked("text", "image", words="Katze"), data) == Asked(
-        "text (German)", "image", words="Katze"
-    )
-    assert fitting(Asked("text (German)", "image", words="cat"), data) == Asked("text", "image", words="cat")
-    twice = fitting(Asked("text", "text (German)", words="Katze"), data)
-    assert (twice.source, twice.target) == ("text (German)", "image")
+    german, english = SearchState("text (German)", "image", "Katze"), SearchState("text", "image", "cat")
+    assert adapt_state(replace(german, source="text"), data) == german
+    assert adapt_state(replace(english, source="text (German)"), data) == english
+    assert adapt_state(SearchState("text", "text (German)", "Katze"), data) == german
 
 
-def test_an_uploaded_picture_can_be_asked_again(emoji):
-    page = until_trained(open_page(**emoji))
-    file = io.BytesIO()
-    Image.new("RGB", (64, 48), "red").save(file, "PNG")
-    page.file_uploader(key=UPLOAD).set_value(("red.png", file.getvalue(), "image/png")).run()
-    page.text_input(key="search_words").set_value("flag").run()
-    assert "“flag”" in texts(page)
-    page.button(key="search_upload_again").click().run()
-    assert "Your picture" in texts(page)
-    assert not page.exception
-
-
-@pytest.mark.parametrize(
-    ("codes", "told"),
-    [
-        ([0, 0, 3], "2 items share this code"),
-        ([0, 1, 3], "one item has this code"),
-        ([1, 1, 1], "3 items are nearest, 1 bit away"),
-        ([2, 3, 3], "one item is nearest, 2 bits away"),
-    ],
-)
-def test_ties_are_told_with_the_right_number_of_bits_and_items(codes, told):
-    counts = DistanceCounts(np.bincount(codes, minlength=5)[None], np.zeros((1, 5), dtype=np.int64))
-    run = planted_run(Planted(items=60))
-    found = answer(run.hasher, run.data, run.split, pose(Asked("text", "image", row=3), run), "image")
-    found = replace(found, distances=np.array(codes), counts=counts)
-    assert nearest_in_words(found) == told
+def test_the_nearest_items_are_counted():
+    for distances, text in {
+        (0, 0, 3): "2 items have the query's code",
+        (0, 1, 3): "1 item has the query's code",
+        (1, 1, 1): "3 nearest items, 1 bit away by hamming distance",
+        (2, 3, 3): "1 nearest item, 2 bits away by hamming distance",
+        (0.25, 0.25, 3): "2 nearest items, 0.25 bits away by asymmetric distance",
+    }.items():
+        found = SimpleNamespace(
+            counts=SimpleNamespace(items=np.bincount(np.ceil(distances).astype(int))[None]),
+            distances=np.array(distances),
+            tied=np.array([distances.count(distance) for distance in distances]),
+            distance="asymmetric" if 0.25 in distances else "hamming",
+        )
+        assert describe_nearest(found) == text

@@ -1,1 +1,1 @@
-"""Bits: what they stand for, how the codes lie, whom they serve."""
+"""The Bits page: the topic of each bit, the map of codes, and the worst and best queries."""

@@ -1,1 +1,1 @@
-"""Compare: what to compare, how to look at it, what to take home."""
+"""The Compare page: methods, code lengths and seeds side by side."""

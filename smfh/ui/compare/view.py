@@ -1,4 +1,4 @@
-"""How finished runs are looked at: one definition for the whole page, direction, protocol; and figures."""
+"""The results of a comparison: choice of measure, charts, tests of differences, and actions on runs."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -7,65 +7,94 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from smfh.comparison import Grid, View
-from smfh.comparison.measures import MOST_RADIUS
-from smfh.evaluation import PROTOCOLS
-from smfh.export import compared_pairs, every_chart, pair_rows, sentences, winners
+from smfh import export
+from smfh.experiments.comparison import MAX_RADIUS, Comparison, Grid, View, classifier_work, setting_of
+from smfh.hamming import DISTANCES
 from smfh.hashing import METHODS
+from smfh.jobs import Job
 from smfh.metrics import AP_DEFINITIONS
+from smfh.metrics.significance import Difference, how_tested
 from smfh.paper import published_score
-from smfh.plots import Chart, Published
-from smfh.significance import Difference, how_tested
+from smfh.plots import Published, csv_of
+from smfh.retrieval.classifiers import ClassifierLevel
+from smfh.retrieval.evaluation import PROTOCOLS
+from smfh.runs import RunStore, SavedRuns, check_classifier_cost, current_limits
+from smfh.types import InputError
 from smfh.ui.address import current, keep
-from smfh.ui.charts import show_chart, show_pickable
-from smfh.ui.compare.ceiling import draw_ceiling
-from smfh.ui.compare.download import Spell, draw_downloads
-from smfh.ui.compare.opening import CHART, draw_open, open_clicked, remember_click
-from smfh.ui.compare.wanted import CONTROLS, WANTED
+from smfh.ui.charts import show_charts, show_pickable
+from smfh.ui.compare.request import CONTROLS, REQUEST
+from smfh.ui.compare.robustness import draw_robustness
+from smfh.ui.grids import PROGRESS_SECONDS
+from smfh.ui.log import logging_refusal
+from smfh.ui.page import open_run
 from smfh.ui.plain import plain
-from smfh.ui.server import kept_runs, remember
+from smfh.ui.running import is_over, queue_position, steer, watch_job
+from smfh.ui.server import job_queue, local_engine, private_key, remember, saved_runs
+from smfh.ui.session import UPLOAD
+from smfh.ui.visitor import visitor
 
 V = TypeVar("V")
-LOG_K = "compare_log"
-FEW = 2  # directions that fit side by side
-BANDS = (
-    "Lines are means over seeds, bands reach from the lowest seed to the highest. The pale, wider band is "
-    "what another order of items at equal distance could give. A click on a point opens that run in Explore."
+LOG_K, CHART, CLICKED, CHOSEN = "compare_log", "chart_compare_map", "compare_clicked", "compare_chosen"
+REFUSED, STARTED = "ceiling_refused", "ceiling_started"
+CHARTS_PER_ROW = 3
+MAX_BUTTONS = 2  # more directions are shown as a list
+CHART_NOTE = (
+    "Lines are means over seeds; bands reach from the lowest seed to the highest. The pale, wider band shows "
+    "the worst and best order of tied items. Click a point to open that run in Explore."
 )
-NAMES = {
+CLASSIFIER_HELP = (
+    "Trains classifiers, and kernel ridge regression on the features of SMFH+, without hash codes. A better "
+    "hashing method could close the gap between the codes and these levels. Takes about a minute on Wiki."
+)
+METRIC_LABELS = {
     "found": "mAP@100 / relevant found",
     "capped": "mAP@100 / min(R, 100)",
     "all": "mAP@100 / all relevant",
     "full": "mAP, whole ranking",
     "precision": "P@100",
 }
+CommandWriter = Callable[[Comparison, View], str]  # writes the shell command that repeats a comparison
 
 
-def draw_results(grid: Grid, spell: Spell) -> None:
-    """View, figures, tests and what to take home."""
-    open_clicked(grid)
+def draw_results(grid: Grid, write_command: CommandWriter) -> None:
+    """Draw the choice of measure and, once a run is done, charts, tests and exports."""
+    source = grid.comparison.source
+    title, bits = st.session_state.pop(CLICKED, (None, 0))
+    for method, known in grid.comparison.titles.items():
+        if known == title and bits in grid.comparison.bits:
+            open_run(source, replace(method, bits=bits, seed=0), (grid.data, grid.split))
     view = choose_view(grid)
-    if grid.found(kept_runs(grid.owner)):
-        published = published_points(grid, view)
-        draw_figures(grid, view, published)
-        draw_downloads(grid, view, published, spell)
-    else:
-        st.info("Nothing of this comparison is trained yet. Press Run, and each finished run appears here.")
+    if not grid.found(saved_runs(source)):
+        st.info("No run of this comparison is done yet. Press Train; each finished run appears here.")
+        return
+    published: list[Published] = []  # empty if the view scores in another way than the paper
+    for name in dict.fromkeys(method.name for method in grid.comparison.methods):
+        for bits in grid.comparison.bits:
+            value = published_score(source.name, f"{view.source}->{view.target}", name, "map", bits)
+            way = (view.definition, view.protocol, view.distance, source.corruptions)
+            if value is not None and way == ("found", "training", "hamming", {}):
+                published.append(Published(name, METHODS[name].title, view.direction, bits, value))
+    draw_figures(grid, view, published)
+    at_one_length = replace(grid.comparison, bits=(view.bits,))
+    draw_robustness(grid, view, "" if source.name == UPLOAD else write_command(at_one_length, view))
+    draw_exports(grid, view, published, write_command)
 
 
 def choose_view(grid: Grid) -> View:
-    """Nothing of it trains; changing it draws again from what is stored."""
-    wanted = current(WANTED, CONTROLS)[0]
+    """Draw the controls of measure, direction, database, distance, bits and radius; return a view."""
+    request = current(REQUEST, CONTROLS)[0]
     directions = [f"{source} → {target}" for source, target in grid.directions]
     lengths = grid.comparison.bits
-    _begin_among("compare_direction", directions, directions[0])
-    _begin_among("compare_at", lengths, min(lengths, key=lambda bits: abs(bits - wanted.at)))
-    what, where, which, length, within = st.columns([4, 4, 3, 2, 2])
+    if st.session_state.get("compare_direction") not in directions:
+        st.session_state["compare_direction"] = directions[0]
+    if st.session_state.get("compare_at") not in lengths:
+        st.session_state["compare_at"] = min(lengths, key=lambda bits: abs(bits - request.at))
+    what, where, which, by, length, within = st.columns([7, 7, 5, 7, 4, 4])
     definition = what.selectbox(
-        "Metric", list(AP_DEFINITIONS), key="compare_definition", format_func=NAMES.__getitem__
+        "Metric", list(AP_DEFINITIONS), key="compare_definition", format_func=METRIC_LABELS.__getitem__
     )
     direction: str | None
-    if len(directions) > FEW:
+    if len(directions) > MAX_BUTTONS:
         direction = where.selectbox("Direction", directions, key="compare_direction")
     else:
         direction = where.segmented_control(
@@ -78,90 +107,184 @@ def choose_view(grid: Grid) -> View:
         key="compare_protocol",
         help="\n\n".join(f"**{name}**: {words}" for name, words in PROTOCOLS.items()),
     )
+    distance = by.segmented_control(
+        "Distance",
+        list(DISTANCES),
+        required=True,
+        key="compare_distance",
+        help="\n\n".join(DISTANCES.values()),
+    )
     bits = length.selectbox("Curves at", lengths, key="compare_at", format_func=lambda bits: f"{bits} bits")
-    radius = within.selectbox("Look-up radius", range(MOST_RADIUS + 1), key="compare_radius")
-    direction, protocol = direction or directions[0], protocol or wanted.protocol
-    wanted = replace(wanted, definition=definition, protocol=protocol, direction=direction)
-    keep(WANTED, replace(wanted, at=bits, radius=radius))
+    radius = within.selectbox("Lookup radius", range(MAX_RADIUS + 1), key="compare_radius")
+    direction, protocol = direction or directions[0], protocol or request.protocol
+    distance = distance or request.distance
+    request = replace(
+        request, definition=definition, protocol=protocol, direction=direction, distance=distance
+    )
+    keep(REQUEST, replace(request, at=bits, radius=radius))
     source, target = grid.directions[directions.index(direction)]
-    return View(source, target, definition, protocol, bits, radius)
-
-
-def _begin_among(key: str, options: Sequence[Any], value: Any) -> None:
-    """Let a control whose options depend on the data begin with this value where it holds none of them."""
-    if st.session_state.get(key) not in options:
-        st.session_state[key] = value
+    return View(source, target, definition, protocol, bits, radius, distance)
 
 
 def draw_figures(grid: Grid, view: View, published: Sequence[Published]) -> None:
-    """All figures with their formulas, and whether a difference is more than noise."""
-    store, metric = kept_runs(grid.owner), view.metric
+    """Draw all charts, and tests of whether differences are more than noise."""
+    store, metric = saved_runs(grid.comparison.source), view.metric
+    is_private = grid.comparison.source.name == UPLOAD
     found = grid.found(store)
     st.latex(metric.latex, help=metric.words)
-    with st.spinner("Reading what is stored …"):  # shows only where it takes a while: the first time
+    with st.spinner("Reading saved scores …"):  # Streamlit shows it only if reading takes a while
         log, ids = st.session_state.get(LOG_K, False), tuple(record.id for record in found.values())
 
         def once(make: Callable[[], V], *what: Hashable) -> V:
-            """Their ids tell the runs and their data; what is private is not remembered."""
-            return make() if grid.owner else remember((grid.key, ids, *what), make)
+            """Return `make()`, cached by these runs and `what`; not cached for uploads."""
+            return make() if is_private else remember((grid.key, ids, *what), make)
 
-        has_level = store.ceiling(grid.ceiling_key) is not None
-        charts = once(lambda: every_chart(grid, store, view, published, log), view, log, has_level)
+        has_level = store.classifier_level(grid.classifier_key) is not None
+        charts = once(lambda: export.every_chart(grid, store, view, published, log), view, log, has_level)
         pairs = {
-            one: once(partial(compared_pairs, grid, store, one), one, "pairs") for one in view.told_together
+            one: once(partial(export.compared_pairs, grid, store, one), one, "pairs")
+            for one in view.told_together
         }
     if len(grid.found(store)) < len(found):
-        st.rerun()  # a file turned out to be damaged when it was read: it is to be trained again
+        st.rerun()  # a damaged file was found, and its run must be trained again
+
+    def click() -> None:
+        if point := clicked_point(st.session_state[CHART]):
+            st.session_state[CLICKED] = point  # opened when the page is drawn again
+
     left, right = st.columns([3, 2], gap="large")
     with left:
-        show_pickable(charts[view.definition], CHART, ("points",), remember_click)
-        st.caption(BANDS)
-        draw_ceiling(grid)
+        show_pickable(charts[view.definition], CHART, ("points",), click)
+        st.caption(f"{DISTANCES[view.distance]} {CHART_NOTE}")
+        draw_classifier_level(grid)
     with right:
         draw_test(pairs)
         draw_open(grid)
-    st.markdown("#### The same by other measures")
-    _draw_row(charts, *(one.definition for one in view.told_together[1:]))
+    st.markdown("#### Other measures")
+    others = [one.definition for one in view.told_together[1:]] + view.graded
+    for start in range(0, len(others), CHARTS_PER_ROW):
+        row = others[start : start + CHARTS_PER_ROW]
+        show_charts({f"compare_{name}": charts[name] for name in row})
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"#### Answers at {view.bits} bits", width="content")
+        st.markdown(f"#### Results at {view.bits} bits", width="content")
         st.toggle("Log K", key=LOG_K)
-    _draw_row(charts, "at_k", "recall")
-    _draw_row(charts, "radius", "hits")
-    _draw_row(charts, "training", "encoding")
+    for pair in (("at_k", "recall"), ("radius", "hits"), ("training", "encoding")):
+        show_charts({f"compare_{name}": charts[name] for name in pair})
 
 
-def _draw_row(charts: Mapping[str, Chart], *names: str) -> None:
-    for name, column in zip(names, st.columns(len(names), gap="large"), strict=True):
-        with column:
-            show_chart(charts[name], f"compare_{name}")
+def clicked_point(event: Mapping[str, Any]) -> tuple[str, int] | None:
+    """Return title and bits of the first clicked run; None for other points, such as the chance level."""
+    for point in event["selection"]["points"]:
+        if (about := point.get("customdata")) and isinstance(about[0], str):
+            return about[0], int(point["x"])
+    return None
 
 
 def draw_test(tested: Mapping[View, Sequence[Difference]]) -> None:
-    """By every measure: neighbours in words, all pairs in a table; and what the intervals cover."""
-    st.markdown("#### Is it more than noise?")
-    if first := winners({view.metric.label: pairs for view, pairs in tested.items()}):
+    """Draw the tests of each measure: each method against the next best, and a table of all pairs."""
+    st.markdown("#### Is the difference more than noise?")
+    if first := export.winners({view.metric.label: pairs for view, pairs in tested.items()}):
         st.text(first)
     for tab, (view, pairs) in zip(
         st.tabs([view.metric.label for view in tested]), tested.items(), strict=True
     ):
         with tab:
-            for sentence in sentences(pairs, view):
+            for sentence in export.sentences(pairs, view):
                 st.text(sentence)
             if pairs:
                 with st.expander(f"All {len(pairs)} pairs" if len(pairs) > 1 else "The pair"):
                     alt = f"Differences in {view.metric.label} between all pairs of methods"
-                    st.dataframe(pair_rows(pairs), hide_index=True, alt=alt)
+                    st.dataframe(export.pair_rows(pairs), hide_index=True, alt=alt)
             st.caption(how_tested(pairs))
 
 
-def published_points(grid: Grid, view: View) -> list[Published]:
-    """What the paper prints for these runs; it has one definition and one protocol."""
-    if (view.definition, view.protocol) != ("found", "training"):
-        return []
-    dataset, direction = grid.comparison.source.name, f"{view.source}->{view.target}"
-    return [
-        Published(name, METHODS[name].title, view.direction, bits, value)
-        for name in dict.fromkeys(method.name for method in grid.comparison.methods)
-        for bits in grid.comparison.bits
-        if (value := published_score(dataset, direction, name, "map", bits)) is not None
-    ]
+def draw_classifier_level(grid: Grid) -> None:
+    """Draw a caption about the classifier level, or the button and progress of its measurement."""
+    source = grid.comparison.source
+    for problem in st.session_state.pop(REFUSED, ()):
+        st.error(plain(problem))
+    if (level := saved_runs(source).classifier_level(grid.classifier_key)) is not None:
+        st.caption(plain(" ".join(level.notes)))
+        return
+    key = private_key(source, grid.classifier_key)
+
+    def start() -> None:
+        try:
+            with logging_refusal("classifiers", visitor()):
+                check_classifier_cost(grid.data, grid.split, current_limits())
+            work = classifier_work(grid, saved_runs(source))
+            st.session_state[STARTED] = job_queue().submit(key, work, visitor(), rerun=True)
+        except InputError as error:
+            st.session_state[REFUSED] = error.problems
+
+    job: Job[ClassifierLevel] | None = job_queue().find(key) or st.session_state.get(STARTED)
+    if job is None or job.over or job.key != key:
+        if job is not None and job.key == key:
+            st.text("\n".join(job.problems))
+        label, icon = "Measure reference levels", ":material/vertical_align_top:"
+        st.button(label, icon=icon, help=CLASSIFIER_HELP, key="ceiling_run", on_click=start)
+        return
+
+    def draw_progress() -> None:
+        progress = job.reports[-1] if job.reports else queue_position(job) or "starting"
+        st.caption(plain(f"Measuring: {progress} …"))
+
+    st.button("Cancel measurement", on_click=steer, args=(job.cancel,), key="ceiling_cancel")
+    watch_job(job, False, draw_progress, is_over, PROGRESS_SECONDS)
+
+
+def draw_open(grid: Grid) -> None:
+    """Draw a list of the finished runs, and a button that opens the selected run in Explore."""
+    source, titles = grid.comparison.source, grid.comparison.titles
+    found = list(grid.found(saved_runs(source)))
+    if st.session_state.get(CHOSEN) not in found:
+        st.session_state.pop(CHOSEN, None)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        method = st.selectbox(
+            "Run",
+            found,
+            key=CHOSEN,
+            format_func=lambda run: f"{titles[setting_of(run)]} · {run.bits} bits · seed {run.seed}",
+        )
+        if st.button("Open in Explore", icon=":material/open_in_new:", key="compare_open_button"):
+            open_run(source, method, (grid.data, grid.split))
+
+
+def draw_exports(
+    grid: Grid, view: View, published: Sequence[Published], write_command: CommandWriter
+) -> None:
+    """Draw the table of scores, export buttons for report and tables, and the shell command."""
+    source = grid.comparison.source
+    store, command = saved_runs(source), "" if source.name == UPLOAD else write_command(grid.comparison, view)
+    directions = export.table_directions(grid, view)
+    files: dict[str, tuple[str, str, Callable[[], str]]] = {
+        "html": ("Report (HTML)", "text/html", lambda: make_report(grid, store, view, command, published)),
+        "csv": ("Scores (CSV)", "text/csv", lambda: csv_of(export.csv_rows(grid, store, view, directions))),
+        "tex": ("Tables (LaTeX)", "text/x-tex", lambda: export.latex_of(grid, store, view)),
+        "md": ("Tables (Markdown)", "text/markdown", lambda: export.markdown_of(grid, store, view)),
+        "table.csv": ("Tables (CSV)", "text/csv", lambda: csv_of(export.table_rows(grid, store, view))),
+    }
+    st.markdown("#### Export")
+    alt = "Every measure of every method and direction, mean and standard deviation over seeds"
+    st.dataframe(export.score_rows(grid, store, view), hide_index=True, alt=alt)
+    with st.container(horizontal=True):
+        for kind, (label, mime, make) in files.items():
+            name, icon = f"smfh_{source.name}.{kind}", ":material/download:"
+            st.download_button(label, make, name, mime, f"compare_{kind}", icon=icon, on_click="ignore")
+    if command:
+        st.caption("The same comparison in a terminal; saved runs are not trained again:")
+        st.code(command, language="bash", wrap_lines=True)
+    else:
+        st.caption("Runs on uploaded data are only in memory: export them before you leave.")
+
+
+def make_report(
+    grid: Grid, store: SavedRuns, view: View, command: str, published: Sequence[Published] = ()
+) -> str:
+    """Return the HTML report, made in another process so that no other page has to wait.
+
+    That process reads runs on disk itself; runs in memory are sent to it, without pictures.
+    """
+    runs = store.folder if isinstance(store, RunStore) else store
+    without_pictures = replace(grid, data=grid.data.without_looks())
+    return local_engine().call(export.html_of, without_pictures, runs, view, command, tuple(published))

@@ -1,1 +1,1 @@
-"""Data: cards, pairs, and what a visitor brings."""
+"""The Data page: cards of data sets, their items, and uploads."""

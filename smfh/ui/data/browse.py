@@ -1,62 +1,65 @@
-"""The items of the chosen data, page by page, by class and by word; and how its labels are spread."""
+"""The items of the selected data, page by page, filtered by class and word; and label counts."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from smfh.bits import cross_counts, largest_classes
 from smfh.plots import label_counts, label_pairs
+from smfh.retrieval.bits import cross_counts, largest_classes
 from smfh.types import BoolArray, InputError, IntArray, MultimodalDataset, Split
 from smfh.ui.charts import show_chart
-from smfh.ui.gallery import caption_of, labels_of
-from smfh.ui.items import draw_item, pictures_of, top_words
+from smfh.ui.data.labels import EditedLabels, draw_editor, draw_selector, edited_labels
+from smfh.ui.items import caption_of, draw_item, labels_of, pictures_of, top_words
+from smfh.ui.plain import draw_problems
 from smfh.ui.session import load
 from smfh.ui.settings import Settings
 
-A_PAGE = 24
+PAGE_ITEMS = 24
 FEATURES = "Features: "
+FEATURES_HELP = (
+    "Features are the input of a method: a bar for each dimension, or a cell, darker for larger values."
+)
 PARTS = ("all", "training", "queries")
-SHORT_CAPTION, CAPTIONS = 60, 200  # characters, and how many captions tell what is usual
-NARROW, WIDE = 132, 270  # pixels of a card with short and with long captions
+SHORT_CAPTION_CHARACTERS, SAMPLED_CAPTIONS = 60, 200
+NARROW_PIXELS, WIDE_PIXELS = 132, 270  # width of a card with short captions, and with long ones
 CLASSES, VIEW, PAGE = "browse_classes", "browse_view", "browse_page"  # keys of controls
 
 
-@dataclass(frozen=True)
-class Filter:
-    """Which items to show; as it comes, all of them."""
-
-    classes: tuple[str, ...] = ()
-    every_class: bool = False  # all of the classes, not any of them
-    words: str = ""
-    part: str = "all"
-
-
-def matching_rows(data: MultimodalDataset, split: Split, wanted: Filter) -> IntArray:
-    """The rows of the part that have the classes and, in any order, all the words in their caption."""
+def matching_rows(
+    data: MultimodalDataset,
+    split: Split,
+    part: str = "all",
+    classes: Sequence[str] = (),
+    every_class: bool = False,
+    words: str = "",
+) -> IntArray:
+    """Return the rows of a part of the data that have one of the classes, or every class, and all words."""
     parts = dict(zip(PARTS, (np.arange(len(data)), split.train, split.queries), strict=True))
-    rows: IntArray = np.sort(parts[wanted.part])
-    if wanted.classes:
-        columns = [name in wanted.classes for name in data.class_names]
-        has: BoolArray = data.labels[rows][:, columns]
-        rows = rows[has.all(axis=1) if wanted.every_class else has.any(axis=1)]
-    if words := wanted.words.casefold().split():
-        said = (caption_of(data, int(row)).casefold() for row in rows)
-        rows = rows[[all(word in caption for word in words) for caption in said]]
+    rows: IntArray = np.sort(parts[part])
+    if classes:
+        labels: BoolArray = data.labels[rows][:, [name in classes for name in data.class_names]]
+        rows = rows[labels.all(axis=1) if every_class else labels.any(axis=1)]
+    if terms := words.casefold().split():
+        captions = (caption_of(data, int(row)).casefold() for row in rows)
+        rows = rows[[all(term in caption for term in terms) for caption in captions]]
     return rows
 
 
 def draw_browse(settings: Settings) -> None:
-    """The chosen data, or what it needs to be there."""
+    """Draw the items and labels of the selected data, or why it cannot be read."""
     title = settings.source.card.title
     if settings.source.missing():
-        st.info(f"{title} needs its files, see its card. Use another data set, or bring your own.")
+        st.info(
+            f"The files of {title} are missing; see its card. Select another data set, or upload your data."
+        )
         return
     try:
         data, split = load(settings)
     except InputError as error:
-        st.error(f"{title} cannot be read. Its files may be damaged: fetch them again.")
-        st.text("\n".join(error.problems))
+        heading = f"{title} cannot be read. Its files may be damaged: download them again."
+        draw_problems(heading, error.problems)
         return
     draw_items(title, data, split)
     draw_labels(data)
@@ -64,83 +67,83 @@ def draw_browse(settings: Settings) -> None:
 
 @st.fragment
 def draw_items(title: str, data: MultimodalDataset, split: Split) -> None:
-    """Filters and a page of what they leave; drawn again alone, without the rest of the page."""
-    by_class, by_word, by_part, to_see = st.columns([4, 3, 3, 3])
+    """Draw filters and a page of matching items; redrawn without the rest of the page."""
+    by_class, by_word, by_part, by_view = st.columns([4, 3, 3, 3])
     with by_class:
-        classes, every = draw_classes(data)
-    with by_word:
-        words = st.text_input("Words in the caption", key="browse_words", max_chars=200, on_change=_rewind)
-    with by_part:
-        part = st.segmented_control(
-            "Part", PARTS, default=PARTS[0], required=True, key="browse_part", on_change=_rewind
-        )
-    with to_see:
-        modality = draw_view(data)
-    rows = matching_rows(data, split, Filter(classes, every, words, part or PARTS[0]))
-    if len(rows):
-        draw_page(data, turn_page(title, rows), modality)
-    else:
-        st.info(f"None of the {len(data):,} items fits. Take away a class or a word.")
-
-
-def draw_classes(data: MultimodalDataset) -> tuple[tuple[str, ...], bool]:
-    """The chosen classes that this data has, and whether an item must have all of them."""
-    known = set(data.class_names)
-    st.session_state[CLASSES] = [name for name in st.session_state.get(CLASSES, []) if name in known]
-    chosen = st.multiselect(
-        "Classes", data.class_names, key=CLASSES, on_change=_rewind, placeholder="Any class", select_all=False
-    )
-    several = len(chosen) > 1 and has_several_labels(data)
-    return tuple(chosen), several and st.toggle("All of them together", key="browse_every")
-
-
-def draw_view(data: MultimodalDataset) -> str | None:
-    """What to see of each item: its picture or else all its features (None), or those of one modality."""
-    usual = "Pictures" if data.thumbnails is not None else "All features"
-    views = [usual, *(FEATURES + modality for modality in data.modalities)]
+        known = set(data.class_names)
+        st.session_state[CLASSES] = [name for name in st.session_state.get(CLASSES, []) if name in known]
+        look: dict[str, Any] = {"on_change": _go_to_first_page, "placeholder": "Any class"}
+        classes = st.multiselect("Classes", data.class_names, key=CLASSES, select_all=False, **look)
+        can_combine = len(classes) > 1 and has_several_labels(data)
+        every = can_combine and st.toggle("Items with all of these classes", key="browse_every")
+    label, look = "Words in the caption", {"on_change": _go_to_first_page}
+    words = by_word.text_input(label, key="browse_words", max_chars=200, **look)
+    look |= {"default": PARTS[0], "required": True}
+    part = by_part.segmented_control("Part", PARTS, key="browse_part", **look)
+    default = "Pictures" if data.thumbnails is not None else "All features"
+    views = [default, *(FEATURES + modality for modality in data.modalities)]
     if st.session_state.get(VIEW) not in views:
-        st.session_state[VIEW] = usual
-    about = "Features are what a method sees: a bar for each dimension, or a cell, the darker the larger."
-    view: str = st.selectbox("Look at", views, key=VIEW, help=about)
-    return view.removeprefix(FEATURES) if view.startswith(FEATURES) else None
+        st.session_state[VIEW] = default
+    view: str = by_view.selectbox("Show", views, key=VIEW, help=FEATURES_HELP)
+    rows = matching_rows(data, split, part or PARTS[0], classes, every, words)
+    edited = edited_labels(data)
+    if edited is not None:
+        draw_editor(edited, data, rows)
+    if len(rows):
+        modality = view.removeprefix(FEATURES) if view.startswith(FEATURES) else None
+        _draw_page(data, choose_page(title, rows), modality, edited)
+    else:
+        st.info(f"None of the {len(data):,} items matches. Remove a class or a word.")
 
 
-def turn_page(title: str, rows: IntArray) -> list[int]:
-    """How many there are, which page of them is asked for, and the rows on it."""
-    last = -(-len(rows) // A_PAGE)
-    if st.session_state.get(PAGE, 1) > last:
+def choose_page(title: str, rows: IntArray) -> list[int]:
+    """Draw the number of items and the page menu, and return the rows of the chosen page."""
+    pages = -(-len(rows) // PAGE_ITEMS)
+    if st.session_state.get(PAGE, 1) > pages:
         st.session_state[PAGE] = 1
-    first = A_PAGE * (st.session_state.get(PAGE, 1) - 1)
-    shown: list[int] = rows[first : first + A_PAGE].tolist()
+    first = PAGE_ITEMS * (st.session_state.get(PAGE, 1) - 1)
+    on_page: list[int] = rows[first : first + PAGE_ITEMS].tolist()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.caption(
-            f"{title}: {first + 1:,} to {first + len(shown):,} of {len(rows):,} items", width="content"
-        )
-        if last > 1:
-            st.pagination(last, key=PAGE)
-    return shown
+        count = f"{title}: {first + 1:,} to {first + len(on_page):,} of {len(rows):,} items"
+        st.caption(count, width="content")
+        if pages > 1:
+            st.pagination(pages, key=PAGE)
+    return on_page
 
 
-def draw_page(data: MultimodalDataset, rows: list[int], modality: str | None) -> None:
-    """Cards as wide as texts of this data need, so that they stay where they are from page to page."""
-    usual = np.median([len(caption_of(data, row)) for row in range(min(len(data), CAPTIONS))])
-    width = NARROW if usual <= SHORT_CAPTION else WIDE
+def _draw_page(
+    data: MultimodalDataset, rows: list[int], modality: str | None, edited: EditedLabels | None
+) -> None:
+    """Draw a card for each row, with a box to select it if labels are edited.
+
+    The width depends on the data's captions, and is equal on all pages.
+    """
+    length = np.median([len(caption_of(data, row)) for row in range(min(len(data), SAMPLED_CAPTIONS))])
+    width = NARROW_PIXELS if length <= SHORT_CAPTION_CHARACTERS else WIDE_PIXELS
     grid = st.grid(min_column_width=width, border=True, key="browse_items")
-    seen = list(data.modalities) if modality is None and data.thumbnails is None else [modality]
-    looks = [pictures_of(data, rows, name) for name in seen]
-    for row, *pictures in zip(rows, *looks, strict=True):
+    views = list(data.modalities) if modality is None and data.thumbnails is None else [modality]
+    columns = [pictures_of(data, rows, name) for name in views]
+    for row, *pictures in zip(rows, *columns, strict=True):
         words = [] if modality is None else top_words(data, row, modality)
         with grid.cell():
-            draw_item(pictures, [caption_of(data, row), ", ".join(words)], labels_of(data, row))
+            labels = labels_of(data, row) if edited is None else edited.labels[row]
+            draw_item(pictures, [caption_of(data, row), ", ".join(words)], labels)
+            if edited is not None:
+                draw_selector(row)
 
 
 def draw_labels(data: MultimodalDataset) -> None:
-    """How many items each class has, and which classes come together."""
+    """Draw the number of items of each class, and how often two classes occur together."""
     st.subheader("Labels", anchor=False)
+    if not data.has_labels:
+        st.caption("The items have no labels.")
+        return
+    if data.label_origin:
+        st.caption(data.label_origin)
     counts = label_counts(data.labels.sum(axis=0), data.class_names)
     if not has_several_labels(data):
         show_chart(counts, "label_counts")
-        st.caption("Every item has one class, so no two classes come together.")
+        st.caption("Every item has one class.")
         return
     several = data.labels[data.labels.sum(axis=1) > 1]
     columns = largest_classes(several)
@@ -153,9 +156,9 @@ def draw_labels(data: MultimodalDataset) -> None:
 
 
 def has_several_labels(data: MultimodalDataset) -> bool:
-    """Whether any item has more than one."""
+    """Whether any item has more than one label."""
     return bool((data.labels.sum(axis=1) > 1).any())
 
 
-def _rewind() -> None:
+def _go_to_first_page() -> None:
     st.session_state[PAGE] = 1

@@ -1,41 +1,59 @@
-"""The data sets as cards: what each is, whether it is ready, and a button to use it."""
+"""The data sets as cards: a description, whether files are missing, and buttons to use or download."""
 
+import os
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from smfh.datasets import DATASETS, DatasetCard, DatasetSource, data_root, found_files
-from smfh.types import InputError, MultimodalDataset, Split
+from smfh.datasets import DATASETS, DatasetSource, found_files
+from smfh.folders import DATA_FOLDER
+from smfh.hashing import CMFH
+from smfh.jobs import Job, JobContext
+from smfh.plugins import load_plugins
+from smfh.types import InputError
 from smfh.ui.address import current, keep
-from smfh.ui.data.fetch import draw_fetch
-from smfh.ui.gallery import caption_of
-from smfh.ui.items import pictures_of
-from smfh.ui.server import Loaded, peek_source
-from smfh.ui.session import OWN, load, own_data
+from smfh.ui.items import caption_of, pictures_of
+from smfh.ui.plain import draw_problems, plain
+from smfh.ui.running import is_over, steer, watch_job
+from smfh.ui.server import Loaded, data_queue, forget_sources, peek_source
+from smfh.ui.session import UPLOAD, current_upload, load, visitor
 from smfh.ui.settings import DATA, SETTINGS, Settings
 from smfh.ui.sidebar import CONTROL, source_of
 
-CARD, STRIP, STRIP_PICTURE = 320, 6, 48  # pixels, pictures, pixels
-TAB, PAIRS = "data_tab", "Browse pairs"
-TABS = ("Data sets", PAIRS, "Bring your own")
-WANTED = "wanted_data"  # the name of a choice that the sidebar has not yet taken
+CARD_PIXELS, STRIP_PIXELS = 320, 48
+STRIP_PICTURES = 6
+TAB, PAIRS, UPLOAD_TAB = "data_tab", "Browse pairs", "Upload"
+TABS = ("Data sets", PAIRS, UPLOAD_TAB)
+REQUESTED = "requested_data"  # the name of a data set that the sidebar has not selected yet
+DOWNLOAD = "download_"  # with the name of a data set: session key of the visitor's last download of it
+DOWNLOAD_POLL_SECONDS = 1.0
 
 
 def choose(name: str) -> None:
-    """Make it the data of the sidebar; only before the sidebar is drawn, as in a callback.
+    """Select a data set in the sidebar; call this before the sidebar is drawn, as in a callback.
 
-    It takes a name, as Streamlit keeps what callbacks are given until the visit ends.
+    For data without labels, a method that learns from labels is replaced by one that does not. The
+    argument is only a name, because Streamlit stores arguments of callbacks until the session ends.
     """
-    keep(SETTINGS, replace(current(SETTINGS, CONTROL)[0], source=source_of(name)))
+    settings = replace(current(SETTINGS, CONTROL)[0], source=source_of(name))
+    upload, method = current_upload(), settings.method
+    if name == UPLOAD and upload and not upload.loaded[0].has_labels and method.uses_labels:
+        best = CMFH(bits=method.bits, seed=method.seed).preset_values(CMFH.best)
+        settings = replace(settings, method=CMFH(bits=method.bits, seed=method.seed, **best))
+        st.session_state[f"{CONTROL}method"] = CMFH.name
+    keep(SETTINGS, settings)
     st.session_state[f"{CONTROL}data"] = name
 
 
-def choose_wanted() -> None:
-    """Take what was asked for while the page was drawn, when it was too late for the sidebar."""
-    if WANTED in st.session_state:
-        choose(st.session_state.pop(WANTED))
+def choose_requested() -> None:
+    """Select the data set that was requested after the sidebar was drawn; on a first visit also the tab."""
+    if REQUESTED in st.session_state:
+        choose(st.session_state.pop(REQUESTED))
+    if DATA_FOLDER in os.environ:
+        st.session_state.setdefault(TAB, UPLOAD_TAB)
 
 
 def open_tab(tab: str) -> None:
@@ -43,101 +61,127 @@ def open_tab(tab: str) -> None:
 
 
 def draw_cards(settings: Settings) -> None:
-    """All cards at once; what the set in use holds follows, as it may have to be made first."""
-    grid = st.grid(min_column_width=CARD, border=True, key="data_cards")
+    """Draw all cards at once, then load the selected set and complete its card."""
+    uploads = [source_of(UPLOAD)] if current_upload() else []
+    known = sorted((source() for source in DATASETS.values()), key=lambda source: bool(source.missing()))
+    grid = st.grid(min_column_width=CARD_PIXELS, border=True, key="data_cards")
     bodies: dict[str, DeltaGenerator] = {}
-    for source in known_sources(settings):
+    for source in [*uploads, *known]:
         with grid.cell():
-            bodies[source.name] = draw_card(source, settings)
+            is_used = source.name == settings.source.name
+            bodies[source.name] = draw_card(settings.source if is_used else source, settings)
+    for plugin in load_plugins():
+        added = ", ".join([*plugin.methods, *plugin.datasets])
+        st.text(f"Plug-in {plugin.origin}: {f'skipped. {plugin.problem}' if plugin.problem else added}")
     source = settings.source
-    if source.missing() or peek(source):
+    if source.missing() or find_loaded(source):
         return
-    with bodies[source.name].container():
-        draw_body(source, None)
-        try:
+    try:
+        with bodies[source.name].container():
+            draw_body(source, None)
             loaded = load(settings)
-        except InputError as error:
-            st.text("\n".join(error.problems))
-            return
-    with bodies[source.name].container():
-        draw_body(source, loaded)
-
-
-def known_sources(settings: Settings) -> list[DatasetSource]:
-    """The visitor's own data, then what is ready, then the rest; the one in use with its options."""
-    own = [source_of(OWN)] if own_data() else []
-    every = sorted((source() for source in DATASETS.values()), key=lambda source: bool(source.missing()))
-    return [settings.source if source.name == settings.source.name else source for source in [*own, *every]]
+        with bodies[source.name].container():
+            draw_body(source, loaded)
+    except InputError as error:
+        bodies[source.name].text("\n".join(error.problems))
 
 
 def draw_card(source: DatasetSource, settings: Settings) -> DeltaGenerator:
-    """What a person wants to know before using it; returns the place of its body."""
-    card, missing, in_use = source.card, source.missing(), source.name == settings.source.name
+    """Draw a card, and return the placeholder of its body."""
+    card, missing, is_used = source.card, source.missing(), source.name == settings.source.name
     with st.container(horizontal=True, vertical_alignment="center"):
         st.subheader(card.title, anchor=False)
         if missing:
-            st.badge("Needs its files", icon=":material/folder_off:", color="orange")
-        elif in_use:
+            st.badge("Files missing", icon=":material/folder_off:", color="orange")
+        elif is_used:
             st.badge("In use", icon=":material/check:", color="green")
         else:
             st.badge("Ready")
     body = st.empty()
     with body.container():
-        draw_body(source, peek(source))
+        draw_body(source, find_loaded(source))
     if missing:
-        draw_fetch(source)
-        draw_needs(card, missing)
-    with st.expander("Terms, and where to get it"):
-        st.caption(f"**Terms.** {card.terms}\n\n**Where to get it.** {card.origin}")
+        draw_download(source)
+        found = found_files(card)
+        with st.expander(f"Required files: {len(found)} of {len(card.files)} found"):
+            lines = [f"Expected in {card.folder}/ below the data folder:"]
+            lines += [f"{'✓' if file in found else '✗'} {file}" for file in card.files]
+            st.text("\n".join([*lines, "", *missing]))
+    with st.expander("Terms and source"):
+        st.caption(f"**Terms.** {card.terms}\n\n**Source.** {card.origin}")
         if not missing:
-            draw_fetch(source)
-    if in_use and not missing:
-        st.button("Browse its pairs", on_click=open_tab, args=(PAIRS,), key="browse_chosen")
+            draw_download(source)
+    if is_used and not missing:
+        st.button("Browse pairs", on_click=open_tab, args=(PAIRS,), key="browse_chosen")
     elif not missing:
         is_fixed, key = DATA in settings.hidden, f"use_{source.name}"
-        why_not = "The link that brought you here fixes the data." if is_fixed else None
-        st.button("Use", on_click=choose, args=(source.name,), disabled=is_fixed, help=why_not, key=key)
+        reason = "The link that you opened fixes the data set." if is_fixed else None
+        st.button("Use", on_click=choose, args=(source.name,), disabled=is_fixed, help=reason, key=key)
     return body
 
 
-def peek(source: DatasetSource) -> Loaded | None:
-    """The data where it is in memory; nothing is loaded for a card."""
-    if source.name != OWN:
+def find_loaded(source: DatasetSource) -> Loaded | None:
+    """Return the data if it is in memory, otherwise None; nothing is loaded for a card."""
+    if source.name != UPLOAD:
         return peek_source(source)
-    return own.loaded if (own := own_data()) else None
+    return upload.loaded if (upload := current_upload()) else None
 
 
 def draw_body(source: DatasetSource, loaded: Loaded | None) -> None:
-    """Some pictures and true figures where it is loaded, else what is said of it."""
+    """Draw the description, with a few items and exact figures if the set is loaded."""
     with st.container(gap="small"):
         if loaded is not None:
-            draw_strip(loaded[0])
+            data = loaded[0]
+            rows = np.linspace(0, len(data) - 1, min(STRIP_PICTURES, len(data))).astype(int).tolist()
+            with st.container(horizontal=True, gap="xxsmall"):
+                for row, picture in zip(rows, pictures_of(data, rows, None), strict=True):
+                    st.image(picture, width=STRIP_PIXELS, alt=caption_of(data, row))
         st.caption(source.card.about)
-        st.text(source.card.size if loaded is None else in_figures(*loaded))
+        if loaded is None:
+            st.text(source.card.size)
+            return
+        data, split = loaded
+        modalities = [f"{name} ({X.shape[1]:,} dimensions)" for name, X in data.modalities.items()]
+        items = f"{len(data):,} items: {len(split.train):,} training items, {len(split.queries):,} held-out"
+        st.text(f"{items} queries\n{' + '.join(modalities)}\n{len(data.class_names):,} classes")
 
 
-def draw_strip(data: MultimodalDataset) -> None:
-    """A few items from all over the set."""
-    rows = np.linspace(0, len(data) - 1, min(STRIP, len(data))).astype(int).tolist()
-    with st.container(horizontal=True, gap="xxsmall"):
-        for row, picture in zip(rows, pictures_of(data, rows, None), strict=True):
-            st.image(picture, width=STRIP_PICTURE, alt=caption_of(data, row))
+def draw_download(source: DatasetSource) -> None:
+    """Draw the download button, or the progress of a download that any visitor started."""
+    if not source.can_be_fetched:
+        return
+    running = data_queue().find(("fetch", source.name))
+    if running is not None and not running.over:
+        key, icon = f"stop_{source.name}", ":material/close:"
+        st.button("Cancel", icon=icon, on_click=steer, args=(running.cancel,), key=key)
+        first = [(0.0, "Connecting …")]
+        draw = partial(lambda job: st.progress(*(job.reports or first)[-1]), running)
+        watch_job(running, False, draw, is_over, DOWNLOAD_POLL_SECONDS)
+        return
+    label = "Download" if source.missing() else "Download again"
+    key, icon = f"fetch_{source.name}", ":material/download:"
+    st.button(label, on_click=start_download, args=(source.name,), key=key, icon=icon)
+    job: Job[None] | None = st.session_state.get(DOWNLOAD + source.name)
+    if job is not None and job.state == "cancelled":
+        st.caption("Download cancelled. Nothing was saved.")
+    elif job is not None and job.state == "failed":
+        remedy = (
+            "If this computer cannot reach the address, download the archive on another one, and put "
+            f"{', '.join(source.card.files)} from it into {source.card.folder}/ below the data folder."
+        )
+        draw_problems("The download failed. Nothing was saved.", [*job.problems, remedy])
 
 
-def in_figures(data: MultimodalDataset, split: Split) -> str:
-    """How many items, modalities and classes."""
-    kinds = [f"{name} ({X.shape[1]:,} dimensions)" for name, X in data.modalities.items()]
-    return (
-        f"{len(data):,} items: {len(split.train):,} to train, {len(split.queries):,} to ask\n"
-        f"{' + '.join(kinds)}\n{len(data.class_names):,} classes"
-    )
+def start_download(name: str) -> None:
+    """Start one download for all visitors (a callback); then drop the set, so that it is loaded again."""
+    source = DATASETS[name]()
 
+    def work(context: JobContext) -> None:
+        source.fetch(lambda share, step: context.report((min(share, 1.0), step)))
+        forget_sources(lambda key: isinstance(key, DatasetSource) and key.name == name)
 
-def draw_needs(card: DatasetCard, missing: list[str]) -> None:
-    """Which files are expected and which of them are there."""
-    found = found_files(card)
-    with st.expander(f"What it needs: {len(found)} of {len(card.files)} files found"):
-        where = "the folder that SMFH_DATA names" if data_root() is None else "the data folder"
-        lines = [f"Expected in {card.folder}/ below {where}:"]
-        lines += [f"{'✓' if file in found else '✗'} {file}" for file in card.files]
-        st.text("\n".join([*lines, "", *missing]))
+    try:
+        job = data_queue().submit(("fetch", name), work, visitor(), rerun=True)
+        st.session_state[DOWNLOAD + name] = job
+    except InputError as error:
+        st.toast(plain(" ".join(error.problems)))

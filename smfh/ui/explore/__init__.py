@@ -1,1 +1,1 @@
-"""Explore: scores, answers, curves."""
+"""The Explore page: results during and after training, scores and curves."""

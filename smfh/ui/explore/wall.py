@@ -1,185 +1,287 @@
-"""Words find pictures: a box to type in, and a wall of what is nearest, above everything else."""
+"""The search box of Explore, the query's code, the wall of results, and the map of codes below it.
+
+Code and wall are drawn in the browser (wall.js): a click on a picture searches with it, a click on a bit
+flips it. Each is a change of the search state, so the link has it, and Back returns to the former query.
+"""
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from smfh.asking import MOST_CHARACTERS, TIES, Answer, Question, answer, takes_words
 from smfh.hashing import FittedHasher
-from smfh.runs import Run, is_ready
-from smfh.types import InputError
-from smfh.ui.address import go, hold
-from smfh.ui.asked import (
-    Asked,
-    answer_of,
-    ask,
-    current_asked,
-    draw_ask,
-    draw_unknown,
-    keep_asked,
-    nearest_in_words,
-    pose,
+from smfh.jobs import OVER
+from smfh.retrieval.search import TIES, Query, SearchResults, search, text_modalities
+from smfh.runs import Run
+from smfh.types import BoolArray, InputError, MultimodalDataset
+from smfh.ui.address import go
+from smfh.ui.canvas import draw_code_map
+from smfh.ui.items import caption_of, cut, draw_terms, in_bits, labels_of, looks_of, picture_url
+from smfh.ui.page import PAGES
+from smfh.ui.plain import plain
+from smfh.ui.running import REDRAW_SECONDS, SLOW_REDRAW_SECONDS
+from smfh.ui.search_state import (
+    SearchState,
+    change_search,
+    current_search_state,
+    describe_nearest,
+    draw_database,
+    draw_label,
+    draw_search_button,
+    draw_unknown_words,
+    draw_word_box,
+    make_query,
+    results_of,
+    save_search_state,
+    searched_items,
 )
-from smfh.ui.gallery import caption_of, draw_terms, in_bits, labels_of
-from smfh.ui.items import code_strip, cut, looks_of
-from smfh.ui.navigation import PAGES
-from smfh.ui.running import SLOW_TICK
-from smfh.ui.server import film_of
-from smfh.ui.session import WANTED_FILM, Shown
+from smfh.ui.server import snapshots_of
+from smfh.ui.session import REQUESTED_REPLAY, CurrentRun, finished_run
 
-WORDS, ITERATION = "search_words", "wall_iteration"  # the box is the same as on Search
-SHOWN = 16
-CARD, PICTURE, SMALL, STRIP = 76, 64, 28, 256  # pixels
-CAPTION = 40  # characters
-SOON = "Pictures come with the first step of the training."
-FIRST = "Pictures come in a moment: the training is being compiled, some seconds, once on this machine."
+WALL, MAP, ITERATION = "wall", "explore_map", "wall_iteration"  # session keys
+WALL_ITEMS = 24
+DIMMED_WALL = ".st-key-wall { opacity: .5; }"  # until the run that trains has results
+NAME_CHARACTERS = 200
+WALL_HELP = (
+    "A blue line joins items at the same distance. Click a picture to search with it, a bit to flip it."
+)
+DISTANCE_NOTES = {
+    "hamming": "Hamming distance: the number of bits that differ",
+    "asymmetric": "asymmetric distance: a bit that differs counts by how sure the query is of it",
+}
+TIE_NOTES = {"likeness": "by similarity", "database": "database order"}
+_WALL = st.components.v2.component(
+    "smfh_wall",
+    isolate_styles=False,  # the style of the page dims it
+    **{kind: Path(__file__).with_name(f"wall.{kind}").read_text("utf-8") for kind in ("html", "css", "js")},
+)
+
+
+def draw_first_wall(current: CurrentRun) -> None:
+    """Draw search box and wall of the first run of a visit, as soon as it has a snapshot."""
+    if frames := snapshots_of(current.job.key).frames():
+        draw_wall(Run(current.key, current.settings.source, *current.loaded, frames[-1]), current)
+        return
+
+    @st.fragment(run_every=REDRAW_SECONDS if current.job.state in ("queued", "running") else None)
+    def wait() -> None:
+        st.text("Pictures appear after the first iteration.")
+        if len(snapshots_of(current.job.key)):
+            st.rerun()
+
+    wait()
 
 
 @st.fragment
-def draw_wall(run: Run) -> None:
-    """The box, the wall, and a way back through the iterations; drawn anew alone."""
-    asked, _ = current_asked(run)
-    keep_asked(asked, run)
-    asked = replace(with_example(asked, run), flips=())
-    _draw_box(asked, run)
-    cards = st.container()
-    with cards:
-        draw_unknown(asked, run)
-    frame = choose_frame(run)
-    try:
-        question = pose(asked, run)
-    except InputError as error:
-        cards.text("\n".join(error.problems))
-        return
-    if frame is None:
-        found = answer_of(run, question, asked)
-    else:
-        ways = (asked.target, asked.database, asked.ties)
-        found = answer(frame, run.data, run.split, question, *ways)
-    with cards:
-        draw_query(question, run)
-        draw_idea(found, run)
-        draw_cards(found, run)
+def draw_wall(run: Run, current: CurrentRun) -> None:
+    """Draw search box, wall, slider over iterations, and map; redrawn without the rest of the page.
+
+    While a run on the same data trains, the wall shows the results of its latest snapshot.
+    """
+    state, _ = current_search_state(run)
+    save_search_state(state, run)
+    state = with_example(state, run)
+    _draw_box(state, run)
+    wall = st.container(key="wall_place")
+    with wall, st.container(gap="xsmall"):
+        draw_unknown_words(state, run)
+    is_live = current.state not in OVER
+    is_followed = (current.key.data, current.key.split) == (run.key.data, run.key.split)
+    with st.container(key="wall_iterations"):
+        if is_live:
+            st.caption("The results follow the iterations." if is_followed else "Results of the last run.")
+        chosen = None if is_live else _choose_snapshot(run)
+
+    @st.fragment(run_every=SLOW_REDRAW_SECONDS if is_live else None)
+    def draw() -> None:
+        clicked = with_example(current_search_state(run)[0], run)
+        frames = snapshots_of(current.job.key).frames() if is_live and is_followed else ()
+        st.html(f"<style>{DIMMED_WALL if is_live and not frames else ''}</style>")
+        _draw_results(run, clicked, frames[-1] if frames else chosen)
+        if clicked != state:  # a click redraws this part first, then the page
+            st.rerun()
+
+    with wall:
+        draw()
+    _draw_map(run, state, is_live or chosen is not None)
     draw_terms(run.data)
 
 
-def draw_wall_live(shown: Shown) -> None:
-    """The wall as the training under way would answer now; order comes out of noise."""
-    job = shown.job
-
-    @st.fragment(run_every=SLOW_TICK if job.state == "running" else None)
-    def live() -> None:
-        frames = film_of(shown.job_key).frames()
-        if not frames:
-            st.text(SOON if is_ready("training") else FIRST)
-        if frames:
-            run = Run(shown.job_key, shown.settings.source, *shown.loaded, frames[-1])
-            asked = with_example(current_asked(run)[0], run)
-            try:
-                question = pose(asked, run)
-                found = answer(frames[-1], run.data, run.split, question, asked.target)
-            except InputError:  # the finished page says what is wrong with it
-                return
-            st.text(f"“{asked.words or 'a held-out query'}” after {frames[-1].trace[-1].iteration} steps")
-            draw_query(question, run)
-            draw_idea(found, run)
-            draw_cards(found, run)
-
-    live()
-
-
-def choose_frame(run: Run) -> FittedHasher | None:
-    """The model at an earlier iteration, where there is a film of the training; None for the finished one."""
-    frames = film_of(run.key).frames()
-    if len(frames) < 2:
-        if run.method.steps > 1 and not run.key.owner:
-            draw_offer_of_a_film()
-        return None
-    iterations = [frame.trace[-1].iteration for frame in frames]
-    if st.session_state.get(ITERATION) not in iterations:
-        st.session_state[ITERATION] = iterations[-1]
-    why = "Go back: what this training would have answered if it had been stopped there."
-    chosen = st.select_slider("Iteration", iterations, key=ITERATION, help=why)
-    return None if chosen == iterations[-1] else frames[iterations.index(chosen)]
-
-
-def draw_offer_of_a_film() -> None:
-    """A run that was found on the disk can be trained once more, to be watched."""
-    why = "Trains it once more, the same, and keeps what it would have answered after each step."
-    if st.button("Watch it train", icon=":material/movie:", key="watch", help=why, type="tertiary"):
-        st.session_state[WANTED_FILM] = True
-        st.rerun()
-
-
-def with_example(asked: Asked, run: Run) -> Asked:
-    """What is asked; where nothing is, a charming question, or the first query where words cannot ask."""
-    if asked.words is not None or asked.row is not None:
-        return asked
-    if asked.source in takes_words(run.data):
-        return replace(asked, words=run.source.card.example or None)
-    return replace(asked, row=int(run.split.queries[0]))
-
-
-def _draw_box(asked: Asked, run: Run) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom", key="explore_box"):
-        if takes_words(run.data):
-            st.text_input(
-                "Type words",
-                key=hold(WORDS, asked.words or ""),
-                max_chars=MOST_CHARACTERS,
-                icon=":material/search:",
-                placeholder="Type words",
-                label_visibility="collapsed",
-                on_change=lambda: ask(asked, run, words=st.session_state[WORDS] or None, row=None),
-            )
-        surprise = {"words": None, "row": int(np.random.default_rng().choice(run.split.queries))}
-        draw_ask("Surprise me", "explore_any", asked, run, surprise, icon=":material/casino:")
-        if st.button("Open in Search", icon=":material/open_in_new:", key="explore_search"):
-            keep_asked(asked, run)
+def _draw_box(state: SearchState, run: Run) -> None:
+    """Draw the field for words, the filters, and buttons for a random query and for the Search page."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", key="explore_box"):
+        if text_modalities(run.data):
+            draw_word_box(state, run, "Type words", label_visibility="collapsed")
+        draw_database(state, run, label_visibility="collapsed")
+        draw_label(state, run, label_visibility="collapsed")
+        random = {"words": None, "row": int(np.random.default_rng().choice(run.split.queries))}
+        look = {"icon": ":material/casino:", "help": "Search with a random held-out query."}
+        draw_search_button("Random query", "explore_any", state, run, random, **look)
+        about = "Open in Search: other distances, uploads, and why results match."
+        if st.button("Open in Search", "explore_search", about, icon=":material/open_in_new:"):
+            save_search_state(state, run)
             go(PAGES["Search"].script, PAGES["Search"].prefix)
 
 
-def draw_query(question: Question, run: Run) -> None:
-    """The item that asks, as it looks in its modality; words stand in the box."""
-    if (row := question.row) is not None:
-        with st.container(horizontal=True, vertical_alignment="center", key="wall_query"):
-            st.image(looks_of(run.data, [row], question.source)[0], width=PICTURE, alt="the query")
-            with st.container(gap="xxsmall"):
-                st.text(f"“{caption_of(run.data, row)}”")
-                st.text(" · ".join([*labels_of(run.data, row), f"a held-out query of {question.source}"]))
+def _draw_map(run: Run, state: SearchState, is_partial: bool) -> None:
+    """Draw an expander; while it is open, it shows the map of codes with query and results marked."""
+    label = "Map of codes with this query and its results"
+    with st.expander(label, icon=":material/scatter_plot:", key=MAP, on_change="rerun") as expander:
+        if not expander.open:
+            return
+        if is_partial:
+            st.caption("The map shows the final codes: it is drawn when the run and its last iteration are.")
+            return
+        try:
+            results = results_of(run, make_query(state, run), state)
+        except InputError:  # shown in place of the wall
+            return
+        kind = "PCA"
+        draw_code_map(run, kind, results, "explore_codes", lambda row: pick(state, run, row))
+        st.caption("Click a picture to search with it.")
 
 
-def draw_idea(found: Answer, run: Run) -> None:
-    """text → code ← picture: the query's code above that of what is nearest to it."""
-    row = int(found.rows[0])
-    same = f"{in_bits(found.nearest)} of {len(found.code)} differ" if found.nearest else "the same code"
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="wall_idea"):
-        st.text(f"{found.question.source} →", width="content")
-        what = f"The query's code above that of “{caption_of(run.data, row)}”: {same}"
-        st.image(code_strip(found.code, found.codes[0]), width=STRIP, alt=what)
-        st.text("←", width="content")
-        st.image(looks_of(run.data, [row], found.target)[0], width=SMALL, alt="")
-        st.text(same, width="content")
+def _choose_snapshot(run: Run) -> FittedHasher | None:
+    """Draw a slider over iterations, or a replay button; return the chosen snapshot, None if the last."""
+    finished = finished_run()
+    snapshots = () if finished is None else snapshots_of(finished.job.key).frames()
+    if len(snapshots) < 2:
+        if run.method.steps > 1 and finished is not None and not finished.is_private:
+            label, icon = "Replay training", ":material/movie:"
+            about = "Train this run again, with the same result, and record the results after each step."
+            if st.button(label, "watch", about, icon=icon, type="tertiary"):
+                st.session_state[REQUESTED_REPLAY] = True
+                st.rerun()
+        return None
+    iterations = [snapshot.trace[-1].iteration for snapshot in snapshots]
+    if st.session_state.get(ITERATION) not in iterations:
+        st.session_state[ITERATION] = iterations[-1]
+    about = "Results of the model after this iteration."
+    chosen = st.select_slider("Iteration", iterations, key=ITERATION, help=about)
+    return None if chosen == iterations[-1] else snapshots[iterations.index(chosen)]
 
 
-def draw_cards(found: Answer, run: Run) -> None:
-    """The nearest items, and in words how near, how many share a code, and how many are right."""
-    data, rows = run.data, found.rows[:SHOWN].tolist()
-    grid = st.grid(min_column_width=CARD, gap="xsmall", key="wall")
-    for place, (row, picture) in enumerate(zip(rows, looks_of(data, rows, found.target), strict=True)):
-        with grid.cell(), st.container(gap=None, horizontal_alignment="center"):
-            said = caption_of(data, row)
-            wrong = found.relevance is not None and not found.relevance[place]
-            st.image(picture, width=PICTURE, alt=said)
-            st.text(f"{'✗ ' if wrong else ''}{cut(said, CAPTION)}")
-    st.caption(in_words(found))
+def with_example(state: SearchState, run: Run) -> SearchState:
+    """Return the state; if it has no query, with an example of the data set or a held-out query."""
+    if state.words is not None or state.row is not None:
+        return state
+    if state.source in text_modalities(run.data):
+        return replace(state, words=run.source.card.example or None)
+    return replace(state, row=int(run.split.queries[0]))
 
 
-def in_words(found: Answer) -> str:
-    """How near they are, how many share a code, whether they are right, and how ties are ordered."""
-    words = [nearest_in_words(found)]
-    if found.relevance is not None:
-        first = found.relevance[:SHOWN]
-        words.append(f"{np.count_nonzero(first)} of {len(first)} have a label of what is asked (✗: not)")
-    return " · ".join([*words, TIES["likeness"]])
+def _draw_results(run: Run, state: SearchState, snapshot: FittedHasher | None) -> None:
+    """Draw the query's code, the wall and a summary, or why the query cannot be searched with.
+
+    The results are those of `snapshot`, or of the finished run if it is None.
+    """
+    try:
+        query = make_query(state, run)
+        if snapshot is None:
+            results = results_of(run, query, state)
+        else:
+            how = (state.target, state.database, state.ties, state.flips)
+            results = search(snapshot, run.data, run.split, query, *how, distance=state.distance)
+    except InputError as error:
+        st.text("\n".join(error.problems))
+        return
+
+    def picked() -> None:
+        pick(state, run, st.session_state[WALL].picked)
+
+    def flipped() -> None:
+        change_search(state, run, flips=valid_flips(st.session_state[WALL].flips, run.hasher.bits))
+
+    content = wall_content(run.data, results, state)
+    _WALL(data=content, key=WALL, on_picked_change=picked, on_flips_change=flipped)
+    st.caption(f"{plain(describe_wall(results, state))} {WALL_HELP}")
+
+
+def pick(state: SearchState, run: Run, row: Any) -> None:
+    """Search with the item in this row, by its picture if it has one; ignore rows that do not exist."""
+    if not isinstance(row, int) or not 0 <= row < len(run.data):
+        return
+    source = "image" if "image" in run.data.modalities else state.target
+    target = state.source if state.target == source else state.target
+    change_search(state, run, words=None, row=row, also=(), source=source, target=target)
+
+
+def valid_flips(sent: Any, bits: int) -> tuple[int, ...]:
+    """Return the flipped bits sent by the browser, in order, without bits that do not exist."""
+    flips = sent if isinstance(sent, list) else []
+    return tuple(sorted({bit for bit in flips if isinstance(bit, int) and 0 <= bit < bits}))
+
+
+def wall_content(data: MultimodalDataset, results: SearchResults, state: SearchState) -> dict[str, Any]:
+    """Return what wall.js draws: the query and its code, and the results with their groups."""
+    query, rows = results.query, results.rows[:WALL_ITEMS].tolist()
+    pictures, (groups, labels) = looks_of(data, rows, results.target), group_results(results, len(rows))
+    relevant = [True] * len(rows) if results.relevance is None else results.relevance[: len(rows)].tolist()
+    items = [
+        {
+            "row": row,
+            "name": cut(caption_of(data, row), NAME_CHARACTERS),
+            "labels": cut(", ".join(labels_of(data, row)), NAME_CHARACTERS),
+            "picture": picture_url(pictures[place]),
+            "code": _digits(results.codes[place]),
+            "group": groups[place],
+            "label": labels[place],
+            "relevant": relevant[place],
+        }
+        for place, row in enumerate(rows)
+    ]
+    return {
+        "asked": describe_query(data, query, state),
+        "picture": None if query.row is None else picture_url(looks_of(data, [query.row], query.source)[0]),
+        "code": _digits(results.code),
+        "flips": list(state.flips),
+        "weights": None if results.weights is None else results.weights.tolist(),
+        "order": TIE_NOTES[state.ties],
+        "items": items,
+    }
+
+
+def group_results(results: SearchResults, number: int) -> tuple[list[int], list[str]]:
+    """Return the group of each of the first results, and its label; tied results are in one group.
+
+    Results that are named like the query come first, whatever their distance, and form the first group.
+    """
+    distances, names = results.distances[:number], min(results.names, number)
+    new = np.ones(number, dtype=np.bool_)
+    new[1:] = distances[1:] != distances[:-1]
+    new[1:names] = False
+    if 0 < names < number:
+        new[names] = True
+    same = (results.codes[:number] == results.code).all(axis=1)
+    distinct = np.unique(distances)
+    decimals = next((d for d in (2, 3) if len(np.unique(distinct.round(d))) == len(distinct)), 4)
+    labels = [
+        "exact name" if place < names else "same code" if same[place] else in_bits(distances[place], decimals)
+        for place in range(number)
+    ]
+    return np.cumsum(new).tolist(), labels
+
+
+def describe_query(data: MultimodalDataset, query: Query, state: SearchState) -> str:
+    """Return the query as text: its modality, and its words or the caption of its item."""
+    parts = [f"“{caption_of(data, query.row)}”"] if query.row is not None else []
+    parts += [f"“{state.words}”"] if query.row is None and state.words is not None else []
+    more = len(query.others) + len(query.pictures[:1] if not parts else [])
+    parts += [f"{more} more" if parts else "your picture"] if more else []
+    return f"{query.source} {' + '.join(parts)} → {state.target}"
+
+
+def _digits(code: BoolArray) -> str:
+    return "".join(map(str, code.astype(int)))
+
+
+def describe_wall(results: SearchResults, state: SearchState) -> str:
+    """Describe in words what is searched, how near and relevant the results are, and the order of ties."""
+    parts = [searched_items(results, state), describe_nearest(results)]
+    if results.relevance is not None:
+        first = results.relevance[:WALL_ITEMS]
+        mark = "" if first.all() else " (✗: not)"
+        parts.append(f"{np.count_nonzero(first)} of {len(first)} are relevant{mark}")
+    return " · ".join([*parts, DISTANCE_NOTES[results.distance], TIES[state.ties]])

@@ -1,1 +1,1 @@
-"""Learn: the idea, one iteration, a film of the training, lessons, symbols."""
+"""The Learn page: the idea, one iteration step by step, a replay of a run, lessons, symbols."""

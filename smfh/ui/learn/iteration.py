@@ -1,178 +1,297 @@
-"""One iteration, seen: the small example step by step, all matrices with their numbers."""
+"""The iterations of the small example, step by step, with the numbers of all matrices."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from time import monotonic
 from typing import Any
 
 import streamlit as st
 
-from smfh.lessons.entries import explain
-from smfh.lessons.evidence import Wall
-from smfh.lessons.example import usual_rows
-from smfh.lessons.iteration import ABOUT, Moment, Place, Walk, matrices_of, most_moved, rank_items
-from smfh.types import InputError, MultimodalDataset
+from smfh.datasets import DATASETS
+from smfh.hashing import SMFH
+from smfh.lessons.example import MAX_ITEMS, MIN_ITEMS, default_rows, make_example
+from smfh.lessons.lesson_runs import Gallery
+from smfh.lessons.notebook import entry_code, step_code
+from smfh.lessons.symbols import meanings_in
+from smfh.lessons.walkthrough import (
+    STEP_INFO,
+    STEP_NAMES,
+    MatrixKey,
+    Step,
+    Walkthrough,
+    explain_entry,
+    walk_through,
+)
+from smfh.memory import BoundedCache
+from smfh.paper import ERRATA, Erratum
+from smfh.types import InputError, MultimodalDataset, parameters
 from smfh.ui.address import current, hold
-from smfh.ui.gallery import caption_of, in_bits
-from smfh.ui.learn.example import draw_settings, walk_of
-from smfh.ui.learn.matrices import show_matrices
-from smfh.ui.learn.studied import CONTROLS, MOMENTS, STEP_NAMES, Studied, studied_part, study
-from smfh.ui.learn.symbols import draw_equation, draw_errata_of
-from smfh.ui.learn.tables import TITLES, groups_of, names_of, read_entry
-from smfh.ui.learn.walls import Item, items_of, show_walls
+from smfh.ui.items import caption_of, in_bits
+from smfh.ui.learn import components
+from smfh.ui.learn.state import (
+    CONTROLS,
+    MAX_BITS,
+    POSITIONS,
+    LearnState,
+    change_state,
+    control,
+    learn_part,
+    played_to,
+    start_playing,
+)
+from smfh.ui.page import PAGES
 
-OBJECTIVE = "The sum of all terms: how far codes, features, labels and hash functions are from agreeing."
+OBJECTIVE_HELP = "The sum of all terms: how much codes, features, labels and hash functions disagree."
 STYLE = """<style>.stMain .katex-display { overflow: auto hidden; }
 @media (max-width: 640px) { .stMain .katex { font-size: .85em; } }</style>"""  # long equations scroll
+# all type follows the width of the screen, so that a step fits on any screen of 16:9
+PRESENTATION_STYLE = """<style>html { font-size: max(1.2vw, 12px) !important; }
+.stMainBlockContainer [data-testid="stVerticalBlock"] { gap: .35rem; }
+.stMainBlockContainer { padding-top: .2rem; }
+.stMain .katex-display { margin: .2rem 0 .6rem; } .stMain .katex { font-size: 1em; }
+.st-key-learn_steps [data-testid="stWidgetLabel"] { min-height: 0; }</style>"""
 PLAYING, CLICKED = "playing_since", f"{CONTROLS}matrices"
-BEAT = 2.0  # seconds of a step while it plays
-ONE_LINE = 110  # of LaTeX
+CODE_PIXELS = 170  # height of the code; longer code scrolls
+STEP_SECONDS = 2.0  # time per step after Play is pressed
+MAX_LINE_LENGTH = 110  # characters of LaTeX; a longer equation gets two lines
+MAX_OFFERED_ITEMS = 3_000
+WEIGHTS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0)
+WALKTHROUGHS: BoundedCache[tuple[str, tuple[int, ...], SMFH], Walkthrough] = BoundedCache(64)
 
 
-def draw_iteration(studied: Studied, data: MultimodalDataset) -> None:
-    """The controls, and what there is to see at the moment that they say."""
-    st.html(STYLE)
+def draw_iteration(state: LearnState, data: MultimodalDataset, is_presented: bool) -> None:
+    """Draw the controls, the current step and the settings of the small example."""
+    st.html(STYLE + (PRESENTATION_STYLE if is_presented else ""))
+    if (walkthrough := load_walkthrough(state, data)) is not None:
+        _draw_controls(state, data)
+        refresh = STEP_SECONDS / 2 if PLAYING in st.session_state else None
+        st.fragment(_draw_step, run_every=refresh)(walkthrough, data, is_presented)
+    draw_settings(state, data)
+
+
+def load_walkthrough(state: LearnState, data: MultimodalDataset) -> Walkthrough | None:
+    """Return all steps of the small example; if its items are not suitable, explain and return None."""
+
+    def walk() -> Walkthrough:
+        return walk_through(make_example(data, state.rows), state.method)
+
     try:
-        walked = walk_of(studied, data)
+        key = data.fingerprint, state.rows, state.method
+        return WALKTHROUGHS.get(key, walk) if data.name in DATASETS else walk()  # uploads are not cached
     except InputError as error:
-        st.warning("These items make no example; choose others, or begin anew.")
+        st.warning("The example does not work with these items. Choose other items.")
         st.text("\n".join(error.problems))
-        st.button("The usual items", on_click=study, args=(studied, data), kwargs={"rows": usual_rows(data)})
-    else:
-        _draw_steps(studied, data)
-        st.fragment(_draw_moment, run_every=BEAT / 2 if PLAYING in st.session_state else None)(walked, data)
-    draw_settings(studied, data)
+        changes = {"rows": default_rows(data)}
+        st.button("Use the default items", on_click=change_state, args=(state, data), kwargs=changes)
+        return None
 
 
-def now(studied: Studied) -> Studied:
-    """Where the visitor is: where they went, or where the film has come to."""
-    if PLAYING not in st.session_state:
-        return studied
-    start, since = st.session_state[PLAYING]
-    return studied.moved_to(min(start + int((monotonic() - since) / BEAT), MOMENTS - 1))
+def current_state(state: LearnState) -> LearnState:
+    """Return the state, advanced by the steps that have played since Play was pressed."""
+    position = played_to(PLAYING, STEP_SECONDS, POSITIONS - 1)
+    return state if position is None else state.moved_to(position)
 
 
-def _draw_steps(studied: Studied, data: MultimodalDataset) -> None:
-    """Back, forward, play; iteration and step. A button that is put up anew can miss a click: no fragment."""
-    playing, here = PLAYING in st.session_state, now(studied)
+def _draw_controls(state: LearnState, data: MultimodalDataset) -> None:
+    """Draw Back, Forward, Play, iteration and step, outside the fragment so that no click is lost."""
+    playing, now = PLAYING in st.session_state, current_state(state)
 
-    def go(steps: int = 0, **changes: Any) -> None:
-        """From where it has come to by now."""
-        moment = replace(now(studied), **changes).moment + steps
+    def move(steps: int = 0, **changes: Any) -> None:
+        position = replace(current_state(state), **changes).position + steps
         st.session_state.pop(PLAYING, None)
-        study(studied.moved_to(min(max(moment, 0), MOMENTS - 1)), data)
+        change_state(state.moved_to(min(max(position, 0), POSITIONS - 1)), data)
 
     def play() -> None:
-        st.session_state[PLAYING] = (here.moment if here.moment < MOMENTS - 1 else 0, monotonic())
+        start_playing(PLAYING, now.position, POSITIONS - 1)
 
     with st.container(horizontal=True, vertical_alignment="bottom", key="learn_steps"):
-        for label, icon, order in (
-            ("Back", ":material/skip_previous:", lambda: go(-1)),
-            ("Forward", ":material/skip_next:", lambda: go(1)),
-            ("Pause", ":material/pause:", go) if playing else ("Play", ":material/play_arrow:", play),
+        for label, icon, action in (
+            ("Back", ":material/skip_previous:", lambda: move(-1)),
+            ("Forward", ":material/skip_next:", lambda: move(1)),
+            ("Pause", ":material/pause:", move) if playing else ("Play", ":material/play_arrow:", play),
         ):
-            st.button(label, icon=icon, on_click=order, key=f"{CONTROLS}{label.lower()}")
+            st.button(label, icon=icon, on_click=action, key=f"{CONTROLS}{label.lower()}")
         st.select_slider(
             "Iteration",
-            range(1, here.method.iterations + 1),
-            key=hold(f"{CONTROLS}iteration", here.iteration),
-            on_change=lambda: go(iteration=st.session_state[f"{CONTROLS}iteration"]),
+            range(1, now.method.iterations + 1),
+            key=hold(f"{CONTROLS}iteration", now.iteration),
+            on_change=lambda: move(iteration=st.session_state[f"{CONTROLS}iteration"]),
             width=220,
         )
         st.segmented_control(
             "Step",
             STEP_NAMES,
-            format_func=lambda name: ABOUT[name].short,
+            format_func=lambda name: STEP_INFO[name].symbol,
             required=True,
-            key=hold(f"{CONTROLS}step", here.step),
-            on_change=lambda: go(step=st.session_state[f"{CONTROLS}step"]),
+            key=hold(f"{CONTROLS}step", now.step),
+            on_change=lambda: move(step=st.session_state[f"{CONTROLS}step"]),
         )
 
 
-def _draw_moment(walked: Walk, data: MultimodalDataset) -> None:
-    """Equation, terms, matrices and ranking at the moment; drawn again by itself while it plays."""
-    studied = current(studied_part(data), CONTROLS)[0]
-    here = now(studied)
-    if PLAYING in st.session_state and here.moment == MOMENTS - 1:
+def _draw_step(walkthrough: Walkthrough, data: MultimodalDataset, is_presented: bool) -> None:
+    """Draw equation, entry, matrices and ranking of the current step; called repeatedly during Play."""
+    now = current_state(current(learn_part(data), CONTROLS)[0])
+    if PLAYING in st.session_state and now.position == POSITIONS - 1:
         st.session_state.pop(PLAYING)
-        study(here, data)
+        change_state(now, data)
         st.rerun()
-    moment, about = walked.at(here.iteration, here.step), ABOUT[here.step]
-    left, right = st.columns([3, 2], gap="medium")
+    step, info = walkthrough.at(now.iteration, now.step), STEP_INFO[now.step]
+    key, row, column = components.read_entry(now.entry, step) or step.largest_change
+    numbers = entry_code(step, key, row, column)
+    title = entry_title(walkthrough, key, row, column)
+    code = step_code(step.name) + (f"\n\n# {title}:\n{numbers}" if numbers else "")
+    left, right = st.columns(2, gap="medium")
     with left:
-        st.subheader(
-            f"Iteration {here.iteration}, step {STEP_NAMES.index(here.step) + 1}: {about.title}", anchor=False
-        )
-        draw_equation(about.equation)
-        st.markdown(about.words)
+        number = STEP_NAMES.index(now.step) + 1
+        st.subheader(f"Iteration {now.iteration}, step {number}: {info.title}", anchor=False)
+        st.latex(info.equation, help=meanings_in(info.equation))
+        st.markdown(info.explanation)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            _draw_objective(step)
+            if is_presented:
+                with st.popover("Code", icon=":material/code:", type="tertiary", key="learn_code"):
+                    st.code(code, language="python")
+            _draw_errata(now.step)
     with right:
-        draw_terms(moment)
-        draw_errata_of(about.in_paper, f"errata_{here.step}")
-    place, row, column = read_entry(here.entry, walked, moment) or most_moved(walked.problem, moment)
-    draw_entry(walked, moment, place, row, column)
+        if not is_presented:
+            st.code(code, language="python", height=CODE_PIXELS)
+        _draw_entry(step, title, key, row, column)
+    groups = components.matrix_groups(walkthrough, step)
+    if is_presented:
+        groups.pop(components.REST)
+    components.show_matrices(
+        groups,
+        f"{':'.join(key)}:{row}:{column}",
+        CLICKED,
+        lambda: change_state(now, data, entry=st.session_state[CLICKED].cell),
+    )
+    st.caption("Orange frame: changed by this step. Click an entry to see how it is computed.")
+    components.show_galleries([ranking_of(now, walkthrough, step)], "learn_ranking")
 
-    def click() -> None:
-        study(here, data, entry=st.session_state[CLICKED].cell)
 
-    show_matrices(groups_of(walked, moment), f"{':'.join(place)}:{row}:{column}", CLICKED, click)
-    st.caption("Framed orange: moved by this step. Click any entry to see how it came about, numbers put in.")
-    show_walls(ranking_of(here, walked, moment), "learn_ranking")
-
-
-def draw_terms(moment: Moment) -> None:
-    """The objective before and after, and which of its terms moved by how much."""
-    before, after = (sum(terms.values()) for terms in (moment.terms_before, moment.terms_after))
-    st.markdown(f"Objective {before:,.3f} → **{after:,.3f}**", help=OBJECTIVE)
-    st.caption("  \n".join(term_lines(moment)) or "No term moves here.")
+def _draw_objective(step: Step) -> None:
+    """Draw the objective before and after the step; its terms in a popover."""
+    before, after = (sum(snapshot.terms.values()) for snapshot in (step.before, step.after))
+    st.markdown(f"Objective {before:,.3f} → **{after:,.3f}**", help=OBJECTIVE_HELP, width="content")
+    lines = [
+        f"{'▼' if change < 0 else '▲'} {term} {'fell' if change < 0 else 'rose'} by {abs(change):.3f} to "
+        f"{step.after.terms[term]:.3f}"
+        for term, change in step.term_changes.items()
+        if abs(change) >= 5e-4
+    ]
     if after > before:
-        sample = moment.step == "sample"
-        st.caption(
-            "It rose: other neighbours." if sample else "It rose: not every step promises to lower it."
-        )
+        reason = "a new sample was drawn." if step.name == "sample" else "not every step lowers it."
+        lines.append(f"The objective rose: {reason}")
+    with st.popover("Terms", icon=":material/functions:", type="tertiary", key="learn_terms"):
+        st.markdown("  \n".join(lines) or "This step changes no term.")
 
 
-def term_lines(moment: Moment) -> list[str]:
-    """Such as ▼ reconstruction (text) fell by 0.120 to 0.435."""
-    return [
-        f"{'▼' if rise < 0 else '▲'} {term} {'fell' if rise < 0 else 'rose'} by {abs(rise):.3f} to "
-        f"{moment.terms_after[term]:.3f}"
-        for term, rise in moment.changes.items()
-        if abs(rise) >= 5e-4
-    ]
+def _draw_errata(name: str) -> None:
+    """Draw a popover with the errata of the paper that concern a step."""
+    if errata := errata_of(STEP_INFO[name].paper_equations):
+        label = f"In the paper: {f'{len(errata)} errata' if len(errata) > 1 else 'an erratum'}"
+        with st.popover(label, icon=":material/edit_note:", type="tertiary", key=f"errata_{name}"):
+            for erratum in errata:
+                st.markdown(f"**{erratum.where}**")
+                draw_erratum(erratum)
+            st.page_link(PAGES["Paper"].script, label="All errata and results", icon=PAGES["Paper"].icon)
 
 
-def draw_entry(walked: Walk, moment: Moment, place: Place, row: int, column: int) -> None:
-    """An entry with its numbers put in."""
-    update = explain(walked, moment, place, row, column)
-    rows, columns = names_of(walked, place)
+def errata_of(equations: Sequence[str]) -> list[Erratum]:
+    """Return the errata that concern one of these equations of the paper."""
+    return [erratum for erratum in ERRATA if set(erratum.where.replace(",", " ").split()) & set(equations)]
+
+
+def draw_erratum(erratum: Erratum) -> None:
+    """Draw an equation as the paper prints it, its correction, and the reason."""
+    for caption, latex in (("The paper prints", erratum.printed), ("It should read", erratum.right)):
+        st.caption(caption)
+        st.latex(latex)
+    st.markdown(erratum.why)
+
+
+def entry_title(walkthrough: Walkthrough, key: MatrixKey, row: int, column: int) -> str:
+    """Return the name of an entry in words: matrix, modality, row and column."""
+    (name, modality), (rows, columns) = key, components.names_of(walkthrough, key)
+    of = f" of {modality}" if modality else ""
+    return f"{components.TITLES[name][0]}{of}, {rows[row]}, {columns[column]}"
+
+
+def _draw_entry(step: Step, title: str, key: MatrixKey, row: int, column: int) -> None:
+    """Draw how an entry of a matrix is computed, in symbols and in numbers."""
+    update = explain_entry(step, key, row, column)
+    formula = update.formula
     with st.container(border=True, gap="xxsmall", key="learn_entry"):
-        was = f", before {update.before:.5g}" if update.before != update.after else ""
-        of = f" of {place[1]}" if place[1] else ""
-        what = f"{TITLES[place[0]][0]}{of}, {rows[row]}, {columns[column]}"
-        st.text(f"{what}: {update.after:.5g}{was}. {update.words}")
-        if update.symbols:
-            numbers = rf"= {update.numbers} = \mathbf{{{update.after:.5g}}}"
-            if len(update.symbols + numbers) <= ONE_LINE and r"\\" not in numbers:
-                draw_equation(update.symbols + numbers)
-            else:
-                draw_equation(rf"\begin{{gathered}} {update.symbols} \\ {numbers} \end{{gathered}}")
+        before = f", before {update.before:.5g}" if update.before != update.after else ""
+        st.text(f"{title}: {update.after:.5g}{before}. {formula.remark}")
+        if formula.symbols:
+            numbers = rf"= {formula.numbers} = \mathbf{{{update.after:.5g}}}"
+            equation = formula.symbols + numbers
+            if len(equation) > MAX_LINE_LENGTH or r"\\" in numbers:
+                equation = rf"\begin{{gathered}} {formula.symbols} \\ {numbers} \end{{gathered}}"
+            st.latex(equation, help=meanings_in(equation))
 
 
-def ranking_of(studied: Studied, walked: Walk, moment: Moment) -> list[tuple[str, list[Item]]]:
-    """The items by the distance of their codes from that of the item that asks with its words."""
-    data = walked.example.data
-    asks, source = min(studied.asks, len(data) - 1), asking_modality(walked)
-    order, distances = rank_items(walked.problem, moment.after, source, asks)
+def ranking_of(state: LearnState, walkthrough: Walkthrough, step: Step) -> tuple[str, list[dict[str, Any]]]:
+    """Return title and items of the ranking for the chosen query, by its text if the data has text."""
+    data = walkthrough.example.data
+    query, source = min(state.asks, len(data) - 1), walkthrough.source
+    order, distances = step.after.rank(source, query)
     rows = order.tolist()
-    right = (data.labels[rows] & data.labels[asks]).any(axis=1).tolist()
-    codes = matrices_of(walked.problem, moment.after)["code", ""].astype(int)
+    relevant = (data.labels[rows] & data.labels[query]).any(axis=1).tolist()
+    codes = step.after.matrices["code", ""][order].astype(int)
     notes = [
-        ("".join(map(str, codes[row])), in_bits(int(away))) for row, away in zip(rows, distances, strict=True)
+        ("".join(map(str, code)), in_bits(int(distance)))
+        for code, distance in zip(codes, distances, strict=True)
     ]
-    title = f"Ranking: “{caption_of(data, asks)}” asks by {source}, counting bits that differ"
-    return [(title, items_of(data, Wall(title, tuple(rows), tuple(right)), notes))]
+    title = f"Ranking for the {source} of “{caption_of(data, query)}”: code and Hamming distance"
+    return title, components.gallery_items(data, Gallery(title, tuple(rows), tuple(relevant)), notes)
 
 
-def asking_modality(walked: Walk) -> str:
-    """Words ask, where there are any."""
-    names = list(walked.example.features)
-    return "text" if "text" in names else names[-1]
+def draw_settings(state: LearnState, data: MultimodalDataset) -> None:
+    """Draw the choice of items and query, and the sliders of the parameters."""
+    with st.expander("Change the example", icon=":material/tune:", key="learn_settings"):
+        draw_sliders(state, data)
+        draw_item_choice(state, data)
+        draw_query_choice(state, data)
+
+
+def draw_item_choice(state: LearnState, data: MultimodalDataset) -> None:
+    """Draw the choice of the items of the example."""
+    st.multiselect(
+        f"Items, {MIN_ITEMS} to {MAX_ITEMS}, of at least two classes",
+        sorted({*range(min(len(data), MAX_OFFERED_ITEMS)), *state.rows}),
+        format_func=lambda row: caption_of(data, row),
+        max_selections=MAX_ITEMS,
+        **control(state, data, "rows", list(state.rows), entry=None, asks=0),
+    )
+    st.caption(
+        "Text features are words, weighted and scaled to length 1. Picture features are shares of "
+        "colours. The weights α and μ suit a few items; for thousands of items the paper uses 2 and 25."
+    )
+
+
+def draw_sliders(state: LearnState, data: MultimodalDataset, pixels: int = 200) -> None:
+    """Draw sliders for α, μ, m and the number of bits."""
+    about, items = parameters(SMFH), len(state.rows)
+    with st.container(horizontal=True, width="content"):
+        for name, label, values, parameter in (
+            ("alpha", "Graph weight α", WEIGHTS, "graph_weight"),
+            ("mu", "Projection weight μ", WEIGHTS, "projection_weight"),
+            ("sample", "Graph sample m", range(2, items + 1), "graph_sample"),
+            ("bits", "Bits", range(2, MAX_BITS + 1), "bits"),
+        ):
+            value: Any = getattr(state, name)
+            options, own = sorted({*values, value}), control(state, data, name, value)
+            st.select_slider(label, options, help=about[parameter].help, width=pixels, **own)
+
+
+def draw_query_choice(state: LearnState, data: MultimodalDataset) -> None:
+    """Draw the choice of the item that is the query."""
+    items = len(state.rows)
+    st.selectbox(
+        "Query",
+        range(items),
+        format_func=lambda item: caption_of(data, state.rows[item]),
+        width=200,
+        **control(state, data, "asks", min(state.asks, items - 1)),
+    )

@@ -1,1 +1,1 @@
-"""Paper: its tables and figures beside what is measured here."""
+"""The Paper page: the published tables and figures, compared with results measured here."""

@@ -1,1 +1,1 @@
-"""Runs: what was trained, to open, name, delete, take along and bring back."""
+"""The Runs page: saved runs, models from files, and progress of training on clusters and shards."""

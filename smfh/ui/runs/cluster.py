@@ -1,27 +1,76 @@
-"""Where trainings are done, when that is not here."""
+"""Training outside this server: the workers of the cluster, and the progress of runs on shards."""
+
+import os
 
 import streamlit as st
 
+from smfh.engine.fitting import FitProgress, read_fits
+from smfh.plots import convergence
+from smfh.types import InputError
 from smfh.ui import server
+from smfh.ui.charts import show_chart
+from smfh.ui.plain import plain
 
-SOUGHT = (
-    "Trainings are done on a cluster, which is looked for when one begins. Own data stays on this server."
-)
+SHARDS_SETTING = "SMFH_SHARDS"  # environment variable with the address of the shards; visitors cannot set it
+POLL_SECONDS, IDLE_POLL_SECONDS = 2.0, 15.0
+HOW = "To train on these shards: python -m smfh fit --shards, with --workers or --cluster."
 
 
 def draw_cluster() -> None:
-    """Nothing where the server was given no cluster; else its workers and Dask's own page about them."""
-    if (named := server.cluster()) is None:
+    """Draw the number of workers and a link to Dask's dashboard, if the server uses a cluster."""
+    if (engine := server.cluster()) is None:
         return
-    if (workers := named.found) is None:
-        st.caption(SOUGHT)
+    if not engine.is_connected:
+        st.caption("Runs are trained on a cluster. Uploads stay on this server.")
         return
-    count, dashboard = workers.count, workers.dashboard
     with st.container(horizontal=True, vertical_alignment="center", key="runs_cluster"):
+        count = f"{engine.count} worker{'s' * (engine.count != 1)}"
         st.caption(
-            f"Trainings are done by {count} worker{'s' * (count != 1)} of a cluster. Own data stays on this "
-            "server.",
-            width="content",
+            f"Training runs on a cluster with {count}. Uploaded data stays on this server.", width="content"
         )
-        if dashboard.startswith(("http://", "https://")):
-            st.link_button("Dask's dashboard", dashboard, icon=":material/open_in_new:")
+        _draw_dashboard_link(engine.dashboard)
+
+
+def _draw_dashboard_link(address: str) -> None:
+    if address.startswith(("http://", "https://")):
+        st.link_button("Dask dashboard", address, icon=":material/open_in_new:")
+
+
+def draw_shards() -> None:
+    """Draw the runs on the shards that SMFH_SHARDS names, and refresh them regularly."""
+    if not (address := os.environ.get(SHARDS_SETTING)):
+        return
+    with st.expander("Runs trained on shards", icon=":material/database:", expanded=True, key="runs_shards"):
+        try:
+            moving = any(fit.is_moving for fit in read_fits(address)[1])
+        except InputError:  # drawn below
+            moving = False
+        st.fragment(_draw_fits, run_every=POLL_SECONDS if moving else IDLE_POLL_SECONDS)(address)
+
+
+def _draw_fits(address: str) -> None:
+    try:
+        manifest, fits = read_fits(address)
+    except InputError as error:
+        st.text("\n".join(error.problems))
+        return
+    sizes = ", ".join(f"{one.name} {one.dimensions:,}" for one in manifest.modalities)
+    parts = len(manifest.parts)
+    st.text(f"{manifest.name} · {manifest.items:,} items in {parts:,} part{'s' * (parts != 1)} · {sizes}")
+    if not fits:
+        st.caption(HOW)
+    for number, fit in enumerate(fits):
+        st.progress(fit.share, plain(describe_fit(fit, manifest.items)))
+        if fit.is_moving:
+            _draw_dashboard_link(fit.dashboard)
+        if number == 0 and fit.trace:
+            show_chart(convergence(fit.trace, total=fit.steps), "shards_convergence", download=False)
+
+
+def describe_fit(fit: FitProgress, items: int) -> str:
+    """Describe a run on shards in one line: method, step, workers, speed and state."""
+    workers = f"{fit.workers} worker{'s' * (fit.workers != 1)}"
+    words = [f"{fit.method}, {fit.bits} bits", f"step {len(fit.trace)} of {fit.steps}", workers]
+    if seconds := fit.step_seconds:
+        words.append(f"{items / seconds:,.0f} items per second")
+    return " · ".join([*words, "finished" if fit.is_over else "running" if fit.is_moving else "not running"])

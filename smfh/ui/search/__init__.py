@@ -1,1 +1,1 @@
-"""Search: ask, look at the answers, ask why."""
+"""The Search page: the query, its results, why they match, and the results of other methods."""

@@ -1,1 +1,1 @@
-"""The Tune page: parameters → score, by a sweep or a search."""
+"""The Tune page: how parameters affect the score, by a sweep or a search."""

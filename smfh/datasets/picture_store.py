@@ -1,0 +1,72 @@
+"""Decoded pictures of a folder on this computer, stored on disk by content, so that it opens faster again."""
+
+import hashlib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from smfh.datasets.user_pictures import DecodedPicture
+from smfh.features.image import BLOCKS, COLOURS, ORIENTATIONS, Measurements, stack
+from smfh.features.network import FEATURES
+from smfh.files import read_npz, write_npz
+from smfh.folders import cache_folder
+from smfh.types import InputError
+
+VERSION = 1  # of the measurements
+GRADIENTS = (BLOCKS, BLOCKS, 2, 2, ORIENTATIONS)
+NAMES = ("digests", "thumbnails", "ends", "gradients", "colours", "network")
+EMBEDDINGS = "embeddings"  # of another encoder, if one is used
+
+
+def store_path(folder: Path, encoder: str = "") -> Path:
+    """Return the file with the pictures of a folder; it may be deleted at any time."""
+    what = str(folder.resolve()) + (f"\0{encoder}" if encoder else "")
+    name = hashlib.sha256(what.encode(errors="replace")).hexdigest()[:24]
+    return cache_folder() / "pictures" / f"{name}-{VERSION}.npz"
+
+
+def read_store(folder: Path, encoder: str = "") -> dict[bytes, DecodedPicture]:
+    """Return the stored pictures by the SHA-256 digest of their files; none if the store cannot be used."""
+    try:
+        arrays = read_npz(store_path(folder, encoder), [*NAMES, *([EMBEDDINGS] if encoder else [])])
+    except InputError:
+        return {}
+    count, files = len(arrays["ends"]), arrays["thumbnails"].tobytes()
+    shapes = {"digests": 32, "gradients": int(np.prod(GRADIENTS)), "colours": int(np.prod(COLOURS))}
+    shapes |= {"network": FEATURES}
+    if any(arrays[name].shape != (count, width) for name, width in shapes.items()):
+        return {}
+    if encoder and (arrays[EMBEDDINGS].ndim != 2 or len(arrays[EMBEDDINGS]) != count):
+        return {}
+    ends = [0, *arrays["ends"].tolist()]
+    gradients = arrays["gradients"].reshape(count, *GRADIENTS)
+    pictures = {}
+    for row, digest in enumerate(arrays["digests"]):
+        one = slice(row, row + 1)
+        measured = Measurements(gradients[one], arrays["colours"][one], arrays["network"][one])
+        embedding = arrays[EMBEDDINGS][row] if encoder else None
+        pictures[digest.tobytes()] = DecodedPicture(files[ends[row] : ends[row + 1]], measured, embedding)
+    return pictures
+
+
+def write_store(folder: Path, pictures: Mapping[bytes, DecodedPicture], encoder: str = "") -> None:
+    """Store the pictures of a folder; a full disk is no error."""
+    if not pictures:
+        return
+    measured = stack([picture.measurements for picture in pictures.values()])
+    thumbnails = [picture.thumbnail for picture in pictures.values()]
+    arrays = {
+        "digests": np.frombuffer(b"".join(pictures), dtype=np.uint8).reshape(len(pictures), 32),
+        "thumbnails": np.frombuffer(b"".join(thumbnails), dtype=np.uint8),
+        "ends": np.cumsum([len(file) for file in thumbnails]),
+        "gradients": measured.gradients.reshape(len(pictures), -1),
+        "colours": measured.colours,
+        "network": measured.network,
+    }
+    if encoder:
+        arrays[EMBEDDINGS] = np.stack([p.embedding for p in pictures.values() if p.embedding is not None])
+    with suppress(OSError, InputError):
+        store_path(folder, encoder).parent.mkdir(parents=True, exist_ok=True)
+        write_npz(store_path(folder, encoder), arrays, level=1)

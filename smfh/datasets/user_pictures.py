@@ -1,0 +1,149 @@
+"""Pictures with captions: decode each once, and compute features, which are fitted on the training rows."""
+
+import hashlib
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from smfh.datasets.source import OnProgress
+from smfh.features.embedding import EmbeddedPictures, EmbeddedTexts
+from smfh.features.image import ImageEncoder, Measurements, fit_visual_words, measure, stack
+from smfh.features.pictures import decode_image, header_pixels, thumbnail
+from smfh.features.text import fit_bag_of_words
+from smfh.types import Encoder, FloatArray, InputError, IntArray, Matrix, MultimodalDataset
+
+MAX_TOKENS = 5_000
+MAX_TOTAL_PIXELS = 1_000_000_000  # of an upload; takes half a minute
+DECODED_SIDE = 512  # pixels; a larger picture is reduced while it is decoded
+THE_PICTURE = "The picture"  # in messages, until its name is known
+THREADS = min(os.cpu_count() or 1, 4)  # each may need 200 MB
+
+
+@dataclass(frozen=True, eq=False)
+class DecodedPicture:
+    """A picture's thumbnail, and the measurements from which its features are computed."""
+
+    thumbnail: bytes
+    measurements: Measurements
+    embedding: FloatArray | None = None  # (dimensions,), by the encoder of the cache, if it has one
+
+
+@dataclass(eq=False)
+class PictureCache:
+    """Decoded pictures by file name, so that none is decoded twice."""
+
+    encoder: str = ""  # of `smfh.features.embedding`, if the features are to be those of another network
+    decoded: dict[str, DecodedPicture] = field(default_factory=dict)
+    problems: dict[str, Sequence[str]] = field(default_factory=dict)  # of unusable pictures, by file name
+    digests: dict[str, bytes] = field(default_factory=dict)  # SHA-256 of the files, by name
+    by_digest: dict[bytes, DecodedPicture] = field(default_factory=dict)
+    pixels: int = 0  # decoded so far
+
+    def decode(
+        self,
+        names: Iterable[str],
+        read: Callable[[str], bytes],
+        max_pixels: float = MAX_TOTAL_PIXELS,
+        on_progress: OnProgress = None,
+    ) -> None:
+        """Decode the pictures that are not in the cache, in threads; equal files once.
+
+        `read` is called in order. Pictures beyond `max_pixels` in total are only listed as problems.
+        """
+        known = self.decoded.keys() | self.problems.keys()
+        new = [name for name in dict.fromkeys(names) if name not in known]
+        started: dict[bytes, Future[DecodedPicture]] = {}
+        waiting: deque[tuple[str, Future[DecodedPicture]]] = deque()
+        began, done = monotonic(), 0
+
+        def finish(most_waiting: int) -> None:
+            nonlocal done
+            while len(waiting) > most_waiting:
+                name, future = waiting.popleft()
+                try:
+                    self.decoded[name] = self.by_digest[self.digests[name]] = future.result()
+                except InputError as error:
+                    self.problems[name] = [problem.replace(THE_PICTURE, name) for problem in error.problems]
+                done += 1
+                if on_progress:
+                    left = (monotonic() - began) / done * (len(new) - done)
+                    on_progress(done / len(new), f"Picture {done:,} of {len(new):,}, {left:,.0f} s left")
+
+        with ThreadPoolExecutor(THREADS) as pool:
+            try:
+                for name in new:
+                    try:
+                        content = read(name)
+                        self.digests[name] = digest = hashlib.sha256(content).digest()
+                        if (stored := self.by_digest.get(digest)) is not None:
+                            started[digest] = Future()
+                            started[digest].set_result(stored)
+                        elif digest not in started:
+                            self._count_pixels(content, name, max_pixels)
+                            started[digest] = pool.submit(decode_picture, content, self.encoder)
+                        waiting.append((name, started[digest]))
+                    except InputError as error:
+                        self.problems[name] = error.problems
+                        done += 1
+                    finish(2 * THREADS)
+                finish(0)
+            except BaseException:  # such as a cancelled job
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def _count_pixels(self, content: bytes, name: str, max_pixels: float) -> None:
+        """Add the pixels that decoding the picture takes; of a JPEG, which is reduced early, a quarter."""
+        pixels = header_pixels(content) // (4 if content.startswith(b"\xff\xd8") else 1)
+        if self.pixels + pixels > max_pixels:
+            limit = f"{max_pixels // 1_000_000:,.0f} million pixels"
+            raise InputError(
+                f"With {name}, all pictures together exceed the limit: {limit}. Make them smaller."
+            )
+        self.pixels += pixels
+
+
+def decode_picture(content: bytes, encoder: str = "") -> DecodedPicture:
+    """Decode a picture, reduced if it is large, and measure it."""
+    pixels = decode_image(content, THE_PICTURE, side=DECODED_SIDE)
+    embedding = EmbeddedPictures(encoder).encode([pixels])[0] if encoder else None
+    return DecodedPicture(thumbnail(pixels), measure([pixels]), embedding)
+
+
+def captioned_pictures(
+    name: str,
+    pictures: Sequence[DecodedPicture],
+    captions: Mapping[str, Sequence[str]],
+    labels: Any,
+    train: IntArray,
+    seed: int,
+    encoder: str = "",
+    **about: Any,
+) -> MultimodalDataset:
+    """Build a data set from one picture per row and, for each text modality, one caption per row.
+
+    With an encoder, features are those of its two networks. `about` are further fields of the data set, such
+    as its class names.
+    """
+    modalities: dict[str, Matrix] = {}
+    encoders: dict[str, Encoder] = {}
+    if encoder:
+        modalities["image"] = np.stack([p.embedding for p in pictures if p.embedding is not None])
+        encoders["image"] = EmbeddedPictures(encoder)
+    else:
+        measured = stack([picture.measurements for picture in pictures])
+        image = encoders["image"] = ImageEncoder(fit_visual_words(measured.take(train), seed=seed))
+        modalities["image"] = image.features(measured)
+    for modality, sentences in captions.items():
+        known = [sentences[row] for row in train]
+        text = EmbeddedTexts(encoder) if encoder else fit_bag_of_words(known, max_tokens=MAX_TOKENS)
+        modalities[modality], encoders[modality] = text.encode(sentences), text
+    joined = [" · ".join(texts) for texts in zip(*captions.values(), strict=True)]
+    thumbnails = [picture.thumbnail for picture in pictures]
+    looks: dict[str, Any] = {"captions": joined, "thumbnails": thumbnails, "encoders": encoders}
+    return MultimodalDataset(name, modalities, labels, **looks, **about)

@@ -1,0 +1,480 @@
+"""Run functions in worker processes of this machine, or of a Dask cluster at an address.
+
+    engine = Engine()
+    hasher = engine.call(fit, method, data, split, on_step=context.report, check=context.check)
+
+Callbacks run in this process, in order; an exception in a callback ends the call. A call can only be a few
+reports ahead of its callbacks, so a callback that waits pauses the call. Local workers and clusters are used
+through the same Dask client; the only difference is who starts the scheduler.
+"""
+
+import atexit
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from time import monotonic, sleep
+from typing import Any, TypeVar
+
+from smfh.engine.connection import open_client, program_version
+from smfh.engine.worker import (
+    BEGUN,
+    ENDED,
+    MAX_UNREAD,
+    MEMORY_LIMIT,
+    ArrayMemory,
+    Packed,
+    run_call,
+    run_task,
+    unpack,
+)
+from smfh.types import InputError, MultimodalDataset
+
+Result = TypeVar("Result")
+Call = Callable[..., Any]  # calls a function with arguments, and callbacks by name: Engine.call or `here`
+ROOT = Path(__file__).parents[2]
+STOP_SECONDS = 2.0  # for a cancelled call to end; then its worker process is killed
+IDLE_SECONDS = 0.02  # between two checks for an idle worker
+POLL_SECONDS = 0.2  # between two checks whether a call was cancelled
+WORKER_CHECK_SECONDS, NO_WORKER_SECONDS = 1.0, 4.0  # between two checks of a cluster; without a worker
+MAX_LOCAL_WORKERS = 12  # five jobs, some of them paused, four data sets, and pages that read files
+CALL_ATTEMPTS = 2  # to run a call, if its worker is killed
+START_ATTEMPTS = 10  # to start it, if a worker or its data was lost just before
+TASK_ATTEMPTS = 20  # to run a task of `map`, which may be one of thousands
+WORKER_LOST = (
+    "The worker process of this job has ended, most likely because the machine has too little memory. "
+    "Use a smaller data set, fewer anchors or fewer bits, and try again."
+)
+NO_WORKER = "No worker of the cluster is left. Start one, or try again when there is one."
+SCHEDULER_LOST = "The connection to the workers was lost. Try again to reconnect."
+
+
+def here(function: Callable[..., Result], *arguments: Any, **callbacks: Any) -> Result:
+    """Call the function in this process and return its result."""
+    return function(*arguments, **callbacks)
+
+
+class ThisProcess:
+    """Replacement for workers that runs one task after another in this process."""
+
+    count, dashboard = 1, ""
+
+    def map(self, task: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> list[Result]:
+        return [task(*given) for given in arguments]
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to close."""
+
+
+class Engine:
+    """Workers that are started or connected to on first use, and again after they were lost.
+
+    Parameters
+    ----------
+    address
+        Address of a Dask scheduler: `tls://HOST:PORT`, or `tcp://` on this machine. Empty: local processes.
+    workers
+        Number of local processes that stay ready; more are started while all are busy.
+    worker_bytes
+        Memory limit of each local process.
+    on_count
+        Called with the number of worker threads whenever a cluster is used.
+    """
+
+    def __init__(
+        self,
+        address: str = "",
+        workers: int = 1,
+        worker_bytes: int | None = None,
+        on_count: Callable[[int], None] = lambda count: None,
+    ) -> None:
+        self.address, self.workers = address, workers
+        self._worker_bytes, self._on_count = worker_bytes, on_count
+        self._client: Any = None
+        self._process: subprocess.Popen[str] | None = None  # the scheduler, if it runs on this machine
+        self._busy: set[str] = set()  # addresses of local workers
+        self._calls = 0
+        self._data: dict[tuple[str, bool], Any] = {}  # Dask futures of data sets that were sent
+        self._lock, self._data_lock, self._is_open = Lock(), Lock(), True
+        atexit.register(self.close)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the engine is connected to its workers now; does not start or wait for them."""
+        return self._client is not None and self._client.status == "running"
+
+    @property
+    def count(self) -> int:
+        """Number of threads of all workers."""
+        return int(max(1, sum(self.connect().nthreads().values())))
+
+    @property
+    def at_once(self) -> int:
+        """Number of calls that one job should make at once; 1 locally, where a run uses all cores."""
+        return self.count if self.address else 1
+
+    @property
+    def dashboard(self) -> str:
+        """Address of the Dask dashboard of a cluster; may be empty."""
+        return str(self.connect().dashboard_link or "") if self.address else ""
+
+    def connect(self) -> Any:
+        """Return the Dask client; start the workers or connect to them first if needed."""
+        with self._lock:
+            self._check_open()
+            if not self.is_connected:
+                self._disconnect()
+                self._client = open_client(self.address or self._start_processes(), is_local=not self.address)
+            client = self._client
+        if self.address:
+            self._on_count(int(max(1, sum(client.nthreads().values()))))
+        return client
+
+    def call(self, function: Callable[..., Result], *arguments: Any, **callbacks: Any) -> Result:
+        """Run the function in a worker process; return its result or raise its error.
+
+        A callback named `check` is called in this process several times a second; it raises an exception to
+        cancel the call. A call whose worker is killed is retried once; its reports are not repeated.
+        """
+        check_cancelled = callbacks.pop("check", None) or (lambda: None)
+        named = {name: callback for name, callback in callbacks.items() if callback is not None}
+        reported = begun = 0
+
+        last_seen = monotonic()  # time when the cluster had a worker
+
+        def check() -> None:
+            nonlocal last_seen
+            self._check_open()
+            check_cancelled()
+            if self.address and monotonic() - last_seen > WORKER_CHECK_SECONDS:
+                with _scheduler_errors():
+                    if client.nthreads():
+                        last_seen = monotonic()
+                    elif monotonic() - last_seen > NO_WORKER_SECONDS:
+                        raise InputError(NO_WORKER)
+
+        for _ in range(START_ATTEMPTS):
+            with self._working() as client, self._reserve_worker(client, check) as worker:
+                call = _RemoteCall(client, function)
+                try:
+                    call.submit(worker, tuple(named), [self._send_once(client, one) for one in arguments])
+                    for number, name, values in call.reports(check):
+                        if number == reported:
+                            reported += 1
+                            named[name](*values)
+                    result: Result = call.result(check)
+                    return result
+                except _WorkerLostError:
+                    begun += call.has_begun
+                    if begun == CALL_ATTEMPTS:
+                        break
+                except BaseException:
+                    call.stop(STOP_SECONDS if self._is_open else 0.0)
+                    raise
+                finally:
+                    call.close()
+        raise InputError(WORKER_LOST)
+
+    def map(self, task: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> list[Result]:
+        """Run the task in parallel for each tuple of arguments; return the results in order.
+
+        A task must return the same result each time it runs, because it is retried if its worker is killed.
+        """
+        with self._working() as client:
+            futures = [client.submit(run_task, task, *given, pure=False) for given in arguments]
+            try:
+                return [self._task_result(future) for future in futures]
+            finally:
+                if client.status == "running":
+                    client.cancel(futures)
+
+    def _task_result(self, future: Any) -> Any:
+        """Return the result of a task; retry it if its worker is killed."""
+        from distributed import KilledWorker
+
+        for _ in range(TASK_ATTEMPTS):
+            try:
+                return _wait_for(future, self._check_open)
+            except KilledWorker:
+                future.retry()
+            except CancelledError as error:
+                raise InputError(SCHEDULER_LOST) from error
+        raise InputError(
+            f"Workers were killed {TASK_ATTEMPTS} times while running the same task. "
+            "Check that there is enough memory."
+        )
+
+    def trim(self) -> None:
+        """End the extra worker processes that were started while all were busy, unless one is in use."""
+        with self._lock:
+            if self._process is not None and not self._busy:
+                self._scale(self.workers)
+
+    def restart(self) -> None:
+        """End idle local workers to free their memory; the next call starts new ones."""
+        with self._lock:
+            if self._process is not None and not self._calls:
+                self._disconnect()
+
+    def close(self) -> None:
+        """Close the connection and end the local worker processes, even if they are busy."""
+        self._is_open = False
+        until = monotonic() + STOP_SECONDS
+        while self._calls and monotonic() < until:  # running calls check `_is_open` and end
+            sleep(IDLE_SECONDS)
+        with self._lock:
+            self._disconnect()
+
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise InputError("The program is shutting down and accepts no new work.")
+
+    @contextmanager
+    def _working(self) -> Iterator[Any]:
+        """Connect and yield the Dask client; count the call as active meanwhile."""
+        client = self.connect()
+        with self._lock:
+            self._calls += 1
+        try:
+            yield client
+        finally:
+            with self._lock:
+                self._calls -= 1
+
+    def _start_processes(self) -> str:
+        """Start the scheduler and the workers on this machine; return the scheduler's address."""
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+        environment = {**os.environ, "PYTHONPATH": path, MEMORY_LIMIT: str(self._worker_bytes or 0)}
+        self._process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-W", "ignore", "-m", "smfh.engine.local", str(self.workers)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+            start_new_session=True,  # Ctrl-C ends this process, which then ends the scheduler
+        )
+        address = self._process.stdout.readline().strip()  # type: ignore[union-attr]
+        if not address:
+            raise InputError("The worker processes could not be started; the log says why.")
+        return address
+
+    def _disconnect(self) -> None:
+        if self._client is not None:
+            with suppress(Exception):  # a lost scheduler cannot be closed
+                self._client.close(timeout=STOP_SECONDS)
+            self._client.status = "closed"  # also after a timeout, so that nothing reconnects
+        if (process := self._process) is not None:
+            with suppress(OSError):
+                process.stdin.close()  # type: ignore[union-attr] # then it ends, with its workers
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            process.stdout.close()  # type: ignore[union-attr]
+        self._client = self._process = None
+        self._data.clear()
+        self._busy.clear()
+
+    def _scale(self, workers: int) -> None:
+        with suppress(OSError):  # a lost scheduler is noticed elsewhere
+            print(workers, file=self._process.stdin, flush=True)  # type: ignore[union-attr]
+
+    @contextmanager
+    def _reserve_worker(self, client: Any, check: Callable[[], Any]) -> Iterator[str | None]:
+        """Reserve and yield an idle local worker for one call; None on a cluster, where Dask chooses.
+
+        A paused call occupies its worker, so the scheduler must not send another call to it.
+        """
+        if self.address:
+            yield None
+            return
+        worker = ""
+        while not worker:
+            check()
+            with self._lock, _scheduler_errors():
+                idle = [one for one in client.nthreads() if one not in self._busy]
+                if idle:
+                    worker = str(idle[0])
+                    self._busy.add(worker)
+                else:
+                    self._scale(min(max(self.workers, len(self._busy) + 1), MAX_LOCAL_WORKERS))
+            if not worker:
+                sleep(IDLE_SECONDS)
+        try:
+            yield worker
+        finally:
+            with self._lock:
+                self._busy.discard(worker)
+
+    def _send_once(self, client: Any, argument: Any) -> Any:
+        """Return the Dask future of a data set, sent once and freed with it; other arguments unchanged."""
+        if not isinstance(argument, MultimodalDataset):
+            return argument
+        key = argument.fingerprint, argument.captions is None
+        with self._data_lock, _scheduler_errors():
+            if key not in self._data or self._data[key].status != "finished":  # or lost with its worker
+                try:
+                    self._data[key] = client.scatter(argument, hash=False)
+                except TimeoutError as error:
+                    if client.nthreads():
+                        raise
+                    raise InputError(NO_WORKER) from error
+                weakref.finalize(argument.labels, self._data.pop, key, None).atexit = False
+            return self._data[key]
+
+
+Workers = Engine | ThisProcess
+
+
+def find_workers(
+    workers: int | None = None, cluster: str | None = None, worker_bytes: int | None = None
+) -> Workers:
+    """Return `workers` processes of this machine (0: this process), or the workers of a cluster.
+
+    The default is the cluster in SMFH_CLUSTER if set, else one process per core. `worker_bytes` limits the
+    memory of each process of this machine.
+    """
+    if cluster is not None and (workers is not None or worker_bytes is not None):
+        raise InputError("Set the number and memory of workers on the cluster itself, not here.")
+    if cluster is None and workers is None and worker_bytes is None:
+        cluster = os.environ.get("SMFH_CLUSTER")
+    if cluster:
+        return Engine(cluster)
+    count = os.cpu_count() or 1 if workers is None else workers
+    if count < 0:
+        raise InputError(f"Use one worker or more, or 0 for this process; got {count}.")
+    if worker_bytes is not None:
+        if worker_bytes < 1:
+            raise InputError(f"The memory limit of a worker must be positive; got {worker_bytes / 1e9:g} GB.")
+        if count == 0:
+            raise InputError("A memory limit needs worker processes: use one worker or more.")
+        if find_spec("resource") is None:
+            raise InputError("This system cannot limit the memory of a process; Linux can.")
+    return Engine(workers=count, worker_bytes=worker_bytes) if count else ThisProcess()
+
+
+class _WorkerLostError(Exception):
+    """Raised when the worker of a call was killed."""
+
+
+class _RemoteCall:
+    """One attempt at a call in a worker process, with its reports and its result."""
+
+    def __init__(self, client: Any, function: Callable[..., Any]) -> None:
+        from distributed import Queue
+
+        self._client, self._function = client, function
+        self._name = f"{getattr(function, '__name__', 'call')}-{secrets.token_hex(8)}"
+        self._memory = ArrayMemory()
+        self._future: Any = None
+        self._local_pid = 0  # process that runs the call, if on this machine
+        self._is_local = self._has_ended = False
+        self.has_begun = False  # whether a worker has started to run it
+        with _scheduler_errors():
+            self._queue = Queue(self._name, client=client, maxsize=MAX_UNREAD)
+
+    def submit(self, worker: str | None, callbacks: Sequence[str], arguments: Sequence[Any]) -> None:
+        """Start the call on the given worker of this machine, or on any worker of a cluster (None)."""
+        self._is_local = worker is not None
+        where = {"workers": [worker], "allow_other_workers": True} if worker else {}
+        given = (self._name, "" if worker else program_version(), self._function, callbacks, *arguments)
+        try:
+            self._future = self._client.submit(run_call, *given, key=self._name, pure=False, **where)
+        except CancelledError as error:  # a data set was lost with its worker a moment ago
+            raise _WorkerLostError from error
+
+    def reports(self, check: Callable[[], None]) -> Iterator[tuple[int, str, Any]]:
+        """Yield each report of the call as (number, callback name, values), until the call has ended."""
+        while not self._has_ended:
+            check()
+            message = self._receive(POLL_SECONDS)
+            if message is None:
+                self._has_ended = self._future.done()
+            elif message[0] != ENDED:
+                name, number, *packed = message
+                yield number, name, unpack(Packed(*packed), self._memory)
+
+    def result(self, check: Callable[[], None]) -> Any:
+        """Return the result of the function, or raise its error."""
+        from distributed import KilledWorker
+
+        try:
+            kind, value = _wait_for(self._future, check)
+        except KilledWorker as error:
+            raise _WorkerLostError from error
+        except CancelledError as error:  # also raised if data was lost with a killed worker
+            if self._client.status == "running":
+                raise _WorkerLostError from error
+            raise InputError(SCHEDULER_LOST) from error
+        if kind == "returned":
+            return unpack(value)
+        packed, worker_trace = value
+        raised = unpack(packed)
+        raised.worker_trace = worker_trace  # for `errors.trace`
+        raise raised
+
+    def stop(self, seconds: float) -> None:
+        """Cancel the call; kill a worker of this machine that does not stop within `seconds`.
+
+        A call whose process is not known yet may be about to begin, so its first message is waited for, too.
+        """
+        until = monotonic() + seconds
+        with suppress(Exception):  # a lost scheduler has no calls to stop
+            self._future.cancel()
+            while self._is_local and not self._has_ended:
+                if (left := until - monotonic()) <= 0:
+                    if self._local_pid:
+                        os.kill(self._local_pid, signal.SIGKILL)
+                    return
+                self._receive(left)
+
+    def close(self) -> None:
+        """Release the queue and the result of this call on the scheduler."""
+        with suppress(Exception):
+            self._queue.close()
+            self._future.release()
+
+    def _receive(self, seconds: float) -> Any:
+        """Return the next message; None if the call has just begun or no message came in time."""
+        with _scheduler_errors():
+            if self._client.status != "running":
+                raise CancelledError
+            try:
+                message = self._queue.get(timeout=seconds)
+            except TimeoutError:
+                return None
+        if message[0] == BEGUN:
+            self.has_begun = True
+            self._local_pid, self._memory = message[1], ArrayMemory()  # the scheduler may restart the call
+            return None
+        self._has_ended = message[0] == ENDED
+        return message
+
+
+def _wait_for(future: Any, check: Callable[[], None]) -> Any:
+    """Return the result of a Dask future; raise CancelledError if it or the scheduler is lost."""
+    while True:
+        check()
+        try:
+            return future.result(timeout=POLL_SECONDS)
+        except (TimeoutError, UnboundLocalError):  # Dask raises the latter if its own wait is cancelled
+            if future.client.status != "running" or future.status == "cancelled":
+                raise CancelledError from None
+
+
+@contextmanager
+def _scheduler_errors() -> Iterator[None]:
+    """Convert Dask's errors about a lost scheduler to InputError."""
+    try:
+        yield
+    except (OSError, CancelledError) as error:
+        raise InputError(SCHEDULER_LOST) from error

@@ -1,0 +1,213 @@
+"""Train a method on shards, and save and read the progress of such fits.
+
+The database codes of the trained hasher stay in files, one for each part of the shards.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from math import isfinite
+from time import time
+from typing import Any
+
+import numpy as np
+
+from smfh.engine.connection import program_version
+from smfh.engine.engine import Workers
+from smfh.engine.sharded import CODES, PASS, SAVED, FitFolders, SavedPasses, ShardedItems, check_part
+from smfh.engine.shards import Manifest, foreign_parts, part_problems, read_manifest
+from smfh.engine.storage import Folder
+from smfh.hashing import METHODS, FittedHasher, HashMethod
+from smfh.hashing.base import BlockMethod
+from smfh.types import InputError, MultimodalDataset, OnStep, TrainingStep, Words
+
+FITS, ABOUT, PROGRESS = "fits", "fit.json", "progress.json"
+MAX_FITS = 12  # newest fits shown
+STALLED_SECONDS = 300.0  # without a new step, after which a fit counts as stopped
+STALLED_STEPS = 5  # the same limit as a multiple of the last step's time; the longer one counts
+MAX_STEPS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class ShardedFit:
+    """The result of training on shards: the hasher, and the folders of its database codes."""
+
+    hasher: FittedHasher  # its database codes are empty
+    manifest: Manifest
+    folders: FitFolders
+    codes_sha256: str
+    passes: int
+    resumed: int  # number of passes read from an earlier attempt
+
+
+def fit_shards(
+    method: HashMethod,
+    address: str,
+    workers: Workers,
+    resume: bool = False,
+    on_step: OnStep | None = None,
+    on_resume: Callable[[int], None] = lambda passes: None,
+) -> ShardedFit:
+    """Check the shards and train on all their items; return the hasher, with its codes on disk.
+
+    With `resume` an interrupted fit continues; `on_resume` gets the number of its saved passes first.
+    """
+    if not isinstance(method, BlockMethod):
+        able = ", ".join(name for name, kind in METHODS.items() if issubclass(kind, BlockMethod))
+        raise InputError(f"{method.title} needs all items in memory; methods for shards: {able}.")
+    if method.needs_memory:
+        raise InputError("Clusters are found among items in memory; set clusters to 0 to train on shards.")
+    shards = Folder(address)
+    manifest = read_manifest(shards)
+    classes = np.flatnonzero(manifest.sizes)
+    X = {m.name: np.zeros((len(classes), m.dimensions), m.dtype) for m in manifest.modalities}
+    one_per_class = np.eye(len(manifest.sizes), dtype=bool)[classes]
+    sketch = MultimodalDataset(manifest.name, X, one_per_class, manifest.class_names)
+    problems = method.training_problems(sketch)
+    if method.needs_positive and (signed := [m.name for m in manifest.modalities if m.is_signed]):
+        problems.append(
+            f"{method.title} needs features ≥ 0; it cannot split the signs of {', '.join(signed)} on shards. "
+            "Choose smfh-plus with anchors, or split the signs before writing the shards."
+        )
+    if problems:
+        raise InputError(problems)
+    folders = open_folders(method, shards, manifest, resume)
+    saved, trace = SavedPasses(folders), list[TrainingStep]()
+    if resume:
+        on_resume(sum(name.startswith(PASS) and name.endswith(SAVED) for name in folders.work.names()))
+    problems = foreign_parts(shards, manifest) + part_problems(shards, manifest.queries)
+    checks = [(folders, number) for number in range(len(manifest.parts))]
+    problems += [problem for found in workers.map(check_part, checks) for problem in found]
+    if problems:
+        raise InputError(problems)
+    items = ShardedItems(folders, manifest, workers, saved)
+    learning = method.learn_from(items, np.random.default_rng(method.seed), trace)
+
+    def report(step: TrainingStep) -> None:
+        write_progress(folders.work, trace, method.steps, workers)
+        if on_step is not None:
+            on_step(step)
+
+    model = method.run_steps(
+        learning, trace, lambda: {t: float(m.max()) for t, m in items.maxima.items()}, report
+    )
+    hasher = FittedHasher(method, model.functions, model.codes, trace, manifest.id, model.bases)
+    for name in folders.work.names():  # a finished fit needs only the sums of its passes
+        if name.startswith(PASS) and not name.endswith(SAVED):
+            folders.work.remove(name)
+    write_progress(folders.work, trace, method.steps, workers, is_over=True)
+    packed = folders.work.folder(CODES)
+    codes = (np.asarray(packed.array(f"{part.name}.npy")) for _ in model.codes for part in manifest.parts)
+    return ShardedFit(hasher, manifest, folders, hash_codes(codes), saved.passes, saved.found)
+
+
+def open_folders(method: HashMethod, shards: Folder, manifest: Manifest, resume: bool) -> FitFolders:
+    """Return the folders of a fit; with `resume` keep the work of an earlier attempt, else remove it."""
+    about = {"method": method.name, "parameters": asdict(method), "shards": manifest.id}
+    key = hashlib.sha256(json.dumps([method.name, asdict(method), manifest.id]).encode()).hexdigest()
+    fits, name = shards.folder(FITS), f"{method.name}-{key[:16]}"
+    work = fits.folder(name)
+    if resume and work.exists(ABOUT):
+        if (other := work.json(ABOUT)["program"]) != program_version():
+            raise InputError(
+                f"The fit in {work.address} was started by {other}, but this is {program_version()}. "
+                "Start it again."
+            )
+    else:
+        fits.remove(name)
+        work.make().write_json(ABOUT, about | {"program": program_version()})
+    return FitFolders(shards, work, program_version())
+
+
+def hash_codes(codes: Iterable[Words]) -> str:
+    """Return the SHA-256 of all packed codes, concatenated by rows."""
+    digest = hashlib.sha256()
+    for words in codes:
+        digest.update(np.ascontiguousarray(words, dtype="<u8").data)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class FitProgress:
+    """Progress of one fit on shards, running or finished."""
+
+    method: str  # title
+    bits: int
+    trace: tuple[TrainingStep, ...]
+    steps: int  # maximum number of steps
+    workers: int
+    dashboard: str  # address of Dask's dashboard; may be empty
+    when: float  # time of the last step, in seconds since 1970
+    is_over: bool  # possibly after fewer steps
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether the fit is not over and has had a step recently."""
+        return not self.is_over and time() - self.when < max(
+            STALLED_SECONDS, STALLED_STEPS * (self.step_seconds or 0.0)
+        )
+
+    @property
+    def share(self) -> float:
+        """Share of the steps that are done, 0 to 1; 1 when the fit is over."""
+        return 1.0 if self.is_over else min(len(self.trace) / max(self.steps, 1), 1.0)
+
+    @property
+    def step_seconds(self) -> float | None:
+        """Seconds that the last step took; None before the second step."""
+        return self.trace[-1].seconds - self.trace[-2].seconds if len(self.trace) > 1 else None
+
+
+def write_progress(
+    work: Folder, trace: Sequence[TrainingStep], steps: int, workers: Workers, is_over: bool = False
+) -> None:
+    """Write the progress of a fit into its folder `work`."""
+    steps_done = [[step.iteration, dict(step.terms), step.seconds, step.phase, step.note] for step in trace]
+    about = {"workers": workers.count, "dashboard": workers.dashboard, "steps": steps, "when": time()}
+    work.write_json(PROGRESS, about | {"over": is_over, "trace": steps_done})
+
+
+def read_fits(address: str) -> tuple[Manifest, list[FitProgress]]:
+    """Read the manifest of the shards at an address, and the progress of their fits, newest first."""
+    shards = Folder(address)
+    manifest, fits = read_manifest(shards), shards.folder(FITS)
+    found = [_read_progress(fits.folder(name)) for name in fits.names()]
+    newest = sorted((fit for fit in found if fit is not None), key=lambda fit: -fit.when)
+    return manifest, newest[:MAX_FITS]
+
+
+def _read_progress(work: Folder) -> FitProgress | None:
+    """Read and check the progress of a fit; None if it has no step yet or is damaged."""
+    try:
+        if not work.exists(PROGRESS):
+            return None
+        about, given = work.json(ABOUT), work.json(PROGRESS)
+        trace = tuple(
+            TrainingStep(
+                int(iteration),
+                {str(name): _finite(value) for name, value in terms.items()},
+                _finite(seconds),
+                str(phase),
+                str(note),
+            )
+            for iteration, terms, seconds, phase, note in given["trace"][:MAX_STEPS]
+        )
+        return FitProgress(
+            method=METHODS[about["method"]].title,
+            bits=int(about["parameters"]["bits"]),
+            trace=trace,
+            steps=int(given["steps"]),
+            workers=int(given["workers"]),
+            dashboard=str(given["dashboard"]),
+            when=_finite(given["when"]),
+            is_over=given["over"] is True,
+        )
+    except (InputError, KeyError, TypeError, ValueError, OverflowError, AttributeError, OSError):
+        return None
+
+
+def _finite(value: Any) -> float:
+    if not isfinite(number := float(value)):
+        raise ValueError(value)
+    return number

@@ -1,0 +1,1 @@
+"""Experiments with many runs: comparisons of methods, and studies that tune parameters."""

@@ -1,0 +1,123 @@
+"""Goals of a study: one objective, or two that are traded off against each other."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+
+from smfh.metrics import AP_DEFINITIONS, HEADLINE, Scores
+from smfh.types import unknown
+
+BASE_MEASURES: Mapping[str, str] = MappingProxyType({name: AP_DEFINITIONS[name].label for name in HEADLINE})
+MEASURES: Mapping[str, str] = MappingProxyType(
+    {
+        "balanced": "the geometric mean of mAP@100, mAP over the whole ranking and P@100",
+        "found": "mAP@100, divided by the number of relevant items among the first 100",
+        "full": "mAP over the whole ranking",
+        "precision": "P@100, the share of relevant items among the first 100",
+    }
+)
+SCOPES: Mapping[str, str] = MappingProxyType(
+    {
+        "mean": "mean of all directions",
+        "first": "first direction only, such as text → image",
+        "second": "second direction only, such as image → text",
+        "directions": "both directions as two objectives (Pareto front)",
+        "seconds": "mean of all directions and training seconds as two objectives (Pareto front)",
+    }
+)
+
+
+@dataclass(frozen=True)
+class FoldScores:
+    """Scores of one method on one validation fold."""
+
+    dataset: str
+    fold: int
+    bits: int
+    seconds: float  # training time
+    directions: Mapping[str, Mapping[str, float]]  # by direction, default first; BASE_MEASURES of each
+    # the first results of some queries in the first direction: row of the query → rows of the results. Rows
+    # count the training items in order. Only of the first fold
+    examples: Mapping[int, Sequence[int]] = field(default_factory=dict)
+
+    def measure(self, name: str, direction: str = "") -> float:
+        """Return a measure (a key of MEASURES) in one direction, by default its mean over all."""
+        chosen = [self.directions[direction]] if direction else self.directions.values()
+        return float(np.mean([combine_measures(name, values) for values in chosen]))
+
+
+def combine_measures(name: str, values: Mapping[str, float]) -> float:
+    """Return a measure: balanced = (mAP@100 · mAP · P@100)^(1/3), any other one from `values`.
+
+    mAP@100 is divided by the number of relevant items found: a single one, at the top, counts as 1. A ranking
+    can so reach an mAP@100 of .867 with a P@100 of .171, while a good one has .708 and .699. The product
+    prevents this: a gain in one factor is lost when another falls by the same factor. Even with the good
+    ranking's mAP of .742, the first ranking would have a balanced score of only .479, the good one .716.
+    """
+    if name == "balanced":
+        return float(np.prod([values[base] for base in BASE_MEASURES]) ** (1 / len(BASE_MEASURES)))
+    return values[name]
+
+
+def average_searches(searches: Sequence[Scores]) -> dict[str, float]:
+    """Return the base measures of one direction, averaged over its searches (one per protocol)."""
+    return {name: float(np.mean([scores.headline[name] for scores in searches])) for name in HEADLINE}
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The goal of a study: a key of MEASURES and a key of SCOPES."""
+
+    measure: str = "balanced"
+    over: str = "mean"
+
+    def __post_init__(self) -> None:
+        if self.measure not in MEASURES:
+            raise unknown("measure", self.measure, MEASURES)
+        if self.over not in SCOPES:
+            raise unknown("goal", self.over, SCOPES)
+
+    @property
+    def has_front(self) -> bool:
+        """Whether the goal has two objectives, and therefore a Pareto front."""
+        return self.over in ("directions", "seconds")
+
+    @property
+    def directions(self) -> tuple[Literal["maximize", "minimize"], ...]:
+        """Whether Optuna should maximize or minimize each objective."""
+        if not self.has_front:
+            return ("maximize",)
+        return "maximize", "minimize" if self.over == "seconds" else "maximize"
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The axis label of each objective."""
+        title = {"balanced": "balanced score"}.get(self.measure) or BASE_MEASURES[self.measure]
+        first, second = f"{title}, first direction", f"{title}, second direction"
+        by_scope = {"first": (first,), "second": (second,), "directions": (first, second)}
+        return by_scope.get(self.over) or ((title, "training seconds") if self.has_front else (title,))
+
+    @property
+    def words(self) -> str:
+        return f"{MEASURES[self.measure]}; {SCOPES[self.over]}"
+
+    def worth(self, values: Sequence[float]) -> float:
+        """Return the number that ranks a trial: the score, or the mean if both directions are objectives."""
+        return float(np.mean(values)) if self.over == "directions" else values[0]
+
+    def values(self, folds: Sequence[FoldScores]) -> tuple[float, ...]:
+        """Return the mean of each objective over the folds."""
+        return tuple(float(value) for value in np.mean([self.of_fold(fold) for fold in folds], axis=0))
+
+    def of_fold(self, fold: FoldScores) -> tuple[float, ...]:
+        """Return the value of each objective on one fold."""
+        first, second, *_ = (fold.measure(self.measure, direction) for direction in fold.directions)
+        if self.over == "directions":
+            return first, second
+        if self.over in ("first", "second"):
+            return (first if self.over == "first" else second,)
+        mean = fold.measure(self.measure)
+        return (mean, fold.seconds) if self.over == "seconds" else (mean,)

@@ -1,0 +1,232 @@
+"""Test a trial and the start (trial 0) on the held-out queries, and log each test with the study."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from itertools import product
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from smfh.datasets import DatasetSource, load_set
+from smfh.experiments.tuning.goals import BASE_MEASURES, MEASURES, average_searches, combine_measures
+from smfh.experiments.tuning.storage import errors_in_words
+from smfh.experiments.tuning.study import Study
+from smfh.files import convert_errors, read_json
+from smfh.jobs import Call, JobContext, here
+from smfh.metrics import Scores
+from smfh.metrics.significance import Difference, compare_pairs, in_words
+from smfh.runs import SavedRuns, ensure_saved, ready_searches
+from smfh.runs.run_file import finite
+from smfh.types import InputError, MultimodalDataset, OnStep, Split, unknown
+
+SEEDS, PROTOCOL = 5, "training"
+ALL, THE_START = "all directions", "the start"
+MAX_DATE_LENGTH = 40
+ATTRIBUTE = "confirmed"  # name of a study's attribute, followed by the trial's number
+CORRECTION = (
+    "Each further test gives chance another opportunity. With k tests in a study, every interval is widened "
+    "from 95 % to 100 − 5/k % (Bonferroni), also in earlier tests: together they keep a level of 95 %. "
+    "Tests in other studies of the same data are not counted."
+)
+
+Searches = Mapping[str, Scores]  # scores of one run, by direction
+
+
+@dataclass(frozen=True)
+class MeasuredPair:
+    """One measure of the start (trial 0) and of a trial on the held-out queries."""
+
+    dataset: str
+    direction: str  # or ALL, the mean over all directions
+    measure: str  # a key of MEASURES
+    start: tuple[float, ...]  # values of the start, by seed
+    chosen: tuple[float, ...]  # values of the trial, by seed
+    difference: Difference | None  # paired over queries; None if the measure is not a mean over queries
+
+    @property
+    def gain(self) -> float:
+        return float(np.mean(self.chosen) - np.mean(self.start))
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """Scores of a trial and of the start (trial 0) on the held-out queries."""
+
+    number: int  # of the trial
+    figures: tuple[MeasuredPair, ...]
+    place: int = 1  # 1 for the first test of the study, 2 for the second
+    at: str = ""  # date and time, UTC
+
+    def widened(self, tests: int) -> "Confirmation":
+        """Return the test with intervals that hold together with those of all `tests` of the study."""
+        return replace(
+            self,
+            figures=tuple(
+                one if one.difference is None else replace(one, difference=widen(one.difference, tests))
+                for one in self.figures
+            ),
+        )
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """A sentence for each difference that was tested for significance."""
+        lines = [
+            in_words(one.difference, f"on {one.dataset}, {one.direction}, {BASE_MEASURES[one.measure]}")
+            for one in self.figures
+            if one.difference is not None
+        ]
+        return tuple(line[0].upper() + line[1:] for line in lines)
+
+
+def confirm(
+    study: Study,
+    number: int,
+    store: SavedRuns,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_step: OnStep | None = None,
+    yield_turn: Callable[[], None] = lambda: None,
+    call: Call = here,
+) -> Confirmation:
+    """Train a trial and trial 0 with SEEDS seeds each, and score both on the held-out queries.
+
+    A saved test is returned at once. `on_progress` is called with the numbers of finished and of all runs.
+    """
+    if (saved := confirmations(study).get(number)) is not None:
+        return saved
+    study.check_current()
+    trial = next((one for one in study.trials if one.number == number and one.parameters), None)
+    if trial is None or study.method_of(trial) == study.plan.method:
+        raise InputError(
+            f"Trial {number} has the same settings as the start, so there is nothing to "
+            "test. Choose another trial."
+        )
+    settings = {THE_START: study.plan.method, f"trial {number}": study.method_of(trial)}
+    lengths = study.plan.bits or (0,)  # 0: the code length of each setting
+    total = len(study.plan.sources) * len(lengths) * len(settings) * SEEDS
+    done, figures = 0, []
+    for source in study.plan.sources:
+        data, split = _load(source, call)
+        for bits in lengths:
+            found: dict[str, list[Searches]] = {title: [] for title in settings}
+            for (title, method), seed in product(settings.items(), range(SEEDS)):
+                on_progress(done, total)
+                yield_turn()
+                run = replace(method, seed=seed, bits=bits or method.bits)
+                record = ensure_saved(store, source, run, data, split, on_step, call)
+                wanted = (PROTOCOL, study.plan.distance)
+                searches = [one for one in ready_searches(record.directions) if one[2:] == wanted]
+                found[title].append(
+                    {f"{a} → {b}": store.scores(record, data, split, a, b, *wanted) for a, b, *_ in searches}
+                )
+                done += 1
+            used = dict.fromkeys([bits] if bits else [method.bits for method in settings.values()])
+            figures += _pairs(f"{source.card.title}, {' against '.join(map(str, used))} bits", found)
+    on_progress(total, total)
+    now = datetime.now(UTC).isoformat(" ", "seconds")
+    confirmation = Confirmation(number, tuple(figures), len(confirmations(study)) + 1, now)
+    with errors_in_words(study.key.address):
+        study.optuna.set_user_attr(f"{ATTRIBUTE} {number}", json.dumps(asdict(confirmation)))
+    return confirmations(study)[number]
+
+
+def widen(difference: Difference, tests: int) -> Difference:
+    """Return a difference of two settings, its interval widened for this number of tests (Bonferroni).
+
+    The bootstrap means are nearly normal, so each half of the interval grows by a ratio of normal quantiles.
+    """
+    tail = (1 - difference.level) / 2
+    ratio = NormalDist().inv_cdf(1 - tail / tests) / NormalDist().inv_cdf(1 - tail / difference.pairs)
+    mean, low, high = difference.mean, difference.low, difference.high
+    return replace(
+        difference, low=mean - ratio * (mean - low), high=mean + ratio * (high - mean), pairs=tests
+    )
+
+
+def _load(source: DatasetSource, call: Call) -> tuple[MultimodalDataset, Split]:
+    """Return the data set and its split, loaded in a worker if it has the files."""
+    try:
+        loaded: tuple[MultimodalDataset, Split] = call(load_set, source)
+    except InputError:  # a worker on another machine may not have the files
+        return load_set(source)
+    return loaded
+
+
+def confirm_work(study: Study, number: int, store: SavedRuns) -> Callable[[JobContext], Confirmation]:
+    """Return a function for the job queue that calls `confirm` and reports (done, total) runs."""
+    return lambda context: confirm(
+        study,
+        number,
+        store,
+        lambda *done: context.report(done),
+        context.check,
+        context.yield_turn,
+        context.call,
+    )
+
+
+def confirmations(study: Study) -> dict[int, Confirmation]:
+    """Return the tests of a study on held-out queries, keyed by trial number, the oldest first."""
+    with (
+        convert_errors(f"The tests of {study.name!r} on held-out queries"),
+        errors_in_words(study.key.address),
+    ):
+        attributes = study.optuna.user_attrs.items()
+        found = [_read(read_json(text)) for name, text in attributes if name.startswith(ATTRIBUTE)]
+        ordered = sorted(found, key=lambda one: (one.place, one.number))
+        return {
+            one.number: replace(one.widened(len(found)), place=place)
+            for place, one in enumerate(ordered, start=1)
+        }
+
+
+def _pairs(dataset: str, found: Mapping[str, Sequence[Searches]]) -> list[MeasuredPair]:
+    """Compare trial 0 and a trial by every measure, in each direction and over all directions."""
+
+    def by_seed(searches: Searches, ways: Sequence[str], measure: str) -> float:
+        return float(np.mean([combine_measures(measure, average_searches([searches[way]])) for way in ways]))
+
+    pairs, all_ways = [], list(next(iter(found.values()))[0])
+    for direction, measure in product((*all_ways, ALL), MEASURES):
+        ways = all_ways if direction == ALL else [direction]
+        start, chosen = (tuple(by_seed(one, ways, measure) for one in runs) for runs in found.values())
+        difference = None
+        if measure in BASE_MEASURES:  # average precision, mean over the directions, (seeds, queries)
+            by_query = {
+                title: np.mean(
+                    [[run[way].average_precision[measure].by_query for way in ways] for run in runs], axis=1
+                )
+                for title, runs in found.items()
+            }
+            difference = compare_pairs(by_query)[0]
+        pairs.append(MeasuredPair(dataset, direction, measure, start, chosen, difference))
+    return pairs
+
+
+def _read(content: Mapping[str, Any]) -> Confirmation:
+    """Return the test in the parsed JSON; raise InputError if its content is not valid."""
+    figures = [
+        MeasuredPair(
+            **{name: str(one[name]) for name in ("dataset", "direction", "measure")},
+            start=tuple(map(finite, one["start"])),
+            chosen=tuple(map(finite, one["chosen"])),
+            difference=None if one["difference"] is None else _read_difference(one["difference"]),
+        )
+        for one in content["figures"]
+    ]
+    if strange := {one.measure for one in figures} - set(MEASURES):
+        raise unknown("measure", min(strange)[:40], MEASURES)
+    if any(one.difference is not None and one.measure not in BASE_MEASURES for one in figures):
+        raise InputError("It contains a test of a measure that is no mean over queries.")
+    place, at = int(content.get("place", 1)), str(content.get("at", ""))[:MAX_DATE_LENGTH]
+    return Confirmation(int(content["number"]), tuple(figures), place, at)
+
+
+def _read_difference(content: Mapping[str, Any]) -> Difference:
+    mean, low, high, level = (finite(content[name]) for name in ("mean", "low", "high", "level"))
+    error = None if content["seed_error"] is None else finite(content["seed_error"])
+    queries, seeds, pairs = (int(content[name]) for name in ("queries", "seeds", "pairs"))
+    names = str(content["first"]), str(content["second"])
+    return Difference(*names, mean, low, high, error, queries, seeds, level, pairs)

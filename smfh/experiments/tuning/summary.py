@@ -1,0 +1,202 @@
+"""Summarise the findings of a study in sentences."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import optuna
+
+from smfh.experiments.tuning.held_out import ALL, confirmations
+from smfh.experiments.tuning.study import Study, Trial, number_of
+from smfh.metrics.significance import signed
+from smfh.types import FloatArray, parameters
+
+TOP = 10  # number of best trials that are compared
+FLAT = 0.005  # a smaller difference in score does not matter
+IMPORTANT, UNIMPORTANT = 0.3, 0.1  # shares of the variance: at least, and below
+MIN_ERRORS = 2.0  # a clear gain exceeds so many standard errors
+MIN_TRIALS = 8  # complete trials needed to compute importance
+STATE_WORDS = {"pruned": "stopped early"}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Sentences about a study, and the numbers behind them."""
+
+    lines: tuple[str, ...]
+    start: Trial | None  # the start (trial 0)
+    best: Trial | None
+    gain: float | None  # of the best trial over trial 0, in the first objective
+    gain_error: float | None  # standard error of the gain over the folds; None with one fold
+    importance: Mapping[str, float]
+
+
+def summarise(study: Study) -> Summary:
+    """Return sentences and numbers about the findings of a study so far."""
+    trials, goal, best = study.trials, study.plan.goal, study.best
+    complete = [trial for trial in trials if trial.state == "complete"]
+    start = next((trial for trial in complete if trial.is_start), None)
+    importance = importances(study)
+    lines, gain, error = [_count_trials(study, trials)], None, None
+    if best is not None:
+        lines.append(f"Best {goal.titles[0]} {best.values[0]:.3f} with {setting_in_words(study, best)}.")
+    if best is not None and start is not None and not best.is_start:
+        pairs = zip(best.folds, start.folds, strict=True)
+        gains = np.array([goal.of_fold(fold)[0] - goal.of_fold(before)[0] for fold, before in pairs])
+        gain = float(gains.mean())
+        error = float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else None
+        lines.append(_describe_gain(start, gain, error, len(gains)))
+    if (near := near_best(study)) is not None:
+        symbol, (low, high) = parameters(study.plan.method)[study.plan.ranges[0].name].symbol, near
+        low, high = float(f"{low:.2g}"), float(f"{high:.2g}")
+        lines.append(f"Any {symbol} from {low:g} to {high:g} is within one standard error of the best.")
+    lines += _describe_importance(study, importance)
+    if not goal.has_front and len(complete) >= TOP:
+        values = sorted((trial.values[0] for trial in complete), reverse=True)[:TOP]
+        flat = ": choose any of them" if values[0] - values[-1] < FLAT else ""
+        lines.append(f"The ten best trials differ by at most {values[0] - values[-1]:.3f}{flat}.")
+    lines += _describe_trade_off(study, complete)
+    tested = confirmations(study)
+    lines += [line for one in tested.values() for line in one.lines if ALL in line]
+    if len(tested) > 1:
+        lines.append(
+            f"{len(tested)} tests on the held-out queries, so each interval is wider. Choosing among these "
+            "trials by the tests would be tuning on the queries."
+        )
+    return Summary(tuple(lines), start, best, gain, error, importance)
+
+
+def levelled_folds(study: Study) -> dict[int, FloatArray]:
+    """Return the goal's score of each complete trial on each fold, by trial number.
+
+    Some folds are harder for all trials. This difference is removed: s_tf − mean_t(s_tf) + mean(s).
+    """
+    by_number = {one.number: one.by_fold(study.plan.goal) for one in study.trials if one.state == "complete"}
+    scores = np.array(list(by_number.values()))
+    levelled = scores - scores.mean(axis=0) + scores.mean() if len(scores) else scores
+    return dict(zip(by_number, levelled, strict=True))
+
+
+def standard_error(folds: Mapping[int, FloatArray]) -> float | None:
+    """Return the standard error of a trial's score, from all trials; None with one fold or one trial.
+
+    √(Σ r² / ((T − 1)(F − 1)) / F), where r are what is left of the T × F scores without the means of the
+    trials and of the folds.
+    """
+    scores = np.array(list(folds.values()))
+    if scores.ndim < 2 or min(scores.shape) < 2:
+        return None
+    rest = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0) + scores.mean()
+    trials, count = scores.shape
+    return float(np.sqrt(np.square(rest).sum() / ((trials - 1) * (count - 1)) / count))
+
+
+def near_best(study: Study) -> tuple[float, float] | None:
+    """Return the values of a swept parameter around the best within one standard error of its score.
+
+    None if several parameters are tuned, or if there is no standard error.
+    """
+    folds = levelled_folds(study)
+    error = standard_error(folds)
+    if len(study.plan.ranges) > 1 or error is None:
+        return None
+    (one,) = study.plan.ranges
+    places = {trial.number: trial.parameters[one.name] for trial in study.trials if trial.number in folds}
+    order = sorted((n for n in folds if places[n] > 0 or one.scale != "log"), key=places.__getitem__)
+    if not order:
+        return None
+    x, y = np.array([places[n] for n in order]), np.array([folds[n].mean() for n in order])
+    x = np.log(x) if one.scale == "log" else x
+    best, level = int(y.argmax()), y.max() - error
+    ends = []
+    for step in (-1, 1):  # interpolated between the last value within and the first one beyond
+        k = best
+        while 0 <= k + step < len(y) and y[k + step] >= level:
+            k += step
+        end = x[k]
+        if 0 <= k + step < len(y):
+            end += (x[k + step] - x[k]) * (y[k] - level) / (y[k] - y[k + step])
+        ends.append(float(np.exp(end) if one.scale == "log" else end))
+    return ends[0], ends[1]
+
+
+def importances(study: Study, among: Collection[int] | None = None) -> dict[str, float]:
+    """Return the share of the first objective's variance that each parameter explains (fANOVA).
+
+    The largest share comes first. All complete trials except trial 0 are used, or only those whose numbers
+    are in `among`. Empty if there are fewer than MIN_TRIALS trials, or if all have the same score.
+    """
+    chosen = {
+        trial.number: trial.values[0]
+        for trial in study.trials
+        if trial.state == "complete" and not trial.is_start and (among is None or trial.number in among)
+    }
+    if len(chosen) < MIN_TRIALS or len(set(chosen.values())) < 2:
+        return {}
+    inner = optuna.create_study(directions=study.plan.goal.directions)
+    frozen = study.optuna.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
+    inner.add_trials([one for one in frozen if number_of(one) in chosen])
+    shares = optuna.importance.get_param_importances(
+        inner,
+        evaluator=optuna.importance.FanovaImportanceEvaluator(seed=0),
+        params=[one.name for one in study.plan.ranges],
+        target=lambda trial: trial.values[0],
+    )
+    return {name: float(share) for name, share in shares.items()}
+
+
+def setting_in_words(study: Study, trial: Trial) -> str:
+    """Return a trial's tuned parameters as text, such as α 41.2, m 1,000."""
+    about = parameters(study.plan.method)
+    texts = {
+        name: f"{value:,}" if isinstance(value, int) else f"{float(f'{value:.3g}'):g}"
+        for name, value in trial.parameters.items()
+    }
+    return ", ".join(f"{about[name].symbol} {text}" for name, text in texts.items())
+
+
+def _count_trials(study: Study, trials: tuple[Trial, ...]) -> str:
+    states = [trial.state for trial in trials]
+    counts = [f"{states.count(state)} {STATE_WORDS.get(state, state)}" for state in dict.fromkeys(states)]
+    sets, folds = ", ".join(source.card.title for source in study.plan.sources), study.plan.folds
+    return (
+        f"{len(states)} trials ({', '.join(counts)}) on {folds} validation fold{'s' * (folds > 1)} of the "
+        f"training items of {sets}; no trial uses the held-out queries."
+    )
+
+
+def _describe_gain(start: Trial, gain: float, error: float | None, folds: int) -> str:
+    text = f"The start has {start.values[0]:.3f}: {signed(gain)}"
+    if error is None:
+        return f"{text}. One fold cannot show whether this is more than chance."
+    text += f" ± {error:.3f} over {folds} folds (standard error)"
+    if gain > MIN_ERRORS * error:
+        return f"{text}, more than the folds differ. The best of many trials still looks better than it is."
+    return f"{text}: no clear difference between the best trial and the start."
+
+
+def _describe_importance(study: Study, importance: Mapping[str, float]) -> list[str]:
+    if len(importance) < 2:  # a single parameter explains all of the variance
+        return []
+    about = parameters(study.plan.method)
+    texts = {name: f"{about[name].symbol} ({share:.0%})" for name, share in importance.items()}
+    high = [texts[name] for name, share in importance.items() if share >= IMPORTANT]
+    low = [texts[name] for name, share in importance.items() if share < UNIMPORTANT]
+    lines = [f"Most important: {', '.join(high)} of the variance between trials."] if high else []
+    return lines + ([f"Least important: {', '.join(low)}."] if low else [])
+
+
+def _describe_trade_off(study: Study, complete: list[Trial]) -> list[str]:
+    """Return a sentence if mAP@100 and whole-ranking mAP are best in different trials, else none."""
+    if len(complete) < 3:
+        return []
+    top, whole = (max(complete, key=lambda trial: trial.measure(name)) for name in ("found", "full"))
+    top_loss = top.measure("found") - whole.measure("found")
+    whole_loss = whole.measure("full") - top.measure("full")
+    if top.number == whole.number or min(top_loss, whole_loss) < FLAT:
+        return []
+    return [
+        "Trade-off: mAP@100 and whole-ranking mAP peak at different values. The trial with the best mAP@100 "
+        f"({setting_in_words(study, top)}) loses {whole_loss:.3f} in whole-ranking mAP; the trial with the "
+        f"best whole-ranking mAP ({setting_in_words(study, whole)}) loses {top_loss:.3f} in mAP@100."
+    ]

@@ -1,0 +1,322 @@
+"""Run the trials of a study: load validation folds, take a waiting trial, score it fold by fold."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from threading import Event, Thread
+from typing import Any
+
+import numpy as np
+import optuna
+from optuna.exceptions import StorageInternalError, UpdateFinishedTrialError
+from optuna.storages import RDBStorage
+from optuna.trial import TrialState
+from sqlalchemy.exc import SQLAlchemyError
+
+from smfh.datasets import DatasetSource, carve_validation, validation_as_queries
+from smfh.experiments.tuning.goals import FoldScores, average_searches
+from smfh.experiments.tuning.plan import StudyPlan
+from smfh.experiments.tuning.storage import errors_in_words, exclusive_writes
+from smfh.experiments.tuning.study import (
+    FOLDS,
+    PROBLEM,
+    WORKER,
+    Study,
+    StudyProgress,
+    is_lost,
+    number_of,
+    read_folds,
+    worker_name,
+    write_folds,
+)
+from smfh.hashing import HashMethod
+from smfh.jobs import Call, CancelledJobError, JobContext, here
+from smfh.retrieval.evaluation import evaluate, find_results
+from smfh.runs import text_to_image_first
+from smfh.types import InputError, MultimodalDataset, OnStep, Split
+
+VALIDATION_SHARE = 0.25  # of the training rows
+EXAMPLES, EXAMPLE_RESULTS = 5, 8  # queries whose first results are saved with a trial
+MIN_COMPLETE = 5  # complete trials before any may be stopped early
+POLL_SECONDS = 1.0  # between two checks for trials of other workers
+
+
+@dataclass(frozen=True)
+class ValidationFold:
+    """The training rows of a data set, some of them used as queries; without the held-out queries."""
+
+    name: str
+    number: int
+    data: MultimodalDataset
+    split: Split
+
+
+def validation_folds(
+    sources: Sequence[DatasetSource], folds: int, on_fold: Callable[[], None] = lambda: None
+) -> list[ValidationFold]:
+    """Return `folds` validation folds of the training rows of each data set.
+
+    Features are fitted without the fold's validation rows. `on_fold` is called before each fold.
+    """
+    drawn = []
+    for source in sources:
+        _, split = source.load()
+        rows = np.sort(split.train)
+        for number in range(folds):
+            on_fold()
+            inner = validation_as_queries(carve_validation(split, VALIDATION_SHARE, number))
+            data, _ = source.load(inner)
+            own = Split(*(np.searchsorted(rows, some) for some in (inner.train, inner.queries)))
+            drawn.append(ValidationFold(source.name, number, data.take(rows).without_looks(), own))
+    return drawn
+
+
+def load_folds(plan: StudyPlan, call: Call = here, check: Callable[..., None] = lambda *_: None) -> Any:
+    """Return the validation folds of a plan, loaded in a worker if it has the files."""
+    try:
+        return call(validation_folds, plan.sources, plan.folds, on_fold=check)
+    except InputError:  # a worker on another machine may not have the files of the data set
+        return validation_folds(plan.sources, plan.folds, check)
+
+
+def score_fold(
+    method: HashMethod,
+    fold: ValidationFold,
+    protocols: Sequence[str],
+    distance: str = "hamming",
+    on_step: OnStep | None = None,
+) -> FoldScores:
+    """Train a method on a fold, with the fold's number as seed, and return the validation scores."""
+    hasher = replace(method, seed=fold.number).fit(fold.data.take(fold.split.train), on_step=on_step)
+    directions = {
+        f"{source} → {target}": average_searches(
+            [evaluate(hasher, fold.data, fold.split, source, target, one, distance) for one in protocols]
+        )
+        for source, target in text_to_image_first(hasher.directions)
+    }
+    examples = {}
+    if fold.number == 0:
+        source, target = text_to_image_first(hasher.directions)[0]
+        places = np.linspace(0, len(fold.split.queries) - 1, EXAMPLES).round().astype(int)
+        split = replace(fold.split, queries=fold.split.queries[np.unique(places)])
+        found = find_results(
+            hasher, fold.data, split, source, target, depth=EXAMPLE_RESULTS, distance=distance
+        )
+        examples = dict(zip(split.queries.tolist(), found.rows.tolist(), strict=True))
+    return FoldScores(fold.name, fold.number, method.bits, hasher.seconds, directions, examples)
+
+
+def study_work(study: Study) -> Callable[[JobContext], StudyProgress]:
+    """Return a function for the job queue that calls `tune` and reports after each fold."""
+    return lambda context: tune(
+        study, context.report, context.check, context.yield_turn, context.call, context.at_once
+    )
+
+
+def tune(
+    study: Study,
+    on_progress: Callable[[StudyProgress], None] = lambda progress: None,
+    check: Callable[..., None] = lambda *_: None,
+    yield_turn: Callable[[], None] = lambda: None,
+    call: Call = here,
+    at_once: int = 1,
+) -> StudyProgress:
+    """Run trials until none of the study is waiting or running; return the progress of the study.
+
+    Parameters
+    ----------
+    on_progress
+        Called after each fold.
+    check
+        Called between steps; an exception that it raises ends the work, and the current trial waits again.
+    yield_turn
+        Called after each fold, so that other jobs can go first.
+    call
+        Runs a function in a worker process.
+    at_once
+        Number of trials at the same time; the others pause, too, while `yield_turn` waits.
+    """
+    going, stopped = Event(), Event()
+
+    def on_fold() -> None:
+        going.clear()
+        try:
+            on_progress(study.progress)
+            yield_turn()
+        finally:
+            going.set()
+
+    def check_both(*step: Any) -> None:
+        check(*step)
+        if stopped.is_set():
+            raise CancelledJobError
+
+    def wait_for_first() -> None:
+        check_both()
+        while not going.wait(POLL_SECONDS):
+            check_both()
+
+    study.check_current()
+    with errors_in_words(study.key.address), ThreadPoolExecutor(max(1, at_once - 1)) as pool:
+        folds = load_folds(study.plan, call, check)
+        study.check_data([fold.data.fingerprint for fold in folds])
+        others = [
+            pool.submit(do_trials, study.reopen(), folds, check_both, wait_for_first, call)
+            for _ in range(at_once - 1)
+        ]
+        try:
+            do_trials(study, folds, check, on_fold, call)
+            for other in others:
+                other.result()
+        except BaseException:
+            stopped.set()
+            raise
+    return study.progress
+
+
+def do_trials(
+    study: Study,
+    folds: Sequence[ValidationFold],
+    check: Callable[..., None],
+    on_fold: Callable[[], None],
+    call: Call = here,
+) -> None:
+    """Run one trial after another, until none of the study is waiting or running."""
+    while True:
+        on_fold()
+        release_lost(study)
+        with take_trial(study) as trial:
+            if trial is not None:
+                do_trial(study, trial, folds, check, on_fold, call)
+                continue
+        now = study.progress
+        if now.total == 0 and now.seconds_left:
+            study.add_trials(1)
+        elif any(trial.state in ("waiting", "running") for trial in study.trials):  # at another worker
+            check()
+            time.sleep(POLL_SECONDS)
+        else:
+            return
+
+
+def release_lost(study: Study) -> None:
+    """Let the trials of lost workers wait again: of ended processes at once, of others after a time."""
+    with exclusive_writes():
+        for one in study.optuna.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+            if is_lost(one):
+                with suppress(UpdateFinishedTrialError):
+                    study.storage.set_trial_state_values(one._trial_id, TrialState.WAITING)
+        optuna.storages.fail_stale_trials(study.optuna)  # this queues them again
+
+
+@contextmanager
+def take_trial(study: Study) -> Iterator[optuna.Trial | None]:
+    """Yield the first waiting trial, now running, or None; if the block raises, it waits again.
+
+    Heartbeats show other workers that this worker is alive, even while it is paused.
+    """
+    storage, over = study.storage, Event()
+    if (trial_id := _take_first(study)) is None:
+        yield None
+        return
+
+    def send_heartbeats() -> None:
+        while isinstance(storage, RDBStorage) and not over.wait(storage.get_heartbeat_interval()):
+            with suppress(SQLAlchemyError, StorageInternalError):  # the next heartbeat may succeed
+                storage.record_heartbeat(trial_id)
+
+    thread = Thread(target=send_heartbeats, name="heartbeat of a trial", daemon=True)
+    thread.start()
+    try:
+        yield optuna.Trial(study.optuna, trial_id)
+    except BaseException:
+        with suppress(UpdateFinishedTrialError):
+            storage.set_trial_state_values(trial_id, TrialState.WAITING)
+        raise
+    finally:
+        over.set()
+        thread.join()
+
+
+def _take_first(study: Study) -> int | None:
+    """Set the first waiting trial to running and return its id; None if no trial is left."""
+    storage, study_id = study.storage, study.storage.get_study_id_from_name(study.name)
+    for waiting in study.optuna.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
+        trial_id = storage.get_trial_id_from_study_id_trial_number(study_id, waiting.number)
+        if isinstance(storage, RDBStorage):  # a running trial without a heartbeat would never count as lost
+            storage.record_heartbeat(trial_id)
+        with suppress(UpdateFinishedTrialError), exclusive_writes():
+            if storage.set_trial_state_values(trial_id, TrialState.RUNNING):
+                storage.set_trial_user_attr(trial_id, WORKER, worker_name())
+                return trial_id
+    return None
+
+
+def do_trial(
+    study: Study,
+    trial: optuna.Trial,
+    folds: Sequence[ValidationFold],
+    check: OnStep,
+    on_fold: Callable[[], None],
+    call: Call = here,
+) -> None:
+    """Score a trial fold by fold, and save whether it is complete, stopped early or failed."""
+    plan, goal = study.plan, study.plan.goal
+    own_number = number_of(study.optuna.get_trials(deepcopy=False)[trial.number])
+    method = plan.method_of(suggest_values(study, trial, own_number))
+    scores = list(read_folds(trial.user_attrs.get(FOLDS, [])))  # folds from an earlier attempt
+    for number in range(len({one.fold for one in scores}), plan.folds):
+        try:
+            scores += [
+                call(
+                    score_fold, replace(method, bits=bits), fold, plan.protocols, plan.distance, on_step=check
+                )
+                for fold in folds
+                if fold.number == number
+                for bits in plan.bits or (method.bits,)
+            ]
+        except InputError as error:
+            trial.set_user_attr(PROBLEM, " ".join(error.problems))
+            _finish(study, trial, TrialState.FAIL)
+            return
+        trial.set_user_attr(FOLDS, write_folds(scores))
+        on_fold()
+        is_last_or_start = number == plan.folds - 1 or own_number == 0
+        if not is_last_or_start and _is_poor(study, trial, number, goal.values(scores)):
+            _finish(study, trial, TrialState.PRUNED)
+            return
+    _finish(study, trial, TrialState.COMPLETE, goal.values(scores))
+
+
+def suggest_values(study: Study, trial: optuna.Trial, number: int) -> Mapping[str, float]:
+    """Return a trial's parameters: preset, from an earlier attempt, or chosen now by Optuna.
+
+    The choice depends on the number of the trial and on earlier trials, not on the worker.
+    """
+    seed = np.random.SeedSequence([study.plan.method.seed, number]).generate_state(1)[0]
+    study.optuna.sampler = optuna.samplers.TPESampler(seed=int(seed))
+    values = dict(study.plan.start) if number == 0 else {}  # trial 0 may lie outside the ranges
+    for one in study.plan.ranges:
+        if one.name not in values or values[one.name] in one:
+            suggest: Callable[..., float] = trial.suggest_int if one.whole else trial.suggest_float
+            values[one.name] = suggest(one.name, one.low, one.high, log=one.scale == "log")
+    return values
+
+
+def _is_poor(study: Study, trial: optuna.Trial, fold: int, values: tuple[float, ...]) -> bool:
+    """Whether to stop a trial of a search early: its mean is below the median up to this fold."""
+    if study.plan.goal.has_front or study.plan.way == "sweep":
+        return False
+    study.optuna.pruner = optuna.pruners.MedianPruner(n_startup_trials=MIN_COMPLETE)
+    trial.report(values[0], fold)
+    return bool(trial.should_prune())
+
+
+def _finish(
+    study: Study, trial: optuna.Trial, state: TrialState, values: tuple[float, ...] | None = None
+) -> None:
+    """Save the outcome of a trial, unless the trial counted as lost and another worker repeats it."""
+    with suppress(UpdateFinishedTrialError, ValueError):
+        study.optuna.tell(trial, values, state, skip_if_finished=True)

@@ -1,0 +1,151 @@
+"""The ridge γ of hash functions, chosen for each modality by how well left-out training rows are ranked.
+
+The squared left-out error is no substitute: it chose values of γ that rank worse.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from smfh.features.maps import FeatureMap, row_norms
+from smfh.parallel import side_by_side
+from smfh.types import EPS, FloatArray, IntArray, Matrix
+
+RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0)
+USUAL_RIDGE = 0.1  # kept unless another value is clearly better
+MAX_ROWS, MAX_QUERIES = 2400, 800  # training rows that are ranked, and those among them that are queries
+SEARCH_WEIGHTS = np.array([2.0, 1.0, 1.0]) / 4  # of the searches among labels, and from and to a modality
+STANDARD_ERRORS = 2.0  # by which a mean gain must exceed 0
+TOP = 100  # results that two of the figures look at
+NEGLIGIBLE = 1e-6  # squared singular values below this share of the smallest ridge have no influence
+MIN_DIVISOR = 1e-3  # of a left-out residual
+LARGEST = np.int32(np.iinfo(np.int32).max)
+
+
+def ridges_of(
+    ridge: float, maps: Mapping[str, FeatureMap], X: Mapping[str, Any], labels: Any, rng: np.random.Generator
+) -> tuple[dict[str, float], str]:
+    """Return the ridge of every modality, chosen if `ridge` is 0, and a note that says if it was chosen.
+
+    Choosing does not change the random numbers that `rng` draws later.
+    """
+    if ridge:
+        return dict.fromkeys(maps, ridge), ""
+    ridges = choose_ridges(maps, X, labels, *rng.spawn(1))
+    values = ", ".join(f"{chosen:g} ({t})" for t, chosen in ridges.items())
+    return ridges, f"ridge {values}: chosen on left-out training rows"
+
+
+def choose_ridges(
+    maps: Mapping[str, FeatureMap], X: Mapping[str, Any], labels: Any, rng: np.random.Generator
+) -> dict[str, float]:
+    """Return the best of RIDGES for each modality, or USUAL_RIDGE if none is clearly better.
+
+    Z_t(γ) are the left-out predictions of the labels (unit rows G) from φ(x) of modality t, minus the mean of
+    G. Three searches show how good they are: with Z_t(γ) among the centred labels, with Z_t(γ) among the unit
+    rows of Z_o(0.1) for the next modality o, and with Z_o(0.1) among the unit rows of Z_t(γ).
+    """
+    items = labels.shape[0]
+    rows = np.sort(rng.choice(items, size=min(MAX_ROWS, items), replace=False))
+    queries = np.sort(rng.choice(len(rows), size=min(MAX_QUERIES, len(rows)), replace=False))
+    L, drawn = np.asarray(labels[rows], dtype=np.float64), {t: X[t][rows] for t in maps}
+    G = L / np.maximum(row_norms(L), 1)[:, None]
+    centred = (G - G.mean(axis=0)).astype(np.float32)
+    relevant = (L[queries] @ L.T > 0).astype(np.int32)
+
+    def predict(t: str) -> list[FloatArray]:
+        predictions = left_out_predictions(maps[t](drawn[t]), G, RIDGES)
+        return [(Z - G.mean(axis=0)).astype(np.float32) for Z in predictions]
+
+    Z, usual, names = side_by_side(predict, maps), RIDGES.index(USUAL_RIDGE), list(maps)
+
+    def choose(t: str) -> float:
+        other = Z[names[(names.index(t) + 1) % len(names)]][usual]
+        searches = (((own, centred), (own, unit_rows(other)), (other, unit_rows(own))) for own in Z[t])
+        figures = [[rank(P[queries], Q, queries, relevant) for P, Q in three] for three in searches]
+        return clearly_best(np.array(figures), usual)
+
+    return side_by_side(choose, maps)
+
+
+def clearly_best(figures: FloatArray, usual: int) -> float:
+    """Return the ridge with the largest mean gain if that exceeds its standard errors, else the usual one.
+
+    A query's gain is the difference of its figures, (ridges, searches, figures, queries), from those of the
+    usual ridge, relative to their mean over all queries.
+    """
+    level = np.maximum(figures[usual].mean(axis=-1, keepdims=True), EPS)
+    gains = np.einsum("rsfq,s->rq", (figures - figures[usual]) / level, SEARCH_WEIGHTS) / figures.shape[2]
+    means, queries = gains.mean(axis=1), gains.shape[1]
+    best = int(np.argmax(means))
+    error = float(gains[best].std(ddof=1)) / np.sqrt(queries) if queries > 1 else np.inf
+    return RIDGES[best if means[best] > STANDARD_ERRORS * error else usual]
+
+
+def left_out_predictions(K: Matrix, T: FloatArray, ridges: Sequence[float]) -> Iterator[FloatArray]:
+    """Yield for each ridge γ the predictions of every row of T by ridge regression on all other rows.
+
+    The regression has an intercept. With centred K = A √Λ Vᵀ and f = Λ/(Λ + γ), all rows together predict
+    H = A (f ∘ AᵀT_c) + mean T. The weight of a row's own target is h_ii = Σ_k a_ik² f_k + 1/n, and the
+    prediction without it is T − (T − H) / (1 − h_ii).
+    """
+    squares, A = centred_spectrum(K, NEGLIGIBLE * min(ridges))
+    mean, A_squared = T.mean(axis=0), A**2
+    AtT = A.T @ (T - mean).astype(A.dtype)
+    for ridge in ridges:
+        f = (squares / (squares + ridge)).astype(A.dtype)
+        H = A @ (f[:, None] * AtT) + mean
+        divisor = np.maximum(1 - (A_squared @ f + 1 / len(T)), MIN_DIVISOR)
+        yield T - (T - H) / divisor[:, None]
+
+
+def centred_spectrum(K: Matrix, least: float) -> tuple[FloatArray, FloatArray]:
+    """Return the squared singular values above `least` and left singular vectors of K minus its column means.
+
+    The vectors have the precision of K; the values are computed in double precision.
+    """
+    items, dimensions = K.shape
+    if sparse.issparse(K) and dimensions >= items:
+        gram = (K @ K.T).toarray().astype(np.float64)
+        gram -= gram.mean(axis=0)
+        gram -= gram.mean(axis=1, keepdims=True)
+    else:
+        dense = np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
+        C = dense - dense.mean(axis=0)
+        gram = C @ C.T if dimensions >= items else C.T @ C
+    squares, vectors = np.linalg.eigh(gram)
+    kept = squares > least
+    squares, vectors = squares[kept], vectors[:, kept]
+    if dimensions >= items:
+        return squares, vectors.astype(K.dtype)
+    return squares, C.astype(K.dtype) @ (vectors / np.sqrt(squares)).astype(K.dtype)
+
+
+def rank(P: FloatArray, Q: FloatArray, queries: IntArray, relevant: IntArray) -> FloatArray:
+    """Return AP@100, AP of the whole ranking and P@100 of each query, as an array (3, queries).
+
+    The rows of Q are ranked by their inner products with a row of P. `queries` are the positions of the
+    queries among the rows of Q; a query is not among its own results. `relevant` is 1 or 0, (queries, rows).
+    A row's relevance replaces the last bit of its score, so that sorting scores sorts relevance as well; for
+    whole numbers of 32 bits NumPy's sort is many times faster than `argsort`.
+    """
+    scores = np.ascontiguousarray(P @ Q.T, dtype=np.float32).view(np.int32)
+    scores ^= (scores >> 31) & LARGEST  # as whole numbers in the same order as the floats
+    scores &= -2
+    scores |= relevant
+    scores[np.arange(len(queries)), queries] = ~LARGEST  # the smallest, not relevant
+    scores.sort(axis=1)
+    found = scores[:, :0:-1] & 1
+    hits = np.cumsum(found, axis=1, dtype=np.int32)
+    precisions = hits * (found / np.arange(1, found.shape[1] + 1, dtype=np.float32))
+    top = slice(0, TOP)
+    first, whole = precisions[:, top].sum(axis=1), precisions.sum(axis=1)
+    in_top, all_hits = found[:, top].sum(axis=1), found.sum(axis=1)
+    return np.stack([first / np.maximum(in_top, 1), whole / np.maximum(all_hits, 1), in_top / TOP])
+
+
+def unit_rows(Z: FloatArray) -> FloatArray:
+    scaled: FloatArray = Z / np.maximum(row_norms(Z), EPS)[:, None]
+    return scaled

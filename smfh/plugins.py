@@ -1,0 +1,128 @@
+"""Methods and data sets from outside the package, from files or from installed packages.
+
+Files are named by `--plugin FILE` or the variable SMFH_PLUGINS; installed packages declare entry points in
+the groups `smfh.methods` and `smfh.datasets`. A plug-in has all rights of this program, so plug-ins come from
+the command line and the environment only, never from an upload. A broken plug-in is reported and skipped.
+"""
+
+import hashlib
+import inspect
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from smfh.datasets import DATASETS, DatasetSource
+from smfh.hashing import METHODS, HashMethod
+from smfh.types import InputError
+
+VARIABLE = "SMFH_PLUGINS"  # paths of files, separated as in PATH
+GROUPS = ("smfh.methods", "smfh.datasets")
+NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+KINDS: Mapping[type[Any], tuple[str, dict[str, Any]]] = {
+    HashMethod: ("method", METHODS),
+    DatasetSource: ("data set", DATASETS),
+}
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A plug-in: what it added, or why it was skipped."""
+
+    origin: str  # a file's name, or an entry point
+    methods: tuple[str, ...] = ()
+    datasets: tuple[str, ...] = ()
+    problem: str = ""
+
+
+_loaded: dict[str, Plugin] = {}  # by path or entry point
+
+
+def load_plugins() -> tuple[Plugin, ...]:
+    """Load and register all plug-ins that are not loaded yet; return all of them."""
+    for path in plugin_files():
+        if str(path) not in _loaded:
+            try:
+                _loaded[str(path)] = load_text(path.name, path.read_text(encoding="utf-8"))
+            except (OSError, UnicodeDecodeError) as error:
+                _loaded[str(path)] = Plugin(path.name, problem=f"it cannot be read: {error}")
+    for entry in (entry for group in GROUPS for entry in entry_points(group=group)):
+        origin = f"{entry.group}: {entry.name}"
+        if origin not in _loaded:
+            try:
+                _loaded[origin] = _register(origin, [entry.load()])
+            except Exception as error:  # a foreign package can raise anything
+                _loaded[origin] = Plugin(origin, problem=_describe(error))
+    return tuple(_loaded.values())
+
+
+def plugin_files() -> list[Path]:
+    """Return the paths of the files that SMFH_PLUGINS names."""
+    return [Path(path) for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
+
+
+def load_text(name: str, text: str) -> Plugin:
+    """Run the text of a plug-in file and register what it defines.
+
+    Its module is named after its content, so that every process that loaded the same text can unpickle its
+    objects.
+    """
+    module = ModuleType(f"smfh_plugin_{hashlib.sha256(text.encode()).hexdigest()[:16]}", name)
+    if module.__name__ in sys.modules:
+        return sys.modules[module.__name__].__plugin__  # type: ignore[no-any-return]
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102, the user chose this file
+        plugin = _register(name, [value for value in vars(module).values() if _is_of(value, module)])
+    except Exception as error:  # a plug-in can raise anything
+        plugin = Plugin(name, problem=_describe(error))
+    module.__dict__["__plugin__"] = plugin
+    return plugin
+
+
+def _register(origin: str, classes: list[Any]) -> Plugin:
+    """Add the classes to METHODS and DATASETS, all of them or none."""
+    found: dict[str, dict[str, Any]] = {kind: {} for kind, _ in KINDS.values()}
+    for cls in classes:
+        for base, (kind, known) in KINDS.items():
+            if isinstance(cls, type) and issubclass(cls, base):
+                if problems := list(class_problems(cls, kind, known)):
+                    return Plugin(origin, problem=" ".join(problems))
+                found[kind][cls.name] = cls  # type: ignore[attr-defined]
+    if not any(found.values()):
+        return Plugin(origin, problem="it defines no method (HashMethod) and no data set (DatasetSource)")
+    for kind, known in KINDS.values():
+        known.update(found[kind])
+    return Plugin(origin, tuple(found["method"]), tuple(found["data set"]))
+
+
+def class_problems(cls: type[Any], kind: str, known: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what must be changed before the class can be registered."""
+    name = getattr(cls, "name", None)
+    if inspect.isabstract(cls):
+        yield f"{cls.__name__} lacks {', '.join(sorted(cls.__abstractmethods__))}."
+    if "__dataclass_params__" not in vars(cls) or not cls.__dataclass_params__.frozen:
+        yield f"{cls.__name__} must be a frozen dataclass: write @dataclass(frozen=True) above it."
+    if not (isinstance(name, str) and NAME.fullmatch(name)):
+        yield f"{cls.__name__} needs a name of lower-case letters, digits and -; got {name!r}."
+    elif name in known:
+        yield f"There is a {kind} named {name} already; choose another name."
+    title = "title" if kind == "method" else "card"
+    if not hasattr(cls, title):
+        yield f"{cls.__name__} needs a {title}."
+
+
+def _is_of(value: Any, module: ModuleType) -> bool:
+    """Whether the value is a method or data set that this module defines, not one that it imports."""
+    return isinstance(value, type) and issubclass(value, tuple(KINDS)) and value.__module__ == module.__name__
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, InputError):
+        return str(error)
+    return f"{type(error).__name__}: {error}"

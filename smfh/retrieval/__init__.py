@@ -1,0 +1,1 @@
+"""Search with a trained hasher: evaluation, single queries, and analysis of its bits and codes."""

@@ -1,0 +1,137 @@
+"""Scores of a comparison against the share of corrupted training items: controls, job, chart."""
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+import streamlit as st
+
+from smfh.datasets import CORRUPTIONS, make_source
+from smfh.experiments.comparison import Comparison, Grid, View
+from smfh.experiments.robustness import (
+    Grids,
+    clean_source,
+    corrupted_grids,
+    robustness_key,
+    robustness_points,
+    robustness_summary,
+    robustness_work,
+)
+from smfh.jobs import Job
+from smfh.plots import Axis, score_curves
+from smfh.runs import check_costs, current_limits
+from smfh.runs.limits import dataset_bytes
+from smfh.types import InputError, parameters
+from smfh.ui.address import current, keep
+from smfh.ui.charts import show_chart
+from smfh.ui.compare.request import CONTROLS, REQUEST, SHARES
+from smfh.ui.grids import PROGRESS_SECONDS, progress_of_grid
+from smfh.ui.log import logging_refusal
+from smfh.ui.plain import draw_problems, plain
+from smfh.ui.running import is_over, queue_position, steer, watch_job
+from smfh.ui.server import Loaded, job_queue, load_source, private_key, remember, saved_runs
+from smfh.ui.session import UPLOAD
+from smfh.ui.visitor import visitor
+
+MAX_CORRUPTED_BYTES = 256 << 20  # of the data, which is copied for every share
+STARTED, REFUSED = "robustness_started", "robustness_refused"  # session state
+ABOUT = (
+    "Trains the methods again with part of the training items corrupted on purpose. Queries and the labels "
+    "that scores use stay true. Choose unseen items as the database to test on clean items only."
+)
+
+
+def draw_robustness(grid: Grid, view: View, command: str) -> None:
+    """Draw the choice of a corruption and shares and, if one is chosen, the button or the curves.
+
+    `command` is the shell command of the comparison at the view's code length, or empty.
+    """
+    st.markdown("#### Robustness", help=ABOUT)
+    request, helps = current(REQUEST, CONTROLS)[0], parameters(make_source("planted"))
+    what, where = st.columns([5, 4])
+    corruption = what.segmented_control(
+        "Corrupt training items",
+        ["", *CORRUPTIONS],
+        required=True,
+        key="compare_corruption",
+        format_func=lambda name: CORRUPTIONS.get(name, "none").capitalize(),
+        help="\n\n".join(f"**{title}**: {helps[name].help}" for name, title in CORRUPTIONS.items()),
+    )
+    shares = where.pills(
+        "Shares", SHARES, selection_mode="multi", key="compare_shares", format_func=lambda share: f"{share} %"
+    )
+    keep(REQUEST, replace(request, corruption=corruption or "", shares=tuple(sorted(shares))))
+    if not corruption:
+        st.caption(ABOUT)
+        return
+    try:
+        grids = _grids(grid, view, corruption, [share / 100 for share in sorted(shares)])
+    except InputError as error:
+        draw_problems("These shares cannot be measured:", error.problems, st.info)
+        return
+    _draw_job(grids, view.bits)
+    found = robustness_points(grids, saved_runs(grid.comparison.source), view)
+    if found:
+        axis = Axis(f"{CORRUPTIONS[corruption]} (%)")
+        chart = score_curves(found, view.metric.label, axis, formula=view.metric.formula)
+        show_chart(chart, "compare_robustness")
+        st.text(robustness_summary(found, corruption, view.metric.label))
+    if command:
+        given = " ".join(f"{share:g}" for share in grids)
+        st.code(f"{command} --{corruption.replace('_', '-')} {given}", language="bash", wrap_lines=True)
+
+
+def _grids(grid: Grid, view: View, corruption: str, shares: list[float]) -> Grids:
+    """Return the comparison at the view's code length for each share, cached unless the data is private."""
+    source = grid.comparison.source
+
+    def make() -> Grids:
+        loaded: Loaded = grid.data, grid.split
+        if source.corruptions:
+            loaded = load_source(clean_source(source), visitor())
+        if dataset_bytes(loaded[0]) > MAX_CORRUPTED_BYTES:
+            raise InputError("The data is too large to corrupt here; use the command below.")
+        comparison: Comparison = replace(grid.comparison, bits=(view.bits,))
+        return corrupted_grids(Grid(comparison, loaded[0].without_looks(), loaded[1]), corruption, shares)
+
+    what: Hashable = ("robustness", grid.key, source, view.bits, corruption, tuple(shares))
+    return make() if source.name == UPLOAD else remember(what, make)
+
+
+def _draw_job(grids: Grids, bits: int) -> None:
+    """Draw the button that trains the missing runs, or the progress of its job."""
+    source = next(iter(grids.values())).comparison.source
+    store, key = saved_runs(source), private_key(source, robustness_key(grids))
+    for problem in st.session_state.pop(REFUSED, ()):
+        st.error(plain(problem))
+    missing = sum(len(grid.missing(store)) for grid in grids.values())
+
+    def start() -> None:
+        try:
+            with logging_refusal("robustness", visitor()):
+                for grid in grids.values():
+                    check_costs(grid.missing(store), grid.data, grid.split, current_limits())
+            work = robustness_work(grids, store)
+            st.session_state[STARTED] = job_queue().submit(key, work, visitor(), rerun=True)
+        except InputError as error:
+            st.session_state[REFUSED] = error.problems
+
+    job: Job[object] | None = job_queue().find(key) or st.session_state.get(STARTED)
+    if job is None or job.over or job.key != key:
+        if job is not None and job.key == key and job.problems:
+            st.text("\n".join(job.problems))
+        if missing:
+            label = f"Train {missing} run{'s' * (missing > 1)} at {bits} bits"
+            st.button(label, icon=":material/play_arrow:", key="robustness_run", on_click=start)
+        return
+
+    def draw_progress() -> None:
+        if not job.reports:
+            st.progress(0.0, queue_position(job) or "starting")
+            return
+        share, progress = job.reports[-1]
+        done, text = progress_of_grid(progress)
+        position = list(grids).index(share)
+        st.progress((position + done) / len(grids), plain(f"{100 * share:g} %: {text}"))
+
+    st.button("Cancel", on_click=steer, args=(job.cancel,), key="robustness_cancel")
+    watch_job(job, False, draw_progress, is_over, PROGRESS_SECONDS)

@@ -1,0 +1,125 @@
+"""The entry of the page: the diagram of the whole method, with sliders, and the box that is open."""
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from smfh.lessons.diagram import BOXES, box_values, boxes_of
+from smfh.lessons.notebook import make_notebook, make_script
+from smfh.lessons.symbols import meanings_in
+from smfh.lessons.walkthrough import Walkthrough
+from smfh.types import MultimodalDataset
+from smfh.ui.address import current
+from smfh.ui.items import caption_of
+from smfh.ui.learn import components
+from smfh.ui.learn.iteration import draw_item_choice, draw_query_choice, draw_sliders, load_walkthrough
+from smfh.ui.learn.state import CONTROLS, POSITIONS, LearnState, change_state, learn_part
+
+SLIDER_PIXELS = 150
+DIAGRAM, NUMBERS = f"{CONTROLS}diagram", f"{CONTROLS}box_numbers"
+FILES = (  # label, name, type and maker of each file
+    ("Notebook", "smfh-example.ipynb", "application/x-ipynb+json", make_notebook),
+    ("Python script", "smfh-example.py", "text/x-python", make_script),
+)
+
+
+@st.fragment
+def draw_overview(data: MultimodalDataset) -> None:
+    """Draw sliders, diagram and open box; a slider redraws only these."""
+    state = current(learn_part(data), CONTROLS)[0]
+    if (walkthrough := load_walkthrough(state, data)) is None:
+        draw_item_choice(state, data)
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom", key="learn_diagram_controls"):
+        draw_sliders(state, data, SLIDER_PIXELS)
+        draw_query_choice(state, data)
+    query, stage = (
+        min(state.asks, len(walkthrough.example.data) - 1),
+        POSITIONS if state.stage is None else state.stage,
+    )
+    box = state.box if state.box in boxes_of(walkthrough) else ""
+    components.show_diagram(
+        walkthrough,
+        query,
+        stage,
+        box,
+        DIAGRAM,
+        on_stage=lambda: change_state(state, data, stage=_stage_sent()),
+        on_box=lambda: change_state(state, data, box=st.session_state[DIAGRAM].box),
+    )
+    if box:
+        _draw_box(state, data, walkthrough, box, stage, query)
+    else:
+        st.caption(
+            "**X**: features of words and of pictures. **U**: how much of each feature a bit stands for. "
+            "**Â**: which of the sampled items share a label. **Y**: a number per item and bit; above the "
+            "mean of the bit, the bit is 1. **W**: hash functions, which compute the code of a query from "
+            "its features. ✗: shares no label with the query."
+        )
+        st.caption(
+            "Click a box for its numbers, its equation and its code. Play shows the training step by step. "
+            "Violet is positive, orange is negative; in Y, violet is above the mean of the bit and orange "
+            "below it. An orange bar marks a sampled item; orange frames and arrows mark the current step. "
+            "Four bits are few, so the random start matters: this seed is the best of twenty."
+        )
+    with st.expander("Your own items", icon=":material/edit:", key="learn_items"):
+        draw_item_choice(state, data)
+    with st.container(horizontal=True):
+        for label, name, kind, make in FILES:
+            st.download_button(
+                label,
+                partial(make, walkthrough, query),
+                name,
+                kind,
+                f"{CONTROLS}{name}",
+                help="This example with its data and all numbers; needs only NumPy.",
+                icon=":material/download:",
+                on_click="ignore",
+            )
+
+
+def _stage_sent() -> int | None:
+    """Return the stage that the browser sent; None if it is the last one or not valid."""
+    sent = st.session_state[DIAGRAM].stage
+    return sent if isinstance(sent, int) and 0 <= sent < POSITIONS else None
+
+
+def _draw_box(
+    state: LearnState, data: MultimodalDataset, walkthrough: Walkthrough, box: str, stage: int, query: int
+) -> None:
+    """Draw the numbers of a box, its equation, and the code that computes it."""
+    name, modality = box.split(":", 1)
+    about, step = BOXES[name], walkthrough.steps[max(stage - 1, 0)]
+    snapshot = step.after if stage else step.before
+    with st.container(border=True, key="learn_box"):
+        left, right = st.columns([2, 3], gap="medium")
+        with right:
+            st.subheader(about.title, anchor=False)
+            st.markdown(about.meaning)
+            if about.equation:
+                st.latex(about.equation, help=meanings_in(about.equation) or None)
+            if about.code:
+                st.code(about.code, language="python")
+            if about.step:
+                changes = {
+                    "part": "iteration",
+                    "iteration": step.iteration,
+                    "step": about.step,
+                    "entry": None,
+                }
+                if st.button("Open this step with all numbers", key=f"{CONTROLS}open_step"):
+                    change_state(state, data, **changes)
+                    st.rerun()  # another part: redraw the whole page
+        values = box_values(snapshot, walkthrough.source, query)[box]
+        with left:
+            if name == "results":
+                items = walkthrough.example.data
+                st.text(
+                    "\n".join(f"{place}. {caption_of(items, row)}" for place, row in enumerate(values, 1))
+                )
+            else:
+                table = components.matrix_table(
+                    walkthrough, (name, modality), np.array(values), snapshot.sample
+                )
+                components.show_matrices({"": [table]}, "", NUMBERS, lambda: None)

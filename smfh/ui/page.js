@@ -1,0 +1,73 @@
+// Invisible parts of every page: the visitor's cookie, a reload after a restart of the server, the steps of
+// Back, and tables that the keyboard can scroll.
+export default function ({ data }) {
+  const secure = location.protocol === "https:" ? "; Secure" : ""
+  document.cookie = `${data.cookie}=${data.name}; path=/; max-age=86400; SameSite=Strict${secure}`
+  reloadAfterRestart(data)
+  limitHistory(data.places)
+  reachTables()
+}
+
+const LAST = "smfh_last_reload"
+
+// Streamlit itself shows a lost connection and connects again. But after a restart of the server it leaves the
+// old page on the screen until the visitor clicks something.
+function reloadAfterRestart({ started, health, pollMilliseconds, reloadMilliseconds }) {
+  const isRunning = window.smfhStarted !== undefined
+  window.smfhStarted = started
+  if (isRunning) return
+  setInterval(async () => {
+    const request = fetch(health, { cache: "no-store" })
+    const answer = await request.then((it) => it.json()).catch(() => ({}))
+    if (!answer.started || answer.started === window.smfhStarted) return
+    if (Date.now() - Number(sessionStorage.getItem(LAST)) < reloadMilliseconds) return
+    sessionStorage.setItem(LAST, String(Date.now()))
+    window.location.reload()
+  }, pollMilliseconds)
+}
+
+// Streamlit adds a step for Back with every change of the address, and two with `switch_page`: the old page
+// with the new query, then the new page. Here a change on the same page replaces the current step, unless one
+// of the `places` keys has changed, and then only once for each action of the person; the step of the old
+// page is corrected. Without this script Back takes more steps, and nothing else is lost.
+function limitHistory(places) {
+  const history = window.history
+  if (!history.smfh) {
+    const push = history.pushState
+    const own = (history.smfh = { places: [] })
+    // whether the person acted, the address before the change, whether the change added a step
+    const begin = (acted) => Object.assign(own, { acted, before: null, stepped: false })
+    for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, () => begin(true), true)
+    window.addEventListener("popstate", () => begin(false))
+    begin(true)
+    history.pushState = function (state, title, url) {
+      const here = new URL(window.location.href)
+      const next = new URL(url ?? here, here)
+      const differs = (key) => next.searchParams.get(key) !== here.searchParams.get(key)
+      let step = true
+      if (next.pathname === here.pathname) {
+        step = own.acted && own.places.some(differs)
+        own.before ??= here.href
+        if (step) Object.assign(own, { acted: false, stepped: true })
+      } else {
+        if (own.before && next.search === here.search) {
+          step = !own.stepped
+          if (step) history.replaceState(state, title, own.before)
+        }
+        begin(false)
+      }
+      return (step ? push : history.replaceState).call(history, state, title, url)
+    }
+  }
+  history.smfh.places = places
+}
+
+// A table wider than a phone scrolls; without a stop for the keyboard, only a pointer could scroll it.
+function reachTables() {
+  if (window.smfhTables) return
+  const reach = () => {
+    for (const frame of document.querySelectorAll("[data-testid=stTable] > div")) frame.tabIndex = 0
+  }
+  window.smfhTables = new MutationObserver(reach)
+  window.smfhTables.observe(document.body, { childList: true, subtree: true })
+}

@@ -1,0 +1,249 @@
+"""The selected trial: its scores, its buttons, and its test on the held-out queries."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from smfh.experiments import tuning
+from smfh.experiments.tuning import Confirmation, Study, Trial
+from smfh.experiments.tuning.held_out import ALL, CORRECTION, SEEDS, THE_START
+from smfh.experiments.tuning.study import MAX_NOTE_LENGTH
+from smfh.jobs import Job
+from smfh.metrics.significance import Difference, signed
+from smfh.runs import check_costs, current_limits
+from smfh.types import InputError
+from smfh.ui.address import bound_control, forget, hold, keep
+from smfh.ui.grids import PROGRESS_SECONDS
+from smfh.ui.items import caption_of, cut, looks_of
+from smfh.ui.log import logging_refusal
+from smfh.ui.page import open_run
+from smfh.ui.plain import draw_problems
+from smfh.ui.running import cancel, is_over, queue_position, watch_job
+from smfh.ui.server import job_queue, private_key, saved_runs
+from smfh.ui.session import UPLOAD, load
+from smfh.ui.settings import SETTINGS, Settings
+from smfh.ui.sidebar import CONTROL
+from smfh.ui.tune.state import REFUSED, change, current_request
+from smfh.ui.visitor import may_edit, visitor
+
+TRIAL, STARTED = "tune_trial", "confirmation_started"
+BEST = -1  # stands for the best trial in the list of trial numbers
+METRIC_PIXELS, PICTURE_PIXELS, QUERY_PIXELS = 118, 44, 320
+MAX_CAPTION = 60
+EXPORTS = {"Export as command": tuning.fit_command, "Export as Python": tuning.fit_code}
+TEST_HELP = (
+    f"Trains the start (trial 0) and this trial with {SEEDS} seeds each on all training items, and "
+    "searches with the held-out queries. Use it only for the setting you have decided on: choosing among "
+    "several settings by these scores would be tuning on the queries."
+)
+
+
+def may_edit_study(study: Study) -> bool:
+    """Whether this visitor may rename, delete and annotate the study; always, if it is of an upload."""
+    return study.plan.sources[0].name == UPLOAD or may_edit(study.creator, visitor())
+
+
+def draw_selected(study: Study, trials: Sequence[Trial], selected: Trial, settings: Settings) -> None:
+    """Draw the list of trials, and the scores and buttons of the selected trial."""
+
+    def describe(trial: Trial) -> str:
+        start = ", start" if trial.is_start else ""
+        return (
+            f"{trial.values[0]:.3f} · {tuning.setting_in_words(study, trial)} (trial {trial.number}{start})"
+        )
+
+    complete = [trial for trial in trials if trial.state == "complete"]
+    ranked = sorted(complete, key=lambda trial: -study.plan.goal.worth(trial.values))
+    by_number = {trial.number: trial for trial in ranked}
+    if selected.number not in by_number:
+        by_number = {selected.number: selected, **by_number}
+    requested = current_request().trial
+    # "Best trial" is a separate option: a number set here during a refresh would look like a choice
+    st.selectbox(
+        "Selected trial",
+        [BEST, *by_number],
+        key=hold(TRIAL, requested if requested in by_number else BEST),
+        format_func=lambda number: "Best trial" if number == BEST else describe(by_number[number]),
+        on_change=lambda: change(trial=None if (own := st.session_state[TRIAL]) == BEST else own),
+        help="You can also click a point in any chart.",
+    )
+    if requested not in by_number:
+        st.text(describe(selected))
+    start = next((trial for trial in trials if trial.is_start and trial.folds), None)
+    with st.container(horizontal=True, gap="small"):
+        for name, label in tuning.BASE_MEASURES.items():
+            value = selected.measure(name)
+            gain = None if start is None or selected.is_start else value - start.measure(name)
+            draw_metric(label, value, gain)
+    st.caption("Means over the validation folds; below each, the difference from the start (trial 0).")
+    draw_note(study, selected)
+    _draw_actions(study, selected, settings)
+
+
+def draw_note(study: Study, trial: Trial | None = None) -> None:
+    """Draw the note on a study or a trial: a field for those who may edit the study, else the text."""
+    number, text = (None, study.note) if trial is None else (trial.number, trial.note)
+    label = "Note on this study" if trial is None else f"Note on trial {number}"
+    if not may_edit_study(study):
+        st.text(f"{label}: {text}" if text else "")
+        return
+
+    def save(new: str) -> None:
+        try:
+            study.set_note(new.strip(), number)
+        except InputError as error:
+            st.session_state[REFUSED] = error.problems
+
+    field = bound_control(f"tune_note_{study.name}_{number}", text, save)
+    look: dict[str, Any] = {"placeholder": label, "label_visibility": "collapsed"}
+    st.text_input(label, max_chars=MAX_NOTE_LENGTH, **look, **field)
+
+
+def draw_metric(label: str, value: float, gain: float | None) -> None:
+    """Draw a score and its gain over the start (trial 0); a gain of 0.000 has no arrow."""
+    is_zero = gain is not None and round(gain, 3) == 0
+    text = None if gain is None else "0.000" if is_zero else f"{gain:+.3f}"
+    look: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off"} if is_zero else {}
+    st.metric(label, f"{value:.3f}", text, width=METRIC_PIXELS, **look)
+
+
+def _draw_actions(study: Study, trial: Trial, settings: Settings) -> None:
+    source, method = study.plan.sources[0], study.method_of(trial)
+    with st.container(horizontal=True, key="tune_chosen_orders", gap="small"):
+        is_applied = (settings.source, settings.method) == (source, method)
+        icon = ":material/check:"
+        wants_apply = st.button("Apply to sidebar", "tune_use", icon=icon, disabled=is_applied)
+        wants_open = st.button("Open in Explore", icon=":material/open_in_new:", key="tune_open")
+        for title, write in EXPORTS.items() if source.name != UPLOAD else ():
+            with st.popover(title, icon=":material/content_copy:"):
+                st.code(write(source, method), language=None, wrap_lines=True)
+    if wants_apply:
+        keep(SETTINGS, replace(settings, source=source, method=method))
+        forget(CONTROL)
+        st.toast("The sidebar has these parameters now.", icon=":material/check:")
+        st.rerun()
+    if wants_open:
+        try:
+            open_run(source, method, load(Settings(source, method)))
+        except InputError as error:
+            draw_problems("The run could not be opened:", error.problems, st.warning)
+
+
+def draw_held_out(study: Study, trial: Trial) -> None:
+    """Draw the test of a trial on the held-out queries: its button, its progress, or its outcome."""
+    st.markdown("#### Held-out queries")
+    if study.method_of(trial) == study.plan.method:
+        st.caption("This is the start (trial 0). Select another trial to compare it with this one.")
+        return
+    tests = tuning.confirmations(study)
+    if tests:
+        _draw_log(study, tests)
+    if (found := tests.get(trial.number)) is not None:
+        for line in (line for line in found.lines if ALL in line):
+            st.text(line)
+        with st.expander("Each direction"):
+            st.text("\n".join(line for line in found.lines if ALL not in line))
+        return
+    key = private_key(study.plan.sources[0], ("confirmation", study.key, trial.number))
+    own: Job[Confirmation] | None = st.session_state.get(STARTED)
+    job = job_queue().find(key) or (own if own is not None and own.key == key else None)
+    if job is None or job.over:
+        label = f"Test on held-out queries ({ordinal(len(tests) + 1)} test of this study)"
+        args, icon = (study, trial, key), ":material/verified:"
+        st.button(label, "tune_confirm", TEST_HELP, _start_test, args, icon=icon)
+        st.caption(
+            f"Compares trial {trial.number} with the start settings, using {SEEDS} seeds and a paired test."
+        )
+        if job is not None and job.state == "failed":
+            draw_problems("The test stopped. Finished runs are saved.", job.problems)
+        return
+
+    def draw_progress() -> None:
+        done, total = job.reports[-1] if job.reports else (0, 1)
+        text = f"{done} of {total} runs" if job.reports else "Starting"
+        st.progress(done / total, " · ".join(filter(None, [text, queue_position(job)])))
+
+    st.button("Stop", icon=":material/stop:", key="tune_confirm_stop", on_click=cancel, args=(job,))
+    watch_job(job, False, draw_progress, is_over, PROGRESS_SECONDS)
+
+
+def ordinal(number: int) -> str:
+    """Return 1st, 2nd, 3rd, 4th, …"""
+    ending = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def _draw_log(study: Study, tests: Mapping[int, Confirmation]) -> None:
+    """Draw a table of all tests of this study, with differences from the start in all directions."""
+    settings = {trial.number: tuning.setting_in_words(study, trial) for trial in study.trials}
+    rows = [
+        {
+            "test": ordinal(one.place),
+            "at (UTC)": one.at[:16],
+            "trial": f"{one.number}: {settings.get(one.number, '')}",
+            "data": pair.dataset,
+            "measure": tuning.BASE_MEASURES[pair.measure],
+            "start → trial": f"{np.mean(pair.start):.3f} → {np.mean(pair.chosen):.3f}",
+            "difference": signed(pair.gain),
+            "interval": " to ".join(map(signed, gain_interval(difference))),
+            "clear": "yes" if difference.is_clear else "no",
+        }
+        for one in tests.values()
+        for pair in one.figures
+        if pair.direction == ALL and (difference := pair.difference) is not None
+    ]
+    st.dataframe(rows, hide_index=True, alt="All tests of this study on held-out queries")
+    st.caption(CORRECTION)
+
+
+def gain_interval(difference: Difference) -> tuple[float, float]:
+    """Return the interval of the gain over the start; a difference has the better setting first."""
+    low, high = difference.low, difference.high
+    return (-high, -low) if difference.first == THE_START else (low, high)
+
+
+def _start_test(study: Study, trial: Trial, key: Hashable) -> None:
+    try:
+        with logging_refusal("confirmation", visitor()):
+            for source in study.plan.sources:
+                loaded = load(Settings(source, study.plan.method))
+                check_costs([study.plan.method, study.method_of(trial)], *loaded, current_limits())
+        work = tuning.confirm_work(study, trial.number, saved_runs(study.plan.sources[0]))
+        st.session_state[STARTED] = job_queue().submit(key, work, visitor(), rerun=True)
+    except InputError as error:
+        st.session_state[REFUSED] = error.problems
+
+
+def draw_walls(study: Study, trials: Sequence[Trial]) -> None:
+    """Draw the first results of one validation query with each of these trials, side by side."""
+    source = study.plan.sources[0]
+    data, split = load(Settings(source, study.plan.method))
+    rows = np.sort(split.train)
+    shown = [(trial, trial.folds[0].examples) for trial in trials if trial.folds and trial.folds[0].examples]
+    named = {row for _, found in shown for query, results in found.items() for row in (query, *results)}
+    known = set.intersection(*(set(found) for _, found in shown)) if shown else set()
+    if not known or min(named) < 0 or max(named) >= len(rows):
+        return
+    direction = next(iter(shown[0][0].folds[0].directions))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.text("The same query with", width="content")
+        row = st.selectbox(
+            "Validation query",
+            sorted(known),
+            key="tune_wall_query",
+            format_func=lambda row: cut(caption_of(data, int(rows[row])), MAX_CAPTION),
+            label_visibility="collapsed",
+            width=QUERY_PIXELS,
+        )
+        st.caption(f"{direction}, first validation fold, ✗: not relevant")
+    for column, (trial, found) in zip(st.columns(len(shown), gap="small"), shown, strict=True):
+        items = rows[list(found[row])].tolist()
+        relevant = (data.labels[items] & data.labels[rows[row]]).any(axis=1).tolist()
+        with column:
+            setting = "start: " * trial.is_start + tuning.setting_in_words(study, trial)
+            st.text(f"{setting} · {sum(relevant)} of {len(items)} relevant")
+            pictures = looks_of(data, items, direction.rpartition(" → ")[2])
+            st.image(pictures, ["" if one else "✗" for one in relevant], width=PICTURE_PIXELS)

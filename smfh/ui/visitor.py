@@ -1,0 +1,78 @@
+"""Visitors: their names, who may edit saved runs and studies, and the keys of their private jobs."""
+
+import hashlib
+import ipaddress
+import re
+import secrets
+from collections.abc import Hashable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from smfh.environment import read_variable
+from smfh.types import InputError
+
+VISITOR, COOKIE, NAME = "visitor", "smfh_visitor", re.compile("[0-9a-f]{32}")
+ANYONE, OWNER = "anyone", "owner"
+OLD_POLICIES = {"all": ANYONE, "maker": OWNER}
+NOT_OWNER = "Only its owner can rename or delete it, in the browser that created it."
+
+
+@dataclass(frozen=True)
+class PrivateKey:
+    """The key of a job whose result only one visitor may see; such jobs do not run on a cluster."""
+
+    owner: str  # a visitor
+    key: Hashable
+    file: str = ""  # digest of the visitor's model file, if the job uses one
+
+
+def visitor() -> str:
+    """Return the secret name of this browser; a cookie keeps it across reloads."""
+    if VISITOR not in st.session_state:
+        cookie = str(st.context.cookies.get(COOKIE, ""))
+        st.session_state[VISITOR] = cookie if NAME.fullmatch(cookie) else secrets.token_hex(16)
+    name: str = st.session_state[VISITOR]
+    return name
+
+
+def owner_id(visitor: str) -> str:
+    """Return the hash that is saved as the owner of runs and studies; it does not reveal the cookie."""
+    return hashlib.sha256(f"maker {visitor}".encode()).hexdigest()[:32]
+
+
+def may_edit(owner: str, visitor: str) -> bool:
+    """Whether the visitor may rename and delete runs and studies of this owner ("" if unknown)."""
+    return edit_policy() == ANYONE or (bool(owner) and owner == owner_id(visitor))
+
+
+def is_only_local() -> bool:
+    """Whether only this computer can reach the server, by its options and by the headers of this visit.
+
+    Behind a proxy the server may listen on localhost, but browsers name another host as the page's origin.
+    """
+    hosts = [str(st.get_option("server.address") or ""), *(st.get_option("server.allowedHosts") or ["*"])]
+    headers = st.context.headers
+    if any(name.lower() in ("forwarded", "via") or "forwarded" in name.lower() for name in headers):
+        return False
+    hosts += [urlsplit(f"//{headers['Host']}").hostname or ""] if "Host" in headers else []
+    hosts += [urlsplit(headers["Origin"]).hostname or ""] if "Origin" in headers else []
+    return all(_is_loopback(host) for host in hosts)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a host name
+        return host == "localhost"
+
+
+def edit_policy() -> str:
+    """Return SMFH_EDIT_POLICY; the default is "anyone" for a server on localhost, else "owner"."""
+    is_local = _is_loopback(str(st.get_option("server.address") or ""))
+    policy = read_variable("SMFH_EDIT_POLICY") or (ANYONE if is_local else OWNER)
+    policy = OLD_POLICIES.get(policy, policy)
+    if policy not in (ANYONE, OWNER):
+        raise InputError(f"SMFH_EDIT_POLICY must be {ANYONE!r} or {OWNER!r}; got {policy[:40]!r}.")
+    return policy

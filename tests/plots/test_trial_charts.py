@@ -1,0 +1,139 @@
+"""Charts of trials: what a click gives, which trial is marked, what the titles say."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from chart_examples import DOTS, KNOBS, MARKUP
+
+from smfh import plots
+from smfh.plots import Axis, Chart, Mark, TrialDot
+from smfh.plots.theme import GREEN, ORANGE, PINK
+
+ALPHA = Axis("α", log=True)
+ONES = {dot.number: 1.0 for dot in DOTS}
+CHARTS = {
+    "history": lambda selected: plots.trial_history(DOTS, "mAP", selected),
+    "slices": lambda selected: plots.trial_slices(DOTS, KNOBS, "mAP", selected),
+    "contour": lambda selected: plots.trial_contour(DOTS, *KNOBS, "mAP", selected),
+    "map": lambda selected: plots.sweep_map(DOTS, *KNOBS, "mAP", selected),
+    "curve": lambda selected: plots.sweep_curve(DOTS, KNOBS[0], "mAP", selected=selected),
+    "lines": lambda selected: plots.trial_lines(DOTS, KNOBS, "mAP", selected),
+    "front": lambda selected: plots.trial_front(DOTS, "s", "mAP", ONES, [8], selected),
+}
+
+
+def dot(number: int, alpha: float, *scores: float, **others: bool) -> TrialDot:
+    mean, band = float(np.mean(scores)), (min(scores), max(scores))
+    return TrialDot(number, {"α": alpha}, mean, {"P@100": mean - 0.1}, 1.0, band, **others)
+
+
+def trace(chart: Chart, name: str) -> Any:
+    return next(one for one in chart.figure().data if one.name == name)
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_every_chart_marks_only_the_selected_trial(name):
+    assert is_marked(CHARTS[name](4))
+    assert not is_marked(CHARTS[name](None))
+    assert not is_marked(CHARTS[name](999))
+
+
+def is_marked(chart: Chart) -> bool:
+    """Whether anything that has a width is drawn in the colour of the selected trial."""
+    return PINK in str([one.to_plotly_json() for one in chart.figure().data])
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_click_gives_the_number_of_a_trial(name):
+    told = [one.customdata for one in CHARTS[name](None).figure().data if one.customdata is not None]
+    numbers = {int(number) for data in told for number in np.ravel(data)}
+    finished = {one.number for one in DOTS if not one.stopped_early}
+    assert finished <= numbers <= {one.number for one in DOTS}
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_every_chart_marks_the_start_and_the_best_trial(name):
+    colours = str([one.to_plotly_json() for one in CHARTS[name](None).figure().data])
+    assert ORANGE in colours
+    assert GREEN in colours
+
+
+def test_the_goal_is_the_thick_line_with_its_folds_and_its_parts_below():
+    dots = [dot(2, 10, 0.4, 0.6), dot(0, 1, 0.1, 0.3, is_start=True), dot(1, 100, 0.2, 0.4)]
+    chart = plots.sweep_curve(dots, ALPHA, "mAP", (5.0, 50.0), [Mark("paper", 3)])
+    goal, part, band = trace(chart, "mAP"), trace(chart, "P@100"), trace(chart, "lowest to highest fold")
+    assert (list(goal.x), list(goal.y)) == ([1, 10, 100], pytest.approx([0.2, 0.5, 0.3]))
+    assert list(band.y) == [0.3, 0.6, 0.4, 0.2, 0.4, 0.1]  # back along the lowest folds
+    assert goal.line.width > 2 * part.line.width
+    assert (goal.yaxis, part.yaxis) == (None, "y2")
+    assert list(goal.customdata) == [0, 2, 1]
+    figure = chart.figure()
+    assert figure.layout.yaxis.domain[0] > figure.layout.yaxis2.domain[1]
+    assert figure.layout.yaxis.rangemode == "normal"  # the axis does not begin at 0
+    assert [(shape.name, shape.x0, shape.x1) for shape in figure.layout.shapes] == [
+        ("paper", 3, 3),
+        ("within 1 SE of the best", 5, 50),
+    ]
+    assert {"best 0.500", "start 0.200"} <= {one.text for one in figure.data}
+    assert chart.title == "Highest mAP at α 10: 0.500; start: 0.200"
+
+
+def test_the_start_has_a_tick_and_its_neighbour_gives_way():
+    values = [1.0, 10.0, 100.0, 1000.0]
+    dots = [dot(k, x, 0.5) for k, x in enumerate(values, 1)] + [dot(0, 11, 0.5, is_start=True)]
+    figure = plots.sweep_curve(dots, ALPHA, "mAP").figure()
+    assert list(figure.layout.xaxis.tickvals) == [1, 11, 100, 1000]
+
+
+def test_contours_are_empty_where_no_trial_is_near():
+    dots = [TrialDot(k, {"α": x, "μ": x}, x, {}, 1.0) for k, x in enumerate(np.linspace(0, 1, 30))]
+    contour = plots.trial_contour(dots, Axis("α"), Axis("μ"), "mAP").figure().data[0]
+    assert np.isnan(contour.z[0, -1])  # the corners beside the diagonal
+    assert np.isnan(contour.z[-1, 0])
+    near = np.diagonal(contour.z)
+    assert not np.isnan(near).any()
+    assert (np.diff(near) > 0).all()
+
+
+def test_log_axes_leave_out_zero():
+    dots = [dot(0, 0, 0.5, is_start=True), dot(1, 1, 0.6)]
+    chart = plots.sweep_curve(dots, ALPHA, "mAP")
+    assert list(trace(chart, "mAP").x) == [1]
+    assert list(trace(chart, "start (trial 0)").y) == [0.5, 0.5]  # the level of the start is a line
+    slices = plots.trial_slices([*dots, dot(2, 0, 0.7)], [ALPHA], "mAP")
+    assert slices.panels[0].at.tolist() == [[0.5, 0.5], [1, 0.6]]  # the start is drawn at the edge
+    assert len(plots.trial_history(dots, "mAP").rows()) == 2
+
+
+def test_map_has_a_cell_for_each_pair_and_none_for_a_start_outside_the_grid():
+    pairs = [(1.0, 1.0), (1.0, 2.0), (2.0, 1.0), (2.0, 2.0)]
+    dots = [TrialDot(k + 1, {"α": a, "μ": b}, k / 10, {}, 1.0) for k, (a, b) in enumerate(pairs)]
+    start = TrialDot(0, {"α": 9.0, "μ": 1.0}, 0.9, {}, 1.0, is_start=True)
+    chart = plots.sweep_map([start, *dots], Axis("α"), Axis("μ"), "mAP")
+    assert chart.values.tolist() == [[0.0, 0.2], [0.1, pytest.approx(0.3)]]
+    assert chart.numbers.tolist() == [[1, 3], [2, 4]]
+    assert chart.title == "mAP is highest at α 2, μ 2: 0.300; start: 0.900"
+    assert chart.start == (1, 0)  # beyond the last column
+    within = TrialDot(0, {"α": 1.0, "μ": 1.0}, 0.9, {}, 1.0, is_start=True)
+    assert plots.sweep_map([within, *dots[1:]], Axis("α"), Axis("μ"), "mAP").numbers[0, 0] == 0
+
+
+def test_history_line_is_the_best_of_finished_trials():
+    dots = [dot(0, 1, 0.5, is_start=True), dot(1, 2, 0.9, stopped_early=True), dot(2, 3, 0.4), dot(3, 4, 0.6)]
+    chart = plots.trial_history(dots, "mAP")
+    assert chart.panels[0].line.tolist() == [[0, 0.5], [2, 0.5], [3, 0.6]]
+    assert chart.title == "Best mAP so far: 0.600 in trial 3; start: 0.500"
+
+
+def test_front_is_a_line_in_order():
+    dots = [dot(1, 1, 0.5), dot(2, 1, 0.7), dot(3, 1, 0.1)]
+    chart = plots.trial_front(dots, "seconds", "mAP", {1: 1.0, 2: 3.0, 3: 2.0}, [2, 1])
+    assert chart.panels[0].line.tolist() == [[1.0, 0.5], [3.0, 0.7]]
+    assert chart.title.startswith("2 trials are on the Pareto front")
+
+
+def test_titles_state_the_finding():
+    assert plots.parameter_importance({MARKUP: 0.8, "μ": 0.2}).title.endswith(
+        "explains 80% of the differences between trials"
+    )

@@ -1,0 +1,70 @@
+"""Uploads stay in memory and are bounded; hostile widget values are an error in words."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from starlette.datastructures import Headers
+from starlette.formparsers import MultiPartParser
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.state.common import WidgetMetadata
+from streamlit.runtime.state.session_state import WStates
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
+
+from smfh.ui import start
+
+MEGABYTE = 1 << 20
+
+
+@pytest.fixture
+def limits(monkeypatch):
+    """Uploads of at most 3 MB; what the server changes in Streamlit is undone after the test."""
+    monkeypatch.setattr(MultiPartParser, "spool_max_size", MultiPartParser.spool_max_size)
+    monkeypatch.setattr(MemoryUploadedFileManager, "add_file", MemoryUploadedFileManager.add_file)
+    monkeypatch.setattr(start.st, "get_option", {"server.maxUploadSize": 3}.__getitem__)
+    start.hold_uploads_in_memory()
+
+
+def test_an_upload_of_the_largest_size_is_not_written_to_disk(limits):
+    head = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.npz"\r\n\r\n'
+
+    async def body():
+        yield head + bytes(3 * MEGABYTE) + b"\r\n--x--\r\n"
+
+    parser = MultiPartParser(Headers({"content-type": "multipart/form-data; boundary=x"}), body())
+    with ThreadPoolExecutor(1) as pool:  # the browser of other tests has a loop in this thread
+        upload = pool.submit(asyncio.run, parser.parse()).result()["file"]
+    assert upload.size == 3 * MEGABYTE
+    assert not upload.file._rolled  # a temporary file on disk, if it were
+    upload.file.close()
+
+
+def test_the_uploads_of_a_page_are_bounded_and_the_newest_stay(limits):
+    files = MemoryUploadedFileManager("/upload")
+    for number in range(10):
+        file = UploadedFileRec(str(number), "a.npz", "", bytes(2 * MEGABYTE))
+        files.add_file(session_id="ann", file=file)  # named, as Streamlit does
+    files.add_file(session_id="bob", file=UploadedFileRec("first", "b.npz", "", b"1"))
+    assert list(files.file_storage["ann"]) == ["7", "8", "9"]
+    assert list(files.file_storage["bob"]) == ["first"]
+
+
+@pytest.mark.parametrize("sent", [{"json_value": "{"}, {"string_value": "x"}])
+def test_a_value_of_the_wrong_type_is_an_error_in_words(monkeypatch, sent):
+    messages = []
+    monkeypatch.setattr(start, "draw_problems", lambda title, problems: messages.extend(problems))
+    states, number = WStates(), WidgetMetadata("id", lambda value: value + 1, int, "json_value")
+    states.set_widget_metadata(number)
+    states.set_widget_from_proto(WidgetState(id="id", **sent))
+    with pytest.raises((ValueError, TypeError)) as caught:
+        states["id"]
+    assert start.note_fault(caught.value)
+    assert messages == ["The browser sent a value that this page cannot use. Reload the page."]
+
+
+def test_an_error_of_the_program_is_left_to_streamlit():
+    with pytest.raises(KeyError) as caught:
+        WStates()["missing"]
+    assert not start.note_fault(caught.value)
+    assert not start.note_fault(TypeError("a fault of a page"))
