@@ -49,7 +49,7 @@ def test_every_data_set_has_all_tabs_or_says_which_files_are_missing(name):
         return
     until_bits(page)
     assert "Bit 0" in headings(page)
-    assert "look_up_radius" not in [slider.key for slider in page.slider]  # only the open tab is drawn
+    assert "look_up_radius_16" not in [slider.key for slider in page.slider]  # only the open tab is drawn
     for tab in (SPACE, QUERIES):
         open_tab(page, tab)
         assert not page.run().exception
@@ -61,7 +61,7 @@ def test_the_radius_changes_size_hit_rate_and_gallery_together():
     page = open_tab(until_bits(open_page(data="planted", bits="16")), SPACE)
     seen = []
     for radius in (0, 16):
-        page.slider(key="look_up_radius").set_value(radius).run()
+        page.slider(key="look_up_radius_16").set_value(radius).run()
         assert not page.exception
         values = {metric.label: metric.value for metric in page.metric}
         found = next(text.value for text in page.text if f"items within radius {radius}" in text.value)

@@ -267,10 +267,19 @@ def test_a_control_is_set_only_when_its_value_changes(planted):
 
     page.run()
     assert set_anew() == set()
-    page.slider(key="search_radius").set_value(3).run()
+    page.slider(key="search_radius_16").set_value(3).run()
     assert set_anew() == set()
     page.button(key="search_turn").click().run()
     assert set_anew() == {"search_source", "search_target"}
+
+
+def test_the_radius_stays_when_the_number_of_bits_changes(planted):
+    page = until_trained(open_page(data="planted", bits="16"))
+    page.slider(key="search_radius_16").set_value(3).run()
+    page.session_state["control_smfh-plus_bits"] = 24
+    page.run().button(key="train").click().run()
+    until(page, lambda: "24 bits" in page.subheader[0].value)
+    assert page.slider(key="search_radius_24").value == 3
 
 
 def test_other_methods_can_be_trained_and_the_current_run_stays(planted):

@@ -108,9 +108,8 @@ def _draw_radius(run: Run, state: SearchState, results: SearchResults) -> None:
     """Draw a slider for the radius, means over all queries, and the items that the query finds."""
     st.markdown("##### Lookup within a radius")
     bits = run.hasher.bits
-    if st.session_state.get(RADIUS, 0) > bits:
-        del st.session_state[RADIUS]
-    radius = st.slider("Hamming radius (bits)", 0, bits, min(DEFAULT_RADIUS, bits), key=RADIUS)
+    default = min(DEFAULT_RADIUS, bits)
+    radius = st.slider("Hamming radius (bits)", 0, bits, default, key=f"{RADIUS}_{bits}")
     scores = run.scores(results.query.source, results.target)
     within = scores.within
     with st.container(horizontal=True, key="radius_measures"):

@@ -322,13 +322,14 @@ def _train(methods: list[HashMethod]) -> None:
 def draw_distances(state: SearchState, results: SearchResults, run: Run) -> None:
     """Draw how many items are at each distance, with a slider for the radius."""
     bits = run.hasher.bits
+    key = hold(f"{RADIUS}_{bits}", min(state.radius, bits))  # a slider with another range is another widget
     st.subheader("Distances to all items", anchor=False)
     radius = st.slider(
         "Radius",
         0,
         bits,
-        key=hold(RADIUS, min(state.radius, bits)),
-        on_change=lambda: change_search(state, run, radius=st.session_state[RADIUS]),
+        key=key,
+        on_change=lambda: change_search(state, run, radius=st.session_state[key]),
         help="A hash-table lookup returns the items within this distance.",
     )
     chart = distance_histogram(results.counts, radius, relevance_known=results.relevance is not None)
