@@ -301,7 +301,7 @@ class Engine:
         while not worker:
             check()
             with self._lock, _scheduler_errors():
-                idle = [one for one in client.nthreads() if one not in self._busy]
+                idle = [one for one in _ready_workers(client) if one not in self._busy]
                 if idle:
                     worker = str(idle[0])
                     self._busy.add(worker)
@@ -376,16 +376,17 @@ class _RemoteCall:
         self._name = f"{getattr(function, '__name__', 'call')}-{secrets.token_hex(8)}"
         self._memory = ArrayMemory()
         self._future: Any = None
-        self._local_pid = 0  # process that runs the call, if on this machine
-        self._is_local = self._has_ended = False
+        self._worker: str | None = None  # address of the worker of this machine that runs the call
+        self._local_pid = 0  # its process
+        self._has_ended = False
         self.has_begun = False  # whether a worker has started to run it
         with _scheduler_errors():
             self._queue = Queue(self._name, client=client, maxsize=MAX_UNREAD)
 
     def submit(self, worker: str | None, callbacks: Sequence[str], arguments: Sequence[Any]) -> None:
         """Start the call on the given worker of this machine, or on any worker of a cluster (None)."""
-        self._is_local = worker is not None
-        where = {"workers": [worker], "allow_other_workers": True} if worker else {}
+        self._worker = worker
+        where = {"workers": [worker]} if worker else {}
         given = (self._name, "" if worker else program_version(), self._function, callbacks, *arguments)
         try:
             self._future = self._client.submit(run_call, *given, key=self._name, pure=False, **where)
@@ -396,10 +397,13 @@ class _RemoteCall:
         """Yield each report of the call as (number, callback name, values), until the call has ended."""
         while not self._has_ended:
             check()
+            is_done = self._future.done()  # then all its messages are in the queue
             message = self._receive(POLL_SECONDS)
             if message is None:
-                self._has_ended = self._future.done()
-            elif message[0] != ENDED:
+                self._has_ended = is_done
+                if not is_done and not self.has_begun and self._is_worker_lost():
+                    raise _WorkerLostError
+            elif message[0] not in (BEGUN, ENDED):
                 name, number, *packed = message
                 yield number, name, unpack(Packed(*packed), self._memory)
 
@@ -430,7 +434,7 @@ class _RemoteCall:
         until = monotonic() + seconds
         with suppress(Exception):  # a lost scheduler has no calls to stop
             self._future.cancel()
-            while self._is_local and not self._has_ended:
+            while self._worker and not self._has_ended:
                 if (left := until - monotonic()) <= 0:
                     if self._local_pid:
                         os.kill(self._local_pid, signal.SIGKILL)
@@ -443,8 +447,13 @@ class _RemoteCall:
             self._queue.close()
             self._future.release()
 
+    def _is_worker_lost(self) -> bool:
+        """Whether the reserved worker has ended; then the scheduler would keep the call forever."""
+        with _scheduler_errors():
+            return self._worker is not None and self._worker not in _ready_workers(self._client)
+
     def _receive(self, seconds: float) -> Any:
-        """Return the next message; None if the call has just begun or no message came in time."""
+        """Return the next message, or None if no message came in time."""
         with _scheduler_errors():
             if self._client.status != "running":
                 raise CancelledError
@@ -455,9 +464,14 @@ class _RemoteCall:
         if message[0] == BEGUN:
             self.has_begun = True
             self._local_pid, self._memory = message[1], ArrayMemory()  # the scheduler may restart the call
-            return None
         self._has_ended = message[0] == ENDED
         return message
+
+
+def _ready_workers(client: Any) -> dict[str, int]:
+    """Return the threads of the workers that accept calls; a worker that is still starting does not."""
+    ready: dict[str, int] = client.sync(client.scheduler.ncores_running)
+    return ready
 
 
 def _wait_for(future: Any, check: Callable[[], None]) -> Any:

@@ -199,6 +199,12 @@ def test_paused_calls_do_not_delay_others(local):
     assert wait_until(lambda: len(local.connect().nthreads()) == 2)
 
 
+def test_a_call_that_ends_before_its_reports_are_read_loses_none(engine):
+    steps = []
+    engine.call(count, 2, on_step=lambda step, pid: steps.append(step), check=lambda: time.sleep(0.3))
+    assert steps == [0, 1]
+
+
 def test_work_without_reports_is_cancelled_by_ending_its_process(local):
     checks, pid = [], []
 
