@@ -54,6 +54,7 @@ PROTOTYPES = [  # mAP@100, of the whole ranking, and @100 on unseen items, as me
     ("batch", 64, (0.698, 0.293), (0.758, 0.397), (0.353, 0.297)),
 ]
 PORTED = {32: (0.619, 0.234), 64: (0.653, 0.248), 128: (0.650, 0.242)}  # mAP@100 of the authors' program
+MAX_ANCHORS = 1600
 DIRECTIONS = (("text", "image"), ("image", "text"))
 
 
@@ -64,14 +65,15 @@ def wiki() -> tuple[MultimodalDataset, Split]:
 
 @cache
 def trained(name: str, choice: str, bits: int) -> list[FittedHasher]:
-    """Five seeds, each trained once for all protocols."""
+    """Five seeds, each trained once for all protocols; two with 1,600 anchors, where seeds matter little."""
     data, split = wiki()
     train, values = data.take(split.train), preset(name, choice)
-    return [make_method(name, **values, bits=bits, seed=seed).fit(train) for seed in range(5)]
+    seeds = 2 if getattr(make_method(name, **values), "anchors", 0) == MAX_ANCHORS else 5
+    return [make_method(name, **values, bits=bits, seed=seed).fit(train) for seed in range(seeds)]
 
 
 def mean_scores(name: str, choice: str, bits: int, protocol: str = "training") -> np.ndarray:
-    """Mean mAP@100, P@100 and mAP of the whole ranking over five seeds, a row a direction."""
+    """Mean mAP@100, P@100 and mAP of the whole ranking over the seeds, one row per direction."""
     data, split = wiki()
     by_seed = []
     for hasher in trained(name, choice, bits):

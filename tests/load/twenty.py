@@ -35,11 +35,11 @@ sys.path.insert(0, str(ROOT))
 from smfh.bench.measure import family_bytes  # noqa: E402, found from here
 from smfh.ui.log import short_id  # noqa: E402
 
-LONGEST = 120  # seconds that anybody waits for anything
+MAX_WAIT_SECONDS = 120  # for any one action
 SEED, WORDS = "Random seed", "Words"
 OTHERS = ("Bits", "Compare", "Runs", "Paper", "Data", "Tune")
 QUESTIONS = ("dog", "red heart", "flag", "music", "tree in the snow", "happy face", "train", "fish", "clock")
-THINKING = (2.0, 6.0)  # seconds between two things a person does
+THINKING_SECONDS = (2.0, 6.0)  # shortest and longest time between two actions of a person
 FINISHED = re.compile(r"(?P<when>\S+Z) INFO \S+ run visitor=(?P<visitors>\S+) state=finished")
 
 
@@ -57,7 +57,7 @@ class Diary:
         """Whether it was done in time; how long it took is written down."""
         started = perf_counter()
         try:
-            await asyncio.wait_for(done, LONGEST)
+            await asyncio.wait_for(done, MAX_WAIT_SECONDS)
         except TimeoutError:
             self.timed_out[what] += 1
             return False
@@ -67,8 +67,8 @@ class Diary:
         self.seconds[what].append(perf_counter() - started)
         return True
 
-    def told(self) -> dict[str, Any]:
-        """All of it, to be printed."""
+    def report(self) -> dict[str, Any]:
+        """Times, failures and memory, to be printed."""
         return {
             "seconds": {
                 what: {
@@ -85,12 +85,14 @@ class Diary:
         }
 
 
-async def visit(number: int, address: str, end: float, diary: Diary) -> None:
+async def visit(
+    number: int, address: str, end: float, thinking: tuple[float, float], diary: Diary
+) -> None:
     """One person, until the time is up: a tab, trainings of their own, questions, other pages."""
     chance = random.Random(number)  # noqa: S311
 
     async def think() -> None:
-        await asyncio.sleep(chance.uniform(*THINKING))
+        await asyncio.sleep(chance.uniform(*thinking))
 
     seed = 1000 * (number + 1)
     while perf_counter() < end:
@@ -171,8 +173,8 @@ def server(environment: dict[str, str], log: Path) -> Iterator[tuple[str, int]]:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py"]
     command += ["--server.headless=true", f"--server.port={port}", "--server.address=127.0.0.1"]
-    with log.open("w") as told:
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=told, stderr=told)
+    with log.open("w") as output:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=output)
     try:
         for _ in range(600):
             try:
@@ -186,13 +188,15 @@ def server(environment: dict[str, str], log: Path) -> Iterator[tuple[str, int]]:
         process.wait()
 
 
-async def load(address: str, pid: int, visitors: int, minutes: float) -> Diary:
+async def load(
+    address: str, pid: int, visitors: int, minutes: float, thinking: tuple[float, float]
+) -> Diary:
     """Let so many visit for so long, all from the same moment on."""
     diary, end = Diary(), perf_counter() + 60 * minutes
     memory = asyncio.create_task(watch_memory(pid, diary))
-    visits = asyncio.gather(*(visit(number, address, end, diary) for number in range(visitors)))
+    visits = asyncio.gather(*(visit(number, address, end, thinking, diary) for number in range(visitors)))
     with contextlib.suppress(TimeoutError):  # what is under way at the end is not waited for for ever
-        await asyncio.wait_for(visits, 60 * minutes + LONGEST)
+        await asyncio.wait_for(visits, 60 * minutes + MAX_WAIT_SECONDS)
     memory.cancel()
     return diary
 
@@ -202,16 +206,18 @@ def main() -> None:
     parser.add_argument("--visitors", type=int, default=20)
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--after", type=float, default=0.0, help="minutes until memory is looked at again")
+    about = "shortest and longest seconds between two actions"
+    parser.add_argument("--thinking", type=float, nargs=2, default=THINKING_SECONDS, help=about)
     given = parser.parse_args()
     with TemporaryDirectory() as folder:
         log = Path(folder) / "server.log"
         with server(os.environ | {"SMFH_CACHE": f"{folder}/cache"}, log) as (address, pid):
-            diary = asyncio.run(load(address, pid, given.visitors, given.minutes))
+            diary = asyncio.run(load(address, pid, given.visitors, given.minutes, given.thinking))
             diary.seconds["from the end of a training to its scores"] = seconds_after_the_queue(diary, log)
-            told = diary.told()
+            report = diary.report()
             sleep(60 * given.after)
-            told["memory in GB"][f"{given.after:g} min after"] = memory_of(pid)
-    print(json.dumps(told, indent=1))
+            report["memory in GB"][f"{given.after:g} min after"] = memory_of(pid)
+    print(json.dumps(report, indent=1))
 
 
 if __name__ == "__main__":
