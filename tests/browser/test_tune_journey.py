@@ -131,7 +131,7 @@ def test_sweep_from_a_slider_overlay_refine_and_two_tests(page: Page, app: str):
 def test_an_interrupted_study_says_so_and_continues(page: Page, start_server):
     server = start_server()
     data = f"data=planted&data.items=120&data.data_seed={time.time_ns() % 2**31}"
-    link = f"/Tune?{data}&method=smfh&bits=8&iterations=200&tune.parts=2&tune.ranges=graph_weight=0.1:10:11"
+    link = f"/Tune?{data}&method=smfh&bits=8&iterations=400&tune.parts=2&tune.ranges=graph_weight=0.1:10:11"
     open_page_at(page, server.address + link)
     page.get_by_role("button", name=re.compile("Run 12 trials")).click()
     expect(page.get_by_text(re.compile(r"^[1-9]\d? of 12 trials"))).to_be_visible(timeout=120_000)
