@@ -85,9 +85,7 @@ class Diary:
         }
 
 
-async def visit(
-    number: int, address: str, end: float, thinking: tuple[float, float], diary: Diary
-) -> None:
+async def visit(number: int, address: str, end: float, thinking: tuple[float, float], diary: Diary) -> None:
     """One person, until the time is up: a tab, trainings of their own, questions, other pages."""
     chance = random.Random(number)  # noqa: S311
 
@@ -188,9 +186,7 @@ def server(environment: dict[str, str], log: Path) -> Iterator[tuple[str, int]]:
         process.wait()
 
 
-async def load(
-    address: str, pid: int, visitors: int, minutes: float, thinking: tuple[float, float]
-) -> Diary:
+async def load(address: str, pid: int, visitors: int, minutes: float, thinking: tuple[float, float]) -> Diary:
     """Let so many visit for so long, all from the same moment on."""
     diary, end = Diary(), perf_counter() + 60 * minutes
     memory = asyncio.create_task(watch_memory(pid, diary))
