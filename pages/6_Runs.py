@@ -5,7 +5,7 @@ from smfh.ui.runs.cluster import draw_cluster, draw_shards
 from smfh.ui.runs.listing import draw_runs
 from smfh.ui.runs.model_file import draw_load
 
-IDEA = "Saved runs and their scores. Open, rename, download or delete a run."
+IDEA = "Saved runs and their scores. Open, compare, annotate, download or delete runs."
 
 settings = begin_plainly("Runs", IDEA, methods=False)
 draw_cluster()

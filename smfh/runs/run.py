@@ -131,8 +131,13 @@ class Run:
         self, source: str, target: str, protocol: str = "training", distance: str = "hamming"
     ) -> int:
         """Return the position of the query with the median average precision."""
-        precision = self.scores(source, target, protocol, distance).average_precision["found"].by_query
-        return int(np.argsort(precision, kind="stable")[len(precision) // 2])
+        return median_query(self.scores(source, target, protocol, distance))
+
+
+def median_query(scores: Scores) -> int:
+    """Return the position of the query with the median average precision."""
+    precision = scores.average_precision["found"].by_query
+    return int(np.argsort(precision, kind="stable")[len(precision) // 2])
 
 
 @dataclass(frozen=True)
@@ -163,6 +168,7 @@ class RunRecord:
     model_arrays: tuple[str, ...]  # names of the model's arrays in the file
     bytes: int  # of the file
     saved_by: str = ""  # opaque name of the owner, for the edit policy; "" if unknown
+    note: str = ""  # by a user; "" if none
 
     @property
     def method(self) -> HashMethod:

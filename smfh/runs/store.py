@@ -29,7 +29,7 @@ from smfh.types import InputError, MultimodalDataset, Split
 RUN_ID = re.compile(r"[0-9a-f]{64}")
 GIGABYTE = 10**9
 DEFAULT_GIGABYTES = 5.0
-MAX_TITLE_CHARACTERS = 80
+MAX_TITLE_CHARACTERS, MAX_NOTE_CHARACTERS = 80, 500
 MAX_MEMORY_RUNS = 500  # the maximum number of runs in one comparison
 MAX_CACHED_SCORES = 1000  # 40 kB each on Wiki, 250 kB on NUS-WIDE
 FileStamp = tuple[int, int]  # modification time and size
@@ -228,24 +228,36 @@ class RunStore:
 
     def rename(self, id: str, title: str) -> None:
         """Set the title of the run; an empty title removes the current one."""
-        title = " ".join("".join(c if c.isprintable() else " " for c in title).split())
-        if len(title) > MAX_TITLE_CHARACTERS:
-            raise InputError(
-                f"A title has at most {MAX_TITLE_CHARACTERS} characters; this one has {len(title)}."
-            )
-        path = self._own_path(id).with_suffix(".title")
-        if title:
-            self._write(path, lambda path: write_atomically(path, lambda file: file.write(title.encode())))
+        self._save_text(id, "title", title, MAX_TITLE_CHARACTERS)
+
+    def annotate(self, id: str, note: str) -> None:
+        """Set the note on the run; an empty note removes the current one."""
+        self._save_text(id, "note", note, MAX_NOTE_CHARACTERS)
+
+    def _save_text(self, id: str, kind: str, text: str, max_characters: int) -> None:
+        """Write a title or note, on one line, to its own file beside that of the run."""
+        text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+        if len(text) > max_characters:
+            raise InputError(f"A {kind} has at most {max_characters} characters; this one has {len(text)}.")
+        path = self._own_path(id).with_suffix(f".{kind}")
+        if text:
+            self._write(path, lambda path: write_atomically(path, lambda file: file.write(text.encode())))
         else:
-            with _input_errors("The title cannot be removed"):
+            with _input_errors(f"The {kind} cannot be removed"):
                 path.unlink(missing_ok=True)
 
+    def _read_text(self, id: str, kind: str, max_characters: int) -> str:
+        """Return the title of the run or the note on it; "" if there is none."""
+        with suppress(OSError), self._path(id).with_suffix(f".{kind}").open("rb") as file:
+            return file.read(4 * max_characters).decode(errors="replace")[:max_characters]
+        return ""
+
     def delete(self, id: str) -> None:
-        """Delete the run and its title, if they exist."""
+        """Delete the run, its title and the note on it, if they exist."""
         path = self._own_path(id)
         with _input_errors("The run cannot be deleted"):
-            path.unlink(missing_ok=True)
-            path.with_suffix(".title").unlink(missing_ok=True)
+            for suffix in (".npz", ".title", ".note"):
+                path.with_suffix(suffix).unlink(missing_ok=True)
 
     def check_space(self) -> None:
         """Remove incomplete files of killed programs; raise InputError if the folder is full."""
@@ -285,7 +297,7 @@ class RunStore:
         return about.st_mtime_ns, about.st_size
 
     def _header(self, id: str) -> RunRecord | DamagedRun | None:
-        """Return the run's record with its title, or its damage; read the file only if it has changed."""
+        """Return the run's record with title and note, or its damage; read only a file that has changed."""
         stamp = self._stamp(id)
         if stamp is None:
             self._headers.pop(id, None)
@@ -303,10 +315,8 @@ class RunStore:
             known = self._headers[id] = stamp, found
         if isinstance(known[1], DamagedRun):
             return known[1]
-        title = ""
-        with suppress(OSError), self._path(id).with_suffix(".title").open("rb") as file:
-            title = file.read(4 * MAX_TITLE_CHARACTERS).decode(errors="replace")[:MAX_TITLE_CHARACTERS]
-        return replace(known[1], title=title)
+        title = self._read_text(id, "title", MAX_TITLE_CHARACTERS)
+        return replace(known[1], title=title, note=self._read_text(id, "note", MAX_NOTE_CHARACTERS))
 
     def _read(self, id: str, read: Callable[[], T]) -> T:
         """Return the result of `read`; if it fails, list the run as damaged until its file changes."""

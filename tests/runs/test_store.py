@@ -130,8 +130,29 @@ def test_titles_are_set_and_removed(store, saved):
         store.rename(saved.id, "x" * 81)
 
 
-def test_deleting_removes_the_run_and_its_title(store, saved, key):
+def test_notes_are_set_and_removed_and_do_not_change_the_title(store, saved):
+    assert saved.note == ""  # as in files that were saved before notes existed
+    store.rename(saved.id, "best")
+    store.annotate(saved.id, "  for the\n\x00 talk in May ")
+    found = RunStore(store.folder).get(saved.id)
+    assert (found.title, found.note) == ("best", "for the talk in May")
+    store.annotate(saved.id, "ü" * 500)
+    assert RunStore(store.folder).records()[0].note == "ü" * 500
+    with pytest.raises(InputError, match="A note has at most 500 characters; this one has 501"):
+        store.annotate(saved.id, "x" * 501)
+    store.annotate(saved.id, " ")
+    assert store.get(saved.id).note == ""
+    assert store.get(saved.id).title == "best"
+
+
+def test_a_note_file_that_anyone_wrote_is_cut_and_decoded(store, saved):
+    (store.folder / f"{saved.id}.note").write_bytes(b"\xff" + b"x" * 5000)
+    assert store.get(saved.id).note == "\ufffd" + "x" * 499
+
+
+def test_deleting_removes_the_run_its_title_and_its_note(store, saved, key):
     store.rename(saved.id, "title")
+    store.annotate(saved.id, "note")
     store.delete(saved.id)
     store.delete(saved.id)
     assert store.find(key) is None
@@ -142,7 +163,8 @@ def test_deleting_removes_the_run_and_its_title(store, saved, key):
 
 @pytest.mark.parametrize("bad", ["../../etc/passwd", "", "a" * 63, "A" * 64, "a" * 64 + "/../x"])
 def test_only_valid_ids_are_used_as_file_names(store, bad):
-    for use in (store.get, store.delete, partial(store.rename, title="x")):
+    edits = (partial(store.rename, title="x"), partial(store.annotate, note="x"))
+    for use in (store.get, store.delete, *edits):
         with pytest.raises(InputError, match="64 hexadecimal digits"):
             use(bad)
 

@@ -1,5 +1,6 @@
-"""The Runs page in AppTest: table, search, renaming, deleting, opening, and models from files."""
+"""The Runs page in AppTest: table, cards, notes, comparison, editing, opening, and models from files."""
 
+import json
 from dataclasses import replace
 from functools import partial
 
@@ -9,13 +10,17 @@ import pytest
 from app_pages import SECONDS, make_page, texts, until
 from streamlit.testing.v1 import AppTest
 
+from smfh.datasets import Emoji
 from smfh.datasets.planted import Planted
 from smfh.experiments.comparison import Comparison, Grid, train_grid
 from smfh.files import read_npz, write_npz
 from smfh.hashing import CVH, SMFHPlus, save_hasher
 from smfh.memory import BoundedCache
-from smfh.runs import RunStore, ensure_saved
+from smfh.retrieval.search import SearchResults, query_from_item, search
+from smfh.runs import RunRecord, RunStore, ensure_saved
 from smfh.ui import server
+from smfh.ui.plain import plain
+from smfh.ui.runs import gallery
 from smfh.ui.visitor import NOT_OWNER, owner_id
 
 pytestmark = pytest.mark.slow
@@ -58,6 +63,193 @@ def select(page: AppTest, store: RunStore, method: str, bits: int) -> AppTest:
     page.selectbox(key="runs_chosen").set_value(run.id).run()
     assert not page.exception
     return page
+
+
+def show_cards(**query: str) -> AppTest:
+    page = open_page(data="planted", **query)
+    page.segmented_control(key="runs_view").set_value("Cards").run()
+    assert not page.exception
+    return page
+
+
+def captions(page: AppTest) -> str:
+    return "\n".join(element.value for element in page.caption)
+
+
+def test_cards_have_settings_results_scores_and_a_curve(store):
+    page = show_cards()
+    (query,) = page.main.number_input  # Planted has no words, so the query is a held-out item
+    assert query.label == "Held-out query for Planted · items 60, 1 to 15"
+    assert not page.dataframe
+    for run in store.records():
+        assert f"{run.method.title} · {run.method.bits} bits · seed 0" in texts(page)
+        score = run.headline("text", "image")["found"]
+        assert f"mAP@100 text → image {score:.3f}\nmAP@100 image → text " in texts(page)
+    assert texts(page).count(" of 6 are relevant") == 4
+    assert captions(page).count("in 2 iterations") == len(page.image) == 2  # CVH has no iterations
+    before = texts(page)
+    query.set_value(1 + query.value % 15).run()
+    assert not page.exception
+    assert texts(page) != before
+    page.text_input(key="runs_words").set_value("cvh 8 bits").run()
+    assert texts(page).count(" of 6 are relevant") == 1
+
+
+def test_only_models_on_the_page_of_cards_are_read_and_only_once(store, monkeypatch):
+    read, hasher = [], RunStore.hasher
+    monkeypatch.setattr(gallery, "PAGE_CARDS", 2)
+    monkeypatch.setattr(RunStore, "hasher", lambda *given: read.append(given[1].id) or hasher(*given))
+    ids = [run.id for run in store.records()]
+    page = show_cards()
+    page.run()
+    assert read == ids[:2]
+    page.get("pagination")[0].set_value(2).run()
+    assert read == ids
+    page.text_input(key="runs_words").set_value("bits").run()  # a search goes back to the first page
+    assert f"runs_open_{ids[0]}" in [button.key for button in page.button]
+    assert read == ids
+
+
+def test_typed_words_are_the_query_of_all_runs_on_a_data_set_with_text(empty_store):
+    loaded = Emoji().load()
+    for bits in (8, 16):
+        ensure_saved(empty_store, Emoji(), CVH(bits=bits), *loaded)
+    page = show_cards()
+    (query,) = [box for box in page.text_input if box.label == "Query for Emoji"]
+    assert query.value == "smiling cat"
+    assert "Emoji: text “smiling cat” → image" in texts(page)
+    assert len(page.image) == 2 * 6
+    query.set_value("zzqqxx zzqqyy").run()
+    assert not page.exception
+    assert "Only scores: " in captions(page)
+    assert texts(page).count("mAP@100 text → image") == 2
+
+
+def test_cards_without_model_or_data_show_scores_and_the_reason(store, monkeypatch):
+    run = store.records()[0]
+    path = store.folder / f"{run.id}.npz"
+    arrays = read_npz(path)
+    header = json.loads(arrays["run"].tobytes()) | {"model_arrays": []}
+    write_npz(path, arrays | {"run": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)})
+    page = show_cards()
+    assert captions(page).count("the file of this run has no model") == 1
+    assert texts(page).count(" of 6 are relevant") == 3
+    monkeypatch.setattr(Planted, "missing", lambda self: ["Planted needs a file that is not here."])
+    page.run()
+    assert not page.exception
+    assert captions(page).count("Only scores: Planted needs a file that is not here.") == 3
+    assert texts(page).count("mAP@100 text → image") == 4
+    page.button(key=f"runs_open_{run.id}").click().run()
+    assert not page.exception
+    assert page.warning[0].value == "The run cannot be opened:"
+
+
+def test_a_page_of_cards_loads_few_data_sets(store, monkeypatch):
+    other = Planted(items=60, data_seed=1)
+    ensure_saved(store, other, CVH(bits=4), *other.load())
+    monkeypatch.setattr(gallery, "MAX_DATA_SETS", 1)
+    page = show_cards()
+    assert len(page.main.number_input) == 1
+    assert captions(page).count("Only scores: the cards of one page") == 4
+
+
+def test_a_run_is_opened_from_its_card(store):
+    run = store.records()[0]
+    page = show_cards()
+    page.button(key=f"runs_open_{run.id}").click().run()
+    assert not page.exception
+    shown = page.session_state["shown"]
+    assert shown.settings.method == run.method
+    assert shown.job.wait(timeout=SECONDS)
+
+
+def test_a_note_is_saved_shown_and_searched(store):
+    page = select(open_page(data="planted"), store, "cvh", 8)
+    run = store.get(page.session_state["runs_chosen"])
+    page.text_area(key=f"runs_note_{run.id}").set_value("For the <b>talk</b> *in May*")
+    page.button(key="runs_annotate").click().run()
+    assert not page.exception
+    assert store.get(run.id).note == "For the <b>talk</b> *in May*"
+    assert store.get(run.id).title == ""
+    assert "For the <b>talk</b> *in May*" in texts(page)
+    page.text_input(key="runs_words").set_value("talk may").run()
+    assert page.dataframe[0].value["bits"].tolist() == [8]
+    page.segmented_control(key="runs_view").set_value("Cards").run()
+    assert plain("For the <b>talk</b> *in May*") in captions(page)
+
+
+def test_only_the_owner_can_annotate_a_run(store, monkeypatch):
+    monkeypatch.setenv("SMFH_EDIT_POLICY", "owner")
+    page = select(open_page(data="planted"), store, "cvh", 8)
+    assert not page.text_area
+    with monkeypatch.context() as before:
+        before.setenv("SMFH_EDIT_POLICY", "anyone")
+        page.run()
+    run = store.get(page.session_state["runs_chosen"])
+    page.text_area(key=f"runs_note_{run.id}").set_value("mine")
+    page.button(key="runs_annotate").click().run()  # drawn before the policy changed
+    assert store.get(run.id).note == ""
+
+
+def test_two_cards_are_compared_on_one_query(store):
+    first, second, third, _ = store.records()
+    page = show_cards()
+    page.button(key=f"runs_compare_{first.id}").click().run()
+    assert "select another run on the same data set" in captions(page)
+    page.button(key=f"runs_compare_{third.id}").click().run()
+    assert not page.exception
+    assert "Two runs, one query" in [element.value for element in page.subheader]
+    assert f"Different settings: r {first.method.bits} → {third.method.bits}" in texts(page)
+    found = [search_with(store, run, page.main.number_input[0].value - 1) for run in (first, third)]
+    shared = len(set(found[0].rows) & set(found[1].rows))
+    assert f"Results in common: {shared} of the first 12" in texts(page)
+    for results in found:
+        assert f"This query: AP@100 {results.average_precision:.3f}" in texts(page)
+    assert len(page.main.number_input) == 1
+    page.button(key=f"runs_compare_{second.id}").click().run()  # takes the place of the first
+    assert page.session_state["runs_compared"] == [third.id, second.id]
+    assert "Different settings: CVH → SMFH+, bits 4 → 8" in texts(page)
+    page.button(key="runs_compare_end").click().run()
+    assert not page.exception
+    assert "Two runs, one query" not in [element.value for element in page.subheader]
+
+
+def search_with(store: RunStore, run: RunRecord, query: int) -> SearchResults:
+    data, split = SOURCE.load()
+    item = query_from_item(data, "text", int(split.queries[query]))
+    return search(store.hasher(run), data, split, item, "image", "all", limit=12)
+
+
+def test_the_last_two_rows_are_compared_with_their_own_query_field(store):
+    ids = [run.id for run in store.records()]
+
+    def select_rows(*selections):
+        from smfh.ui.runs.listing import select_runs
+
+        for selected in selections:
+            select_runs(selected)
+
+    # AppTest cannot select rows of a table; the table lists them in its own order
+    selections = ([ids[3]], [ids[1], ids[3]], [ids[0], ids[1], ids[3]])
+    state = AppTest.from_function(select_rows, args=selections).run().session_state
+    assert state["runs_compared"] == [ids[1], ids[0]]
+    assert state["runs_chosen"] == ids[0]
+    page = make_page("pages/6_Runs.py", data="planted")
+    page.session_state["runs_compared"] = state["runs_compared"]
+    assert not page.run().exception
+    assert len(page.main.number_input) == 1
+    assert " of the first 12" in texts(page)
+
+
+def test_runs_on_different_data_sets_are_not_compared(store):
+    other = Planted(items=60, data_seed=1)
+    last = ensure_saved(store, other, CVH(bits=4), *other.load())
+    page = show_cards()
+    page.button(key=f"runs_compare_{store.records()[1].id}").click().run()
+    page.button(key=f"runs_compare_{last.id}").click().run()
+    assert not page.exception
+    assert page.session_state["runs_compared"] == [last.id]
+    assert "cannot be compared" in page.toast[0].value
 
 
 def test_with_the_edit_policy_owner_only_the_owner_can_edit_a_run(store, monkeypatch):

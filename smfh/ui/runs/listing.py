@@ -1,35 +1,35 @@
-"""The saved runs: a table with a search field, and actions on the selected run."""
+"""The saved runs: a table or cards with a search field, and actions on the selected run."""
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from smfh.datasets import DATASETS
 from smfh.hashing.storage import hasher_file
 from smfh.metrics import AP_DEFINITIONS, HEADLINE
 from smfh.plots import harmless
-from smfh.runs import RunRecord, run_key
-from smfh.runs.store import MAX_TITLE_CHARACTERS
+from smfh.runs import RunRecord
+from smfh.runs.store import MAX_NOTE_CHARACTERS, MAX_TITLE_CHARACTERS
 from smfh.types import InputError
 from smfh.ui.charts import offer_file
-from smfh.ui.page import open_run
-from smfh.ui.plain import draw_problems, plain
-from smfh.ui.server import load_source, run_store
+from smfh.ui.plain import draw_problems
+from smfh.ui.runs.gallery import PAGE, draw_cards, draw_comparison, select_to_compare
+from smfh.ui.runs.saved_run import TABLE, data_text, description, edit_runs, open_saved_run, reset_table
+from smfh.ui.server import run_store
 from smfh.ui.session import visitor
 from smfh.ui.settings import unusual_in_words
 from smfh.ui.visitor import ANYONE, NOT_OWNER, edit_policy, may_edit
 
-TABLE, CHOSEN, WHEN = "runs_table", "runs_chosen", "trained (UTC)"
+CHOSEN, SELECTED = "runs_chosen", "runs_selected"  # session keys: the run in detail, selected rows in order
+WHEN = "trained (UTC)"
 MAX_DIRECTIONS = 4  # columns of the table; 15 modalities would have 210 directions
 SHARED = "Saved runs are visible to all visitors to this server. Uploads, and runs on them, are not saved."
 
 
 def draw_runs() -> None:
-    """Draw the search field, the table, the selected run, and the files that cannot be used."""
+    """Draw the search field, table or cards, the selected run, and the files that cannot be used."""
     store = run_store()
     try:
         listing = store.listing()
@@ -41,19 +41,16 @@ def draw_runs() -> None:
     if not listing.runs:
         st.info("There are no saved runs yet. Train a method in Explore, or start a comparison.")
     else:
-        look: dict[str, Any] = {"max_chars": 200, "icon": ":material/search:", "on_change": reset_table}
-        hint = "Title, data set, method, bits, parameters"
-        words = st.text_input("Search", key="runs_words", placeholder=hint, **look)
-        terms = (words or "").casefold().split()
-        described = {run.id: f"{run.title} {description(run)}".casefold() for run in listing.runs}
-        runs = [run for run in listing.runs if all(term in described[run.id] for term in terms)]
+        runs, is_gallery = _draw_search(listing.runs)
         st.caption(
             f"{len(runs):,} of {len(listing.runs):,} runs · {listing.bytes / 1e6:,.1f} MB "
             f"of {store.max_bytes / 1e9:g} GB · scores with the training items as database"
         )
         if runs:
-            _draw_table(runs)
+            (draw_cards if is_gallery else _draw_table)(runs)
             _draw_selected({run.id: run for run in runs})
+            if not is_gallery:
+                draw_comparison({})
         else:
             st.info("No run matches. Remove a word.")
     if files := listing.damaged:  # or of an older version
@@ -63,31 +60,34 @@ def draw_runs() -> None:
             for file in files:
                 st.text(f"{file.id[:12]}… ({file.bytes / 1e6:.2f} MB): {file.problem[:300]}")
             if edit_policy() == ANYONE:  # the owner of such a file cannot be read
-                st.button(f"Delete {count}", "runs_sweep", None, _edit, (ids,), icon=":material/delete:")
+                st.button(f"Delete {count}", "runs_sweep", None, edit_runs, (ids,), icon=":material/delete:")
     st.caption(SHARED)
 
 
-def description(run: RunRecord) -> str:
-    """Return one line about a run: data set, method, bits, seed and parameters that are not default."""
-    method = run.method
-    parts = [_data_text(run), method.title, f"{method.bits} bits", f"seed {method.seed}"]
-    return " · ".join(filter(None, [*parts, unusual_in_words(method)]))
+def _draw_search(runs: Sequence[RunRecord]) -> tuple[list[RunRecord], bool]:
+    """Draw the search field and the switch; return the runs that match, and whether to draw cards."""
 
+    def restart() -> None:
+        reset_table()
+        st.session_state[PAGE] = 1
 
-def _data_text(run: RunRecord) -> str:
-    """Return the title of the run's data set, and its options that differ from the defaults."""
-    default = DATASETS[run.source.name]()
-    options = (f"{k} {v}" for k, v in asdict(run.source).items() if getattr(default, k) != v)
-    return " · ".join(filter(None, [run.source.card.title, ", ".join(options)]))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        look: dict[str, Any] = {"max_chars": 200, "icon": ":material/search:", "on_change": restart}
+        hint = "Title, note, data set, method, bits, parameters"
+        words = st.text_input("Search", key="runs_words", placeholder=hint, **look)
+        look = {"label_visibility": "collapsed", "required": True, "key": "runs_view"}
+        view = st.segmented_control("View", ["Table", "Cards"], default="Table", **look)
+    terms = (words or "").casefold().split()
+    described = {run.id: f"{run.title} {description(run)} {run.note}".casefold() for run in runs}
+    return [run for run in runs if all(term in described[run.id] for term in terms)], view == "Cards"
 
 
 def _draw_table(runs: Sequence[RunRecord]) -> None:
-    """Draw the table with one row per run; a click on a row selects the run."""
+    """Draw the table with one row per run; it shows the row selected last, and compares the last two."""
     key = f"{TABLE}_{st.session_state.get(TABLE, 0)}"
 
     def select() -> None:
-        rows = st.session_state[key]["selection"]["rows"]
-        st.session_state[CHOSEN] = runs[rows[0]].id if rows else None
+        select_runs([runs[row].id for row in st.session_state[key]["selection"]["rows"]])
 
     frame = runs_table(runs)
     scores = {name: st.column_config.NumberColumn(format="%.3f") for name in frame if "→" in str(name)}
@@ -96,7 +96,7 @@ def _draw_table(runs: Sequence[RunRecord]) -> None:
         hide_index=True,
         key=key,
         on_select=select,
-        selection_mode="single-row",
+        selection_mode="multi-row",
         column_config={
             "title": st.column_config.TextColumn(width="medium"),
             **scores,
@@ -121,7 +121,7 @@ def runs_table(runs: Sequence[RunRecord]) -> pd.DataFrame:
         rows.append(
             {
                 "title": harmless(run.title),
-                "data": _data_text(run),
+                "data": data_text(run),
                 "method": run.method.title,
                 "bits": run.method.bits,
                 "seed": run.method.seed,
@@ -135,9 +135,12 @@ def runs_table(runs: Sequence[RunRecord]) -> pd.DataFrame:
     return frame.loc[:, (frame != "").any()]
 
 
-def reset_table() -> None:
-    """Clear the selection of the table, since its row may now show another run (callback)."""
-    st.session_state[TABLE] = st.session_state.get(TABLE, 0) + 1
+def select_runs(ids: Sequence[str]) -> None:
+    """Show the run that was selected last, and compare the last two (callback)."""
+    before = [run for run in st.session_state.get(SELECTED, ()) if run in ids]
+    ordered = before + [run for run in ids if run not in before]
+    st.session_state.update({SELECTED: ordered, CHOSEN: ordered[-1] if ordered else None})
+    select_to_compare(ordered)
 
 
 def _draw_selected(runs: dict[str, RunRecord]) -> None:
@@ -151,7 +154,7 @@ def _draw_selected(runs: dict[str, RunRecord]) -> None:
         index=None,
         on_change=reset_table,
         format_func=lambda run: description(runs[run]),
-        placeholder="Select a row above, or a run here",
+        placeholder="Select a run here, or a row of the table",
     )
     if selected is None:
         return
@@ -160,6 +163,8 @@ def _draw_selected(runs: dict[str, RunRecord]) -> None:
     with st.container(border=True):
         if run.title:
             st.text(f"“{run.title}”")
+        if run.note:
+            st.text(run.note)
         outdated = (
             "" if run.is_current else " · by an older version of the method, so Explore trains it again"
         )
@@ -176,53 +181,25 @@ def _draw_selected(runs: dict[str, RunRecord]) -> None:
             make, mime = lambda: hasher_file(run_store().hasher(run)), "application/octet-stream"
             offer_file("Model (.npz)", make, name, mime, "runs_download")
             if can_edit:
-                field = f"runs_title_{run.id}"
-                with st.popover("Rename", icon=":material/edit:"), st.form("runs_naming", border=False):
-                    st.session_state.setdefault(field, run.title)
-                    st.text_input("Title", key=field, max_chars=MAX_TITLE_CHARACTERS, placeholder="No title")
-                    args = ([run.id], field)
-                    st.form_submit_button("Save title", on_click=_edit, args=args, key="runs_rename")
+                _draw_text_forms(run)
                 with st.popover("Delete", icon=":material/delete:"):
                     st.markdown("Delete this run for all visitors? You can train it again.")
-                    st.button("Delete run", "runs_delete", None, _edit, ([run.id],), type="primary")
+                    st.button("Delete run", "runs_delete", None, edit_runs, ([run.id],), type="primary")
         if not can_edit:
             st.caption(NOT_OWNER)
         if opens:
-            _open(run)
+            open_saved_run(run)
 
 
-def _open(run: RunRecord) -> None:
-    """Open the run in Explore, or draw why this is not possible."""
-    try:
-        if missing := run.source.missing():
-            raise InputError(missing)
-        loaded = load_source(run.source)
-        if run_key(*loaded, run.method) != run.key:
-            raise InputError(
-                "This run was trained on another split or version of its data set, which Explore cannot show."
-            )
-    except InputError as error:
-        draw_problems("The run cannot be opened:", error.problems, st.warning)
-    else:
-        open_run(run.source, run.method, loaded)
-
-
-def _edit(ids: Sequence[str], title_key: str = "") -> None:
-    """Rename a run as the control `title_key` says; without a `title_key`, delete the runs (callback).
-
-    The rights are checked again, because the policy may have changed since the button was drawn.
-    """
-    if not title_key:
-        reset_table()
-    try:
-        for name in ids:
-            run = run_store().get(name)
-            if not may_edit("" if run is None else run.saved_by, visitor()):
-                raise InputError(NOT_OWNER)
-            if title_key:
-                run_store().rename(name, st.session_state[title_key])
-                st.toast("Title saved.", icon=":material/check:")
-            else:
-                run_store().delete(name)
-    except InputError as error:
-        st.toast(plain(str(error)), icon=":material/error:", duration="long")
+def _draw_text_forms(run: RunRecord) -> None:
+    """Draw the forms for the title of a run and the note on it, each behind a button."""
+    with st.popover("Rename", icon=":material/edit:"), st.form("runs_naming", border=False):
+        st.session_state.setdefault(field := f"runs_title_{run.id}", run.title)
+        st.text_input("Title", key=field, max_chars=MAX_TITLE_CHARACTERS, placeholder="No title")
+        args = ([run.id], "title", field)
+        st.form_submit_button("Save title", on_click=edit_runs, args=args, key="runs_rename")
+    with st.popover("Note", icon=":material/edit_note:"), st.form("runs_noting", border=False):
+        st.session_state.setdefault(field := f"runs_note_{run.id}", run.note)
+        st.text_area("Note", key=field, max_chars=MAX_NOTE_CHARACTERS, placeholder="No note")
+        args = ([run.id], "note", field)
+        st.form_submit_button("Save note", on_click=edit_runs, args=args, key="runs_annotate")
