@@ -7,9 +7,9 @@ from itertools import groupby
 import numpy as np
 import plotly.graph_objects as go
 
-from smfh.plots.chart import Axis, Chart, Mark, Row, chart
+from smfh.plots.chart import Axis, BarChart, Bars, Chart, Mark, Row, chart
 from smfh.plots.lines import Band, Line, LineChart
-from smfh.plots.theme import GREY, PALETTE, SYMBOLS, cycle, number, plain, term_colour
+from smfh.plots.theme import BLUE, GREEN, GREY, PALETTE, SYMBOLS, cycle, number, plain, term_colour
 from smfh.types import FloatArray, TrainingStep
 
 OBJECTIVE = "objective"
@@ -17,6 +17,7 @@ FIRST_PHASE = "descent"
 NOTE = "No iteration yet. Press Train to see the objective fall."
 HEADING_PIXELS = 48  # above the panels
 FIRST_WIDTH, GAP = 0.6, 0.12  # shares of the width: first of several panels, space between panels
+MAX_COUNT_TICKS = 10
 ROUNDING = 1e-6  # relative rises below this are ignored
 Trace = Sequence[TrainingStep]
 
@@ -238,4 +239,33 @@ def objective_at(trace: Sequence[TrainingStep], scores: Sequence[float] = (), at
         lines=tuple(lines),
         is_short=True,
         marks=(Mark(f"iteration {at}", at),) if len(trace) else (),
+    )
+
+
+@chart
+def answer_counts(options: Sequence[str], counts: Sequence[int], measured: int | None = None) -> BarChart:
+    """Show how many students chose each option; `measured` marks the option that the measurements show."""
+    values = np.array(counts, dtype=np.int64)
+    total, top = int(values.sum()), int(values.max(initial=0))
+    at = np.arange(len(values)) if total else np.zeros(0, dtype=np.int64)
+    title = f"{total:,} {'answer' if total == 1 else 'answers'}" if total else "No answers yet"
+    series: tuple[Bars, ...] = (Bars("answers", at, values[at], BLUE),)
+    if measured is not None:
+        title += f"; measured: {options[measured]}"
+        same, others = at[at == measured], at[at != measured]
+        series = (
+            Bars("as measured", same, values[same], GREEN),
+            Bars("other answers", others, values[others], BLUE, pattern="/"),
+        )
+    chosen = "; ".join(f"{option}: {count:,}" for option, count in zip(options, counts, strict=True))
+    step = max(1, -(-top // MAX_COUNT_TICKS))  # whole numbers only
+    return BarChart(
+        kind="answers of a class",
+        title=title,
+        description=f"Bar chart of a class's answers. {title}. {chosen or 'No options'}.",
+        along=Axis("answer", names=tuple(options)),
+        value=Axis("students", limits=(0, top + 0.5), ticks=tuple(range(0, top + 1, step))),
+        series=series,
+        horizontal=True,
+        note="No answers yet. Students open the link or type the room code.",
     )

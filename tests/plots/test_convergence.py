@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smfh.hashing import SMFHPlus
-from smfh.plots import convergence
+from smfh.plots import answer_counts, convergence
 from smfh.plots.theme import term_colour
 from smfh.types import TrainingStep
 
@@ -52,3 +52,20 @@ def test_a_phase_without_change_has_no_panel():
     assert [panel.kind for panel in chart.panels] == ["descent"]
     assert chart.title.endswith("refinement: ±0 % in 2 rounds")
     assert all(line.listed for line in chart.panels[0].lines)
+
+
+def test_answers_are_counted_and_the_measured_one_is_marked():
+    chart = answer_counts(("none", "half", "all"), (1, 0, 3))
+    assert chart.title == "4 answers"
+    assert [row["students"] for row in chart.rows()] == [1, 0, 3]
+    marked = answer_counts(("none", "half", "all"), (1, 0, 3), measured=1)
+    assert marked.title == "4 answers; measured: half"
+    assert [row["kind"] for row in marked.rows()] == ["other answers", "as measured", "other answers"]
+    assert answer_counts(("none", "half"), (1, 0)).title == "1 answer"
+
+
+def test_many_answers_have_few_whole_ticks_and_no_answer_has_a_note():
+    ticks = answer_counts(("none", "all"), (487, 3)).value.ticks
+    assert len(ticks) <= 11
+    assert all(isinstance(tick, int) for tick in ticks)
+    assert not answer_counts(("none", "all"), (0, 0), measured=1).figure().data

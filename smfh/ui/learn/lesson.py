@@ -27,6 +27,7 @@ from smfh.ui.charts import show_chart
 from smfh.ui.grids import draw_grid
 from smfh.ui.items import draw_terms, in_bits, pictures_of
 from smfh.ui.learn.components import gallery_items, show_galleries, show_map_legend
+from smfh.ui.learn.room import draw_own_room, draw_room_controls, draw_status, send_prediction
 from smfh.ui.learn.state import (
     CONTROLS,
     LearnState,
@@ -186,6 +187,7 @@ def draw_lesson(state: LearnState, data: MultimodalDataset, settings: Settings) 
     worked = _worked_lessons.get(
         (name, run_ids), lambda: worked or lesson.answer(read_lesson_runs(grid, run_store()))
     )
+    draw_own_room(name, PREDICTIONS[name](worked))
     _draw_worked(name, worked, grid.data, data)
     scores = [AP_DEFINITIONS[name] for name in HEADLINE[:2]]
     meanings = "\n\n".join(f"**{score.label}**: {score.words}" for score in scores)
@@ -218,6 +220,7 @@ def draw_lesson(state: LearnState, data: MultimodalDataset, settings: Settings) 
             )
         if st.button("Create a presentation link", icon=":material/co_present:"):
             show_link(replace(settings, present=True))
+        draw_room_controls(name, state, data)
 
 
 def _make_sheet(grid: Grid) -> str:
@@ -237,6 +240,7 @@ def _draw_worked(
     """Draw slider, charts and results; `data` is the sidebar's data set, which the link refers to."""
     state = current(learn_part(data), CONTROLS)[0]
     prediction = PREDICTIONS[name](worked)
+    draw_status(name, prediction, state, data)
     if state.guess is None and state.at == 0:  # a link to another stop shows the lesson at once
         _ask(prediction, name, state, data)
         return
@@ -283,6 +287,12 @@ def _draw_worked(
 
 def _ask(prediction: Prediction, name: str, state: LearnState, data: MultimodalDataset) -> None:
     """Ask for a prediction before the lesson shows its measurements."""
+    choice = control(state, data, "guess", None, lesson=name)
+
+    def answered() -> None:
+        choice["on_change"]()
+        send_prediction(state.room, name, st.session_state[choice["key"]])
+
     st.markdown("**Predict first.** The measurements are shown after your answer.")
     st.radio(
         prediction.question,
@@ -290,7 +300,8 @@ def _ask(prediction: Prediction, name: str, state: LearnState, data: MultimodalD
         format_func=prediction.options.__getitem__,
         index=None,
         horizontal=True,
-        **control(state, data, "guess", None, lesson=name),
+        key=choice["key"],
+        on_change=answered,
     )
     skip = {"lesson": name, "guess": -1}
     st.button(

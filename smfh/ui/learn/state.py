@@ -9,6 +9,7 @@ import streamlit as st
 from smfh.hashing import SMFH
 from smfh.lessons.example import MAX_ITEMS, default_rows
 from smfh.lessons.lessons import LESSONS
+from smfh.lessons.rooms import read_code
 from smfh.lessons.walkthrough import DEFAULT_METHOD, STEP_INFO, STEP_NAMES
 from smfh.types import InputError, MultimodalDataset, parameters, read_value
 from smfh.ui.address import Part, Reader, any_text, hold, keep, link_field, one_of, part_of, several, whole
@@ -58,11 +59,12 @@ class LearnState:
     at: int = link_field(0, whole(0, MAX_STOPS))  # stop of the lesson's slider
     guess: int | None = link_field(None, whole(-1, MAX_STOPS))  # predicted answer of the lesson; -1: skipped
     query: int = link_field(0, whole(0, MAX_STOPS))  # which query of the lesson or the replay
+    room: str | None = link_field(None, lambda name, text: read_code(text))  # to which predictions are sent
 
     @property
     def current_part(self) -> str:
-        """The part to show; if none is set: the lessons if a lesson is set, else the idea."""
-        return self.part or ("lessons" if self.lesson else "idea")
+        """The part to show; if none is set: the lessons if a lesson or a room is set, else the idea."""
+        return self.part or ("lessons" if self.lesson or self.room else "idea")
 
     @property
     def method(self) -> SMFH:

@@ -1,0 +1,162 @@
+"""Rooms in which a class answers the questions of lessons; in memory only, without names."""
+
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from time import monotonic
+
+from smfh.types import InputError
+
+ALPHABET, CODE_LENGTH = "BCDFGHJKMNPQRSTVWXYZ", 5  # no I, L and O; no vowels, so a code is no word
+MAX_ROOMS, MAX_ANSWERS = 64, 500  # on a server; in a room, over all lessons
+MAX_OPTIONS = 100  # of a question
+ROOM_SECONDS = 2 * 3600.0  # from the last use of a room until it is deleted
+QUOTE_CHARACTERS = 40
+
+
+@dataclass(frozen=True)
+class Room:
+    """A room at one moment; each change makes a new value. Visitors are secrets, so they are not printed."""
+
+    code: str
+    owner: str = field(repr=False)  # the visitor who created it
+    last_used: float  # in seconds of the clock: when it was created, or the last answer was sent
+    answers: Mapping[tuple[str, str], int] = field(default_factory=dict, repr=False)  # by lesson and visitor
+
+
+@dataclass(frozen=True)
+class AnswerStatus:
+    """What a student is told about a room and a lesson."""
+
+    is_open: bool
+    option: int | None = None  # the student's own answer
+    has_space: bool = False  # whether an answer of this student would be accepted
+
+
+def read_code(text: str) -> str:
+    """Return the room code in a typed text or a link; upper and lower case are the same.
+
+    Raises
+    ------
+    InputError
+        If the text cannot be a room code.
+
+    Examples
+    --------
+    >>> read_code(" kxbmt ")
+    'KXBMT'
+    """
+    code = text.strip()[:QUOTE_CHARACTERS].upper()
+    if not re.fullmatch(f"[{ALPHABET}]{{{CODE_LENGTH}}}", code):
+        raise InputError(
+            f"A room code has {CODE_LENGTH} letters, each one of {ALPHABET}; got {text[:QUOTE_CHARACTERS]!r}."
+        )
+    return code
+
+
+class Rooms:
+    """All rooms of a server, for many threads.
+
+    A room ends ROOM_SECONDS after it was created or received its last answer. Looking at it does not extend
+    this time, so that a forgotten browser tab keeps no room open.
+
+    Parameters
+    ----------
+    clock
+        Returns the time in seconds; tests replace it.
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._rooms: dict[str, Room] = {}  # by code
+        self._lock = Lock()
+
+    def create(self, owner: str) -> str:
+        """Return the code of a new room, or of the room that this visitor already has.
+
+        Raises
+        ------
+        InputError
+            If the server has MAX_ROOMS rooms.
+        """
+        with self._lock:
+            self._drop_expired()
+            if (existing := self._code_of(owner)) is not None:
+                return existing
+            if len(self._rooms) >= MAX_ROOMS:
+                raise InputError(f"All {MAX_ROOMS} rooms of this server are in use. Try again later.")
+            code = _new_code()
+            while code in self._rooms:
+                code = _new_code()
+            self._rooms[code] = Room(code, owner, self._clock())
+            return code
+
+    def owned_by(self, visitor: str) -> str | None:
+        """Return the code of the room that this visitor has created; None if there is none."""
+        with self._lock:
+            self._drop_expired()
+            return self._code_of(visitor)
+
+    def send(self, code: str, lesson: str, visitor: str, option: int) -> None:
+        """Save a visitor's answer to a lesson, in place of an earlier one.
+
+        Raises
+        ------
+        InputError
+            If the room is not open or full, or the option is out of range.
+        """
+        if not 0 <= option < MAX_OPTIONS:
+            raise InputError(f"An answer must be an option from 0 to {MAX_OPTIONS - 1}; got {option}.")
+        with self._lock:
+            self._drop_expired()
+            if (room := self._rooms.get(code)) is None:
+                raise InputError(f"Room {code[:QUOTE_CHARACTERS]} is not open.")
+            answers = {**room.answers, (lesson, visitor): option}
+            if len(answers) > MAX_ANSWERS:
+                raise InputError(f"Room {code} is full: it has {MAX_ANSWERS} answers.")
+            self._rooms[code] = replace(room, answers=answers, last_used=self._clock())
+
+    def status(self, code: str, lesson: str, visitor: str) -> AnswerStatus:
+        """Return whether the room is open and accepts an answer, and the visitor's own answer."""
+        with self._lock:
+            self._drop_expired()
+            room = self._rooms.get(code)
+        if room is None:
+            return AnswerStatus(is_open=False)
+        option = room.answers.get((lesson, visitor))
+        return AnswerStatus(True, option, option is not None or len(room.answers) < MAX_ANSWERS)
+
+    def counts(self, code: str, owner: str, lesson: str, options: int) -> tuple[int, ...] | None:
+        """Return how many visitors chose each option; None if the room is not open, or not this owner's."""
+        with self._lock:
+            self._drop_expired()
+            room = self._rooms.get(code)
+        if room is None or room.owner != owner:
+            return None
+        chosen = [option for (name, _), option in room.answers.items() if name == lesson]
+        return tuple(chosen.count(option) for option in range(options))
+
+    def close(self, code: str, owner: str) -> None:
+        """Delete a room with its answers; without effect for visitors who have not created it."""
+        with self._lock:
+            if (room := self._rooms.get(code)) is not None and room.owner == owner:
+                del self._rooms[code]
+
+    def forget_expired(self) -> None:
+        """Delete the rooms that were not used for ROOM_SECONDS."""
+        with self._lock:
+            self._drop_expired()
+
+    def _code_of(self, owner: str) -> str | None:
+        return next((room.code for room in self._rooms.values() if room.owner == owner), None)
+
+    def _drop_expired(self) -> None:
+        end = self._clock() - ROOM_SECONDS
+        for code in [room.code for room in self._rooms.values() if room.last_used <= end]:
+            del self._rooms[code]
+
+
+def _new_code() -> str:
+    return "".join(secrets.choice(ALPHABET) for _ in range(CODE_LENGTH))

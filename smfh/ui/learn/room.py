@@ -1,0 +1,128 @@
+"""A class's answers to a lesson: the room on the teacher's screen, and what students see of it."""
+
+from contextlib import suppress
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from smfh.lessons.predictions import Prediction
+from smfh.lessons.rooms import read_code
+from smfh.plots import answer_counts
+from smfh.types import InputError, MultimodalDataset
+from smfh.ui.charts import show_chart
+from smfh.ui.learn.state import CONTROLS, LearnState, change_state
+from smfh.ui.plain import paragraphs
+from smfh.ui.server import class_rooms
+from smfh.ui.session import visitor
+from smfh.ui.sidebar import draw_link, page_address
+
+POLL_SECONDS = 2.0  # between two updates of the teacher's chart
+MAX_TYPED = 20  # characters of a typed room code
+SHOWN_ANSWERS = "room_answers_shown"  # session key: (room code, lesson) of each answer that is shown
+ROOM_HELP = (
+    "Students open a link or type a code; this page counts their predictions. No names, nothing is stored "
+    "on disk."
+)
+
+
+def draw_own_room(name: str, prediction: Prediction) -> None:
+    """Draw the room that this visitor has opened: code, link, live chart and buttons; nothing without one."""
+    if (code := class_rooms().owned_by(visitor())) is None:
+        return
+    shown: set[tuple[str, str]] = st.session_state.setdefault(SHOWN_ANSWERS, set())
+    with st.container(border=True, key=f"{CONTROLS}room"):
+        left, right = st.columns([1, 2], gap="medium")
+        with left:
+            st.metric("Room code", code)
+            draw_link(f"{page_address()}?{urlencode({'learn.lesson': name, 'learn.room': code})}")
+        with right:
+            st.markdown(prediction.question)
+            st.fragment(_draw_answers, run_every=POLL_SECONDS)(code, name, prediction)
+            with st.container(horizontal=True):
+                st.button(
+                    "Show the answer",
+                    icon=":material/visibility:",
+                    on_click=shown.add,
+                    args=((code, name),),
+                    disabled=(code, name) in shown,
+                    key=f"{CONTROLS}room_show",
+                )
+                st.button(
+                    "Close the room",
+                    icon=":material/close:",
+                    on_click=class_rooms().close,
+                    args=(code, visitor()),
+                    help="Deletes the room and its answers, for all lessons.",
+                    key=f"{CONTROLS}room_close",
+                )
+
+
+def _draw_answers(code: str, name: str, prediction: Prediction) -> None:
+    """Draw how many students chose each option; after "Show the answer", mark the measured one."""
+    counts = class_rooms().counts(code, visitor(), name, len(prediction.options))
+    if counts is None:  # closed in another tab, or its time is over
+        st.rerun()
+    is_shown = (code, name) in st.session_state.get(SHOWN_ANSWERS, ())
+    chart = answer_counts(prediction.options, counts, prediction.truth if is_shown else None)
+    show_chart(chart, "room_answers", download=False)
+
+
+def draw_room_controls(name: str, state: LearnState, data: MultimodalDataset) -> None:
+    """Draw the button that opens a room, and the field in which students type a room code."""
+    if class_rooms().owned_by(visitor()) is None and st.button(
+        "Collect answers from a class", icon=":material/groups:", help=ROOM_HELP, key=f"{CONTROLS}room_open"
+    ):
+        try:
+            class_rooms().create(visitor())
+        except InputError as error:  # too many rooms
+            st.warning(paragraphs(error.problems))
+        else:
+            st.rerun()
+    with (
+        st.popover("Answer in a room", icon=":material/login:"),
+        st.form(f"{CONTROLS}room_form", border=False),
+    ):
+        text = st.text_input("Room code", max_chars=MAX_TYPED, key=f"{CONTROLS}room_code")
+        if not st.form_submit_button("Join"):
+            return
+        try:
+            code = read_code(text)
+        except InputError as error:
+            st.warning(paragraphs(error.problems))
+        else:
+            change_state(state, data, lesson=name, room=code)
+            st.rerun()
+
+
+def draw_status(name: str, prediction: Prediction, state: LearnState, data: MultimodalDataset) -> None:
+    """Show a student whether the room is open and the answer was sent; draw nothing without a room."""
+    if (code := state.room) is None:
+        return
+    status, options = class_rooms().status(code, name, visitor()), prediction.options
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if not status.is_open:
+            st.warning(f"Room {code} is not open, so predictions are not sent; the lesson works as usual.")
+        elif status.option is not None and status.option < len(options):
+            st.success(f"Your answer was sent to room {code}: {options[status.option]}.")
+        elif not status.has_space:
+            st.warning(f"Room {code} is full, so predictions are not sent; the lesson works as usual.")
+        elif state.guess is not None and 0 <= state.guess < len(options):  # predicted before joining
+            st.info(f"You predicted “{options[state.guess]}” before you joined room {code}.")
+            st.button(
+                "Send this answer",
+                on_click=send_prediction,
+                args=(code, name, state.guess),
+                key=f"{CONTROLS}room_send",
+            )
+        else:
+            st.info(f"Your prediction will be sent to room {code}, without your name.")
+        if st.button("Leave the room", type="tertiary", key=f"{CONTROLS}room_leave"):
+            change_state(state, data, room=None)
+            st.rerun()  # the whole page: controls outside this fragment must not restore the room
+
+
+def send_prediction(code: str | None, name: str, option: int | None) -> None:
+    """Send a prediction to the room, if the visitor has joined one."""
+    if code is not None and option is not None:
+        with suppress(InputError):  # closed or full: `draw_status` says so when the page is drawn again
+            class_rooms().send(code, name, visitor(), option)
