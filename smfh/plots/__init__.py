@@ -19,7 +19,7 @@ from smfh.plots.bits import (
     label_pairs,
 )
 from smfh.plots.chart import CHARTS, Axis, Chart, Mark, chart_html, csv_of, harmless, plotly_script
-from smfh.plots.convergence import along_stops, convergence, objective_at
+from smfh.plots.convergence import along_stops, answer_counts, convergence, objective_at
 from smfh.plots.curves import (
     NOT_MEASURED,
     Curve,
@@ -33,6 +33,7 @@ from smfh.plots.curves import (
     size_by_radius,
     with_crosses,
 )
+from smfh.plots.densities import trial_densities
 from smfh.plots.lines import Line, LineChart
 from smfh.plots.search import MapChart, bit_strips, bucket_sizes, code_map, distance_histogram
 from smfh.plots.theme import METHOD_LOOKS, Look, method_look

@@ -31,6 +31,7 @@ from smfh.types import FloatArray, IntArray
 
 NOTE = "No trial is finished yet. Each trial appears here as soon as it is finished."
 START, BEST, NEAR = "start (trial 0)", "best trial", "within 1 SE of the best"
+KNEE = "knee of the front"
 KINDS = {  # name → colour, symbol, size
     BEST: (GREEN, "star", 22),  # below the dot of the same trial
     "finished": (BLUE, "circle", 10),
@@ -115,6 +116,7 @@ class Panel:
     line: FloatArray | None = None  # (points, 2), such as the best so far
     line_name: str = ""
     contour_label: str = ""  # if set, the score between the dots is drawn as a contour
+    knee: int | None = None  # number of the trial that is labelled as the knee of the front
 
     def traces(self, selected: int | None, is_first: bool) -> Iterator[Any]:
         """Yield the contour, the line, the dots by kind, and a ring around the selected trial."""
@@ -154,6 +156,22 @@ class Panel:
                     text=[plain(self.dots[k].label) for k in places],
                     hovertemplate="%{text}<br>%{y:,.3~f}<extra></extra>",
                 )
+        if at_knee := [k for k, dot in enumerate(self.dots) if dot.number == self.knee]:
+            x, y = self.at[at_knee].T
+            yield go.Scatter(
+                x=x,
+                y=y,
+                mode="markers+text",
+                name=KNEE,
+                marker={"color": PURPLE, "symbol": "hexagon-open", "size": 20, "line": {"width": 3}},
+                text=[f"knee: trial {self.knee}"],
+                textposition="top center",
+                textfont={"color": PURPLE, "size": 14},
+                cliponaxis=False,
+                unselected=OPAQUE,
+                customdata=[self.knee],
+                hoverinfo="skip",
+            )
         if ringed := [k for k, dot in enumerate(self.dots) if dot.number == selected]:
             x, y = self.at[ringed].T
             yield selected_ring(x, y, selected, legendgroup="selected", showlegend=is_first)
@@ -253,8 +271,12 @@ def trial_front(
     others: Mapping[int, float],
     front: Sequence[int],
     selected: int | None = None,
+    knee: int | None = None,
 ) -> TrialChart:
-    """Show the score over a second objective, `others` (trial number → value), with the Pareto front."""
+    """Show the score over a second objective, `others` (trial number → value), with the Pareto front.
+
+    The trial `knee` is labelled as the knee of the front.
+    """
     drawn = [dot for dot in dots if dot.number in others]
     at = _places([(others[dot.number], dot.score) for dot in drawn])
     on_front = at[np.isin([dot.number for dot in drawn], front)]
@@ -266,8 +288,9 @@ def trial_front(
     return TrialChart(
         kind="front of trials",
         title=title,
-        description=f"Scatter plot of {len(drawn)} trials, {label} over {across}. {title}.",
-        panels=(Panel(Axis(across), Axis(label), drawn, at, line, "Pareto front"),),
+        description=f"Scatter plot of {len(drawn)} trials, {label} over {across}. {title}."
+        + ("" if knee is None else f" The knee is trial {knee}."),
+        panels=(Panel(Axis(across), Axis(label), drawn, at, line, "Pareto front", knee=knee),),
         selected=selected,
     )
 

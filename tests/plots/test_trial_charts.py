@@ -137,3 +137,36 @@ def test_titles_state_the_finding():
     assert plots.parameter_importance({MARKUP: 0.8, "μ": 0.2}).title.endswith(
         "explains 80% of the differences between trials"
     )
+
+
+def test_the_knee_of_the_front_has_a_label():
+    dots = [dot(1, 1, 0.5), dot(2, 1, 0.7), dot(3, 1, 0.65)]
+    others = {1: 1.0, 2: 3.0, 3: 1.5}
+    chart = plots.trial_front(dots, "seconds", "mAP", others, [1, 2, 3], knee=3)
+    knee = trace(chart, "knee of the front")
+    assert (list(knee.x), list(knee.y), list(knee.text)) == ([1.5], [0.65], ["knee: trial 3"])
+    assert "The knee is trial 3." in chart.description
+    assert "knee" not in plots.trial_front(dots, "seconds", "mAP", others, [1, 2, 3]).figure().to_json()
+
+
+def test_densities_of_the_best_trials_lie_where_these_are():
+    alphas = np.geomspace(0.01, 100, 40)
+    dots = [dot(k, x, -abs(float(np.log10(x)) - 1)) for k, x in enumerate(alphas)]  # best at 10
+    chart = plots.trial_densities(dots, [ALPHA], "mAP")
+    best, rest = trace(chart, "best 10 %"), trace(chart, "all others")
+    assert best.x[np.argmax(best.y)] == pytest.approx(10, rel=0.2)
+    assert np.sum((best.y[1:] + best.y[:-1]) / 2) / (len(best.y) - 1) * 1.1 == pytest.approx(1, abs=0.02)
+    assert rest.y[50] == pytest.approx(1, abs=0.3)  # nearly even
+    assert chart.figure().layout.xaxis.type == "log"
+    assert [row["group"] for row in chart.rows()].count("best 10 %") == 4
+    assert chart.title.startswith("The 4 best of 40 trials agree most on α: from ")
+
+
+def test_densities_leave_out_zero_on_log_axes_and_need_other_trials():
+    dots = [dot(0, 0, 0.1, is_start=True), *(dot(k, 2.0, 0.5) for k in range(1, 5))]
+    best = trace(plots.trial_densities(dots, [ALPHA], "mAP"), "best 10 %")
+    assert np.isfinite(best.y).all()  # all values are equal
+    assert not plots.trial_densities(dots[:3], [ALPHA], "mAP").figure().data
+    stopped = [dot(k, 2.0, 0.9, stopped_early=True) for k in range(5, 9)]
+    rows = plots.trial_densities([*dots, *stopped], [ALPHA], "mAP").rows()
+    assert {row["trial"] for row in rows if row["group"] == "best 10 %"} == {1, 2, 3}

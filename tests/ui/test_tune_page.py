@@ -20,7 +20,7 @@ from streamlit.testing.v1 import AppTest
 
 from smfh.datasets import DATASETS, Planted
 from smfh.datasets.user_data import UserDataset
-from smfh.experiments.tuning import Range, Studies, StudyPlan, default_name, default_range, tune
+from smfh.experiments.tuning import Range, Studies, StudyPlan, default_name, default_range, read_choices, tune
 from smfh.experiments.tuning.study import WORKER
 from smfh.experiments.tuning.trials import take_trial
 from smfh.files.atomic import MACHINE
@@ -174,11 +174,12 @@ def test_a_trial_is_applied_to_the_sidebar_and_opens_in_explore(swept):
 
 def test_all_charts_of_a_search_show_the_same_trials(searched):
     page = open_page(**SMALL, **{"tune.way": "search", "tune.study": searched, "tune.trial": "2"})
-    history, importance, slices, contour, lines, front = drawn(page)
+    history, importance, slices, densities, contour, lines, front = drawn(page)
     everything = set(range(12))
     assert carried(history) == carried(slices) == carried(contour) == everything
     assert carried(lines) == carried(front) == everything  # one part: nothing is given up early
     assert not carried(importance)
+    assert not carried(densities)
     assert "Best balanced score" in texts(page)
     assert not page.run().exception
 
@@ -415,6 +416,41 @@ def test_results_of_one_query_at_several_values_and_all_trials_in_a_table(swept)
     assert {"graph_weight", "balanced score, fold 2", "P@100, image → text", "state", "note"} <= set(table)
     page.selectbox(key="tune_wall_query").select_index(1).run()
     assert not page.exception
+
+
+def test_choices_by_eye_are_stored_by_the_buttons_only_and_suggest_a_trial():
+    name = make_study("by eye", ranges=(ALPHA, RIDGE), way="search", trials=8, folds=1)
+    study = Studies().open(name)
+    with closing(sqlite3.connect(str(study.storage.engine.url.database))) as observer:
+        before = observer.execute("PRAGMA data_version").fetchone()
+        page = open_page(**SMALL, **{"tune.study": name})
+        assert observer.execute("PRAGMA data_version").fetchone() == before
+    assert page.button(key="tune_suggest").disabled
+
+    def press(label: str) -> None:
+        next(button for button in page.button if button.label == label).click().run()
+        assert not page.exception
+
+    for label in ("Left is better", "Skip", "Right is better", "Left is better"):
+        press(label)
+    choices = read_choices(Studies().open(name))
+    assert sorted(one.winner is None for one in choices) == [False] * 3 + [True]
+    (sentence,) = (one.value for one in page.caption if "3 choices stored with this study" in one.value)
+    assert "First by eye: trial" in sentence
+    assert "may disagree" in sentence
+    ranks = page.dataframe[0].value["by eye"].dropna().astype(int).tolist()
+    assert sorted(ranks) == list(range(1, len(ranks) + 1))
+    page.button(key="tune_suggest").click().run()
+    until_over(page)
+    assert "9 trials (9 complete)" in texts(page)
+    assert not page.run().exception
+
+
+def test_only_who_may_edit_the_study_can_choose(monkeypatch, searched):
+    monkeypatch.setenv("SMFH_EDIT_POLICY", "owner")
+    page = open_page(**SMALL, **{"tune.study": searched}, visitor="b0" * 16)
+    assert not has(page, "tune_suggest")
+    assert not any("is better" in button.label for button in page.button)
 
 
 def test_the_selected_trial_is_tested_once():

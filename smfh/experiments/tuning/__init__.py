@@ -11,7 +11,15 @@ by minutes. Workers take one trial after another, and repeat the trial of a kill
 """
 
 from smfh.experiments.tuning.export import fit_code, fit_command, study_file, trial_rows
-from smfh.experiments.tuning.goals import BASE_MEASURES, MEASURES, SCOPES, FoldScores, Goal
+from smfh.experiments.tuning.goals import (
+    BASE_MEASURES,
+    MEASURES,
+    SCOPES,
+    FoldScores,
+    Goal,
+    describe_knee,
+    knee_of,
+)
 from smfh.experiments.tuning.held_out import Confirmation, MeasuredPair, confirm, confirm_work, confirmations
 from smfh.experiments.tuning.plan import (
     SEARCHED,
@@ -26,6 +34,15 @@ from smfh.experiments.tuning.plan import (
     find_parameter,
     read_plan,
     tunable,
+)
+from smfh.experiments.tuning.preferences import (
+    Comparison,
+    EyeChoice,
+    add_suggested,
+    next_comparison,
+    ranks_by_eye,
+    read_choices,
+    save_choice,
 )
 from smfh.experiments.tuning.storage import default_address
 from smfh.experiments.tuning.study import Studies, Study, StudyKey, StudyProgress, StudyRecord, Trial

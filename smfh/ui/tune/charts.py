@@ -13,7 +13,9 @@ from smfh.experiments.tuning import (
     Studies,
     Study,
     Trial,
+    describe_knee,
     importances,
+    knee_of,
     levelled_folds,
     near_best,
 )
@@ -32,6 +34,7 @@ LAST_CLICK = "picked_"  # prefix of the session key of a chart's last click
 SLIDER_PIXELS = 185
 OVERLAY, WALLS = "tune_overlay", 5
 MAX_TICKS = 4
+MIN_DENSITY_TRIALS = 10
 BANDS = (
     "Means over the validation folds. The band reaches from the lowest fold to the highest, without the "
     "differences that all trials share; SE: standard error of a score. Click a point to select its trial."
@@ -206,18 +209,37 @@ def draw_others(study: Study, dots: Sequence[TrialDot], selected: int | None) ->
             lambda: _draw_clickable(plots.trial_lines(dots, axes, label, selected), "lines"),
         ]
     goal, finished = study.plan.goal, [dot for dot in dots if not dot.stopped_early]
+    if len(finished) >= MIN_DENSITY_TRIALS:
+        draws.insert(2, lambda: show_chart(plots.trial_densities(dots, axes, label), "tune_densities"))
     others, title = {dot.number: dot.seconds for dot in finished}, "training seconds"
     if goal.over == "directions":
         values = {trial.number: trial.values for trial in study.trials if len(trial.values) > 1}
         others, title = {dot.number: values[dot.number][1] for dot in finished}, goal.titles[1]
     front = front_of(finished, others, goal.over != "directions")
-    draws.append(
-        lambda: _draw_clickable(plots.trial_front(finished, title, label, others, front, selected), "front")
-    )
+    draws.append(lambda: _draw_front(study, finished, title, others, front, selected))
     for first in range(0, len(draws), 2):
         for column, draw in zip(st.columns(2, gap="large"), draws[first : first + 2], strict=False):
             with column:
                 draw()
+
+
+def _draw_front(
+    study: Study,
+    dots: Sequence[TrialDot],
+    title: str,
+    others: Mapping[int, float],
+    front: Sequence[int],
+    selected: int | None,
+) -> None:
+    """Draw the Pareto front; if the study has two objectives, also its knee and what the knee trades."""
+    goal, sign = study.plan.goal, -1 if study.plan.goal.over == "seconds" else 1
+    scores = {dot.number: dot.score for dot in dots}
+    points = {number: (scores[number], sign * others[number]) for number in front}
+    knee = knee_of(points) if goal.has_front else None
+    chart = plots.trial_front(dots, title, goal.titles[0], others, front, selected, knee)
+    _draw_clickable(chart, "front")
+    if knee is not None:
+        st.text(describe_knee(points, knee, goal))
 
 
 def known_marks(study: Study) -> list[Mark]:

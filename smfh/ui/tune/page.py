@@ -18,6 +18,7 @@ from smfh.ui.charts import offer_file
 from smfh.ui.grids import RESULTS_SECONDS
 from smfh.ui.plain import draw_problems, plain
 from smfh.ui.settings import Settings
+from smfh.ui.tune.by_eye import draw_by_eye
 from smfh.ui.tune.charts import (
     choose_overlay,
     dots_of,
@@ -115,6 +116,7 @@ def draw_study(studies: Studies, study: Study, settings: Settings) -> None:
         marked = draw_trials(study, trials)
         with walls:
             draw_walls(study, marked or wall_trials(study, trials, selected))
+            draw_by_eye(study, trials, partial(suggest_by_eye, study))
         draw_others(study, kept, number)
 
 
@@ -137,7 +139,8 @@ def draw_trials(study: Study, trials: Sequence[Trial]) -> list[Trial]:
         column_config=look,
         alt="All trials with their parameters, scores and times",
     )
-    st.caption(f"Mark up to {MAX_MARKED} rows to compare their results for the same query above.")
+    by_eye = ' "by eye" is the rank learned from choices.' if any("by eye" in row for row in rows) else ""
+    st.caption(f"Mark up to {MAX_MARKED} rows to compare their results for the same query above.{by_eye}")
     return [trials[row] for row in event["selection"]["rows"][:MAX_MARKED] if row < len(trials)]
 
 
@@ -191,6 +194,13 @@ def extend(study: Study, change_plan: Callable[[], object]) -> None:
         st.session_state[REFUSED] = error.problems
     else:
         continue_study(study)
+
+
+def suggest_by_eye(study: Study) -> None:
+    """Add the trial that the stored choices suggest, and run it."""
+    if may_edit_study(study):
+        extend(study, partial(tuning.add_suggested, study))
+    st.rerun()  # the whole page, because the study runs now
 
 
 def _draw_study_actions(studies: Studies, study: Study) -> None:

@@ -14,7 +14,7 @@ from smfh.experiments.tuning.study import MAX_NOTE_LENGTH
 from smfh.jobs import Job
 from smfh.metrics.significance import Difference, signed
 from smfh.runs import check_costs, current_limits
-from smfh.types import InputError
+from smfh.types import InputError, MultimodalDataset
 from smfh.ui.address import bound_control, forget, hold, keep
 from smfh.ui.grids import PROGRESS_SECONDS
 from smfh.ui.items import caption_of, cut, looks_of
@@ -245,5 +245,12 @@ def draw_walls(study: Study, trials: Sequence[Trial]) -> None:
         with column:
             setting = "start: " * trial.is_start + tuning.setting_in_words(study, trial)
             st.text(f"{setting} · {sum(relevant)} of {len(items)} relevant")
-            pictures = looks_of(data, items, direction.rpartition(" → ")[2])
-            st.image(pictures, ["" if one else "✗" for one in relevant], width=PICTURE_PIXELS)
+            draw_wall(data, items, direction, ["" if one else "✗" for one in relevant])
+
+
+def draw_wall(
+    data: MultimodalDataset, items: Sequence[int], direction: str, marks: Sequence[str] | None = None
+) -> None:
+    """Draw results as small pictures, with a mark below each if `marks` are given."""
+    pictures = looks_of(data, items, direction.rpartition(" → ")[2])
+    st.image(pictures, None if marks is None else list(marks), width=PICTURE_PIXELS)

@@ -1,0 +1,103 @@
+"""Densities of the tuned parameters: values of the best trials next to those of all others."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from smfh.plots.chart import Axis, TraceChart, chart
+from smfh.plots.theme import GREEN, GREY, plain
+from smfh.plots.trials import GAP, MAX_PANELS, TrialDot, short_number
+from smfh.types import FloatArray
+
+BEST_SHARE, MIN_BEST = 0.1, 3  # share and least number of trials that count as the best
+BEST, REST = "best 10 %", "all others"
+CURVE_POINTS = 101
+MIN_WIDTH = 0.05  # of a kernel, as a share of the parameter's range
+FILL = "rgba(0, 111, 95, 0.2)"  # GREEN
+
+
+@chart
+def trial_densities(dots: Sequence[TrialDot], axes: Sequence[Axis], label: str) -> TraceChart:
+    """Show each parameter's density among the best 10 % of trials (at least 3) and among all others.
+
+    Trials that were stopped early are among the others. At most MAX_PANELS of `axes` are drawn.
+    """
+    ranked = sorted((dot for dot in dots if not dot.stopped_early), key=lambda dot: -dot.score)
+    best = ranked[: max(MIN_BEST, round(BEST_SHARE * len(dots)))]
+    numbers = {dot.number for dot in best}
+    rest = [dot for dot in dots if dot.number not in numbers]
+    title, traces, layout = "Densities: too few trials yet", list[Any](), dict[str, Any]()
+    is_drawn, width = len(best) >= MIN_BEST and len(rest) > 0, (1 + GAP) / max(len(axes[:MAX_PANELS]), 1)
+    spreads: dict[str, float] = {}
+    for k, axis in enumerate(axes[:MAX_PANELS]):
+        tag = "" if k == 0 else str(k + 1)
+        domain = [k * width, (k + 1) * width - GAP]
+        layout[f"xaxis{tag}"] = axis.layout() | {"rangemode": "normal", "domain": domain}
+        inner = [[dot for dot in group if dot.fits(axis)] for group in (best, rest)]
+        if is_drawn and all(inner):
+            traces += [one.update(xaxis=f"x{tag}") for one in _curves(inner[0], inner[1], axis, k == 0)]
+            spreads[axis.label] = _spread(inner[0], inner[1], axis)
+    if spreads:
+        narrow = min(spreads, key=spreads.__getitem__)
+        values = [dot.settings[narrow] for dot in best if narrow in dot.settings]
+        low, high = short_number(min(values)), short_number(max(values))
+        title = f"The {len(best)} best of {len(dots)} trials agree most on {narrow}: from {low} to {high}"
+    layout["yaxis"] = {"title": {"text": "density"}, "rangemode": "tozero", "showticklabels": False}
+    names = ", ".join(axis.label for axis in axes[:MAX_PANELS])
+    return TraceChart(
+        kind="densities of trials",
+        title=title,
+        description=f"Densities of {names} among the trials with the best {label} and all others. {title}.",
+        layout=layout | {"showlegend": bool(traces), "hovermode": "closest"},
+        traces=traces,
+        table=[
+            {"trial": dot.number, **dot.settings, label: dot.score, "group": BEST if dot in best else REST}
+            for dot in (dots if traces else ())
+        ],
+        note=f"Densities need {MIN_BEST} finished trials and at least one more.",
+    )
+
+
+def _placed(dots: Sequence[TrialDot], axis: Axis) -> FloatArray:
+    """Return the trials' values on the axis; on a log axis, their logarithms."""
+    return np.array([axis.place(dot.settings[axis.label]) for dot in dots])
+
+
+def _spread(best: Sequence[TrialDot], rest: Sequence[TrialDot], axis: Axis) -> float:
+    """Return the width of the best trials' values as a share of that of all values; 1 if all are equal."""
+    every = np.ptp(_placed([*best, *rest], axis))
+    return float(np.ptp(_placed(best, axis)) / every) if every > 0 else 1.0
+
+
+def _curves(
+    best: Sequence[TrialDot], rest: Sequence[TrialDot], axis: Axis, is_first: bool
+) -> list[go.Scatter]:
+    """Return the two densities of a panel, and a tick at each of the best trials."""
+    every = _placed([*best, *rest], axis)
+    size = float(np.ptp(every)) or 1.0
+    grid = np.linspace(every.min() - size / 20, every.max() + size / 20, CURVE_POINTS)
+    x, curves = 10**grid if axis.log else grid, []
+    for name, group, colour, fill in ((REST, rest, GREY, None), (BEST, best, GREEN, "tozeroy")):
+        look = {"line": {"color": colour, "width": 3, "dash": "dash" if name == REST else "solid"}}
+        y = density(_placed(group, axis), grid, size)
+        own = {"fill": fill, "fillcolor": FILL, "legendgroup": name, "showlegend": is_first}
+        curves.append(go.Scatter(x=x, y=y, name=name, mode="lines", hoverinfo="skip", **look, **own))
+    ticks = {"symbol": "line-ns-open", "size": 14, "color": GREEN, "line": {"width": 2}}
+    texts = [plain(dot.label) for dot in best]
+    at = [dot.settings[axis.label] for dot in best]
+    own = {"legendgroup": BEST, "showlegend": False, "hovertemplate": "%{text}<extra></extra>"}
+    return [*curves, go.Scatter(x=at, y=[0.0] * len(at), mode="markers", marker=ticks, text=texts, **own)]
+
+
+def density(values: FloatArray, at: FloatArray, size: float) -> FloatArray:
+    """Return the kernel density p(x) = mean_i exp(−(x − x_i)² / 2h²) · size / (h √(2π)).
+
+    h is Scott's width, sd · n^(−1/5), but at least MIN_WIDTH · size: a few equal values give no spike. A
+    density of 1 means values spread evenly over the range, whose width is `size`.
+    """
+    h = max(float(values.std()) * len(values) ** -0.2, MIN_WIDTH * size)
+    kernels = np.exp(-(((at[:, None] - values) / h) ** 2) / 2)
+    result: FloatArray = kernels.mean(axis=1) * size / (h * np.sqrt(2 * np.pi))
+    return result

@@ -1,0 +1,173 @@
+"""Tuning by eye: the Bradley–Terry model, the next pair, the suggested trial, and what is stored."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from smfh.experiments.tuning import (
+    Comparison,
+    EyeChoice,
+    FoldScores,
+    Goal,
+    Range,
+    Trial,
+    add_suggested,
+    describe_knee,
+    knee_of,
+    next_comparison,
+    ranks_by_eye,
+    read_choices,
+    save_choice,
+    trial_rows,
+    tune,
+)
+from smfh.experiments.tuning.preferences import (
+    RIDGE,
+    examples_of,
+    fit_strengths,
+    scale_settings,
+    setting_at,
+    suggest_setting,
+)
+from smfh.types import InputError
+
+ALPHA, MU = Range("graph_weight", 0.01, 100, "log"), Range("projection_weight", 0, 50)
+MEASURED = {"a → b": {"found": 0.5, "full": 0.5, "precision": 0.5}}
+
+
+def make_trial(number, parameters, examples=None):
+    """A complete trial; by default its results for query 7 are like no other trial's."""
+    found = {7: (number, 1000 + number)} if examples is None else examples
+    fold = FoldScores("planted", 0, 8, 1.0, MEASURED, found)
+    return Trial(number, "complete", parameters, (0.5,), (fold,), None, None)
+
+
+def choice(winner, loser, query=7):
+    return EyeChoice(Comparison(*sorted((winner, loser)), query), winner)
+
+
+def test_one_choice_by_hand():
+    """With s_winner = s and s_loser = −s the derivative is −1 / (1 + exp(2s)) + λs = 0."""
+    s = brentq(lambda s: RIDGE * s - 1 / (1 + np.exp(2 * s)), 0, 9)
+    assert fit_strengths([choice(4, 2)]) == pytest.approx({2: -s, 4: s}, abs=1e-4)
+    assert fit_strengths([choice(4, 2, 7), choice(2, 4, 8)]) == pytest.approx({2: 0, 4: 0}, abs=1e-4)
+    assert fit_strengths([EyeChoice(Comparison(1, 2, 7), None)]) == {}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_planted_order_is_recovered(seed):
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(8).tolist()
+    place = {number: k for k, number in enumerate(order)}
+    pairs = [(a, b) for a in range(8) for b in range(a)]
+    choices = [choice(*sorted(pair, key=place.__getitem__)) for pair in pairs]
+    assert list(ranks_by_eye(choices)) == order
+    strengths = fit_strengths(choices)
+    assert sum(strengths.values()) == pytest.approx(0, abs=1e-4)
+
+
+def choose_by_eye(plan, trials, likes, count):
+    """Answer the pairs that are offered, by a planted taste."""
+    by_number, choices = {trial.number: trial for trial in trials}, []
+    for _ in range(count):
+        pair = next_comparison(plan, trials, choices)
+        numbers = (pair.first, pair.second)
+        winner = max(numbers, key=lambda number: likes(by_number[number].parameters))
+        choices.append(EyeChoice(pair, winner))
+    return choices
+
+
+@pytest.mark.parametrize("liked", [0.15, 0.5, 0.85])
+def test_the_suggestion_moves_towards_the_preferred_region(make_plan, liked):
+    plan = make_plan(ranges=(ALPHA, MU))
+    points = np.random.default_rng(0).random((12, 2))
+    trials = [make_trial(k, setting_at(plan.ranges, point)) for k, point in enumerate(points)]
+
+    def miss(setting):
+        return float(np.linalg.norm(scale_settings(plan.ranges, [setting])[0] - liked))
+
+    choices = choose_by_eye(plan, trials, lambda setting: -miss(setting), 15)
+    assert len({one.pair for one in choices}) == 15  # no pair is offered twice
+    setting = suggest_setting(plan, trials, choices)
+    assert setting not in [trial.parameters for trial in trials]
+    assert all(setting[one.name] in one for one in plan.ranges)
+    assert miss(setting) < np.median([miss(trial.parameters) for trial in trials])
+    assert suggest_setting(plan, trials, choices) == setting
+
+
+def test_settings_are_scaled_and_back():
+    ranges = (ALPHA, MU, Range("bits", 8, 128, "log", whole=True))
+    setting = {"graph_weight": 1.0, "projection_weight": 12.5, "bits": 32}
+    (point,) = scale_settings(ranges, [setting])
+    assert point == pytest.approx([0.5, 0.25, 0.5])
+    assert setting_at(ranges, point) == setting
+    outside = {"graph_weight": 0.0, "projection_weight": 99, "bits": 8}  # a start may lie outside
+    assert scale_settings(ranges, [outside])[0].tolist() == [0, 1, 0]
+
+
+def test_the_most_uncertain_pair_is_next_and_equal_results_are_not_compared(make_plan):
+    plan = make_plan(ranges=(MU,))
+    trials = [make_trial(k, {"projection_weight": x}) for k, x in enumerate((0.0, 25.0, 50.0))]
+    assert next_comparison(plan, trials, []) == Comparison(0, 2, 7)  # they differ most
+    decided = [choice(2, 0), choice(2, 1)]
+    assert next_comparison(plan, trials, decided) == Comparison(0, 1, 7)
+    skipped = EyeChoice(Comparison(0, 1, 7), None)
+    assert next_comparison(plan, trials, [*decided, skipped]) is None
+    same = [make_trial(k, {"projection_weight": k}, {7: (1, 2)}) for k in range(3)]
+    assert next_comparison(plan, same, []) is None
+    assert next_comparison(plan, trials[:1], []) is None
+    two = [make_trial(k, {"projection_weight": k}, {7: (1, 2), 8: (k, 9)}) for k in range(2)]
+    assert next_comparison(plan, two, []).query == 8
+
+
+def test_choices_are_stored_with_the_study_and_suggest_a_trial(studies, make_plan):
+    study = studies.create(make_plan(trials=8, folds=1))
+    tune(study)
+    assert "by eye" not in trial_rows(study)[0]
+    with pytest.raises(InputError, match="at least 3 choices; there are 0"):
+        add_suggested(study)
+    for _ in range(3):
+        pair = next_comparison(study.plan, study.trials, read_choices(study))
+        save_choice(study, pair, pair.second)
+    save_choice(study, pair, pair.first)  # replaces the last one
+    again = studies.rename("small", "renamed")
+    choices = read_choices(again)
+    assert len(choices) == 3
+    assert EyeChoice(pair, pair.first) in choices
+    ranks = ranks_by_eye(choices)
+    assert [row["by eye"] for row in trial_rows(again)] == [ranks.get(k) for k in range(8)]
+    setting = add_suggested(again)
+    assert again.trials[-1].parameters == setting
+    tune(again)
+    assert again.trials[-1].state == "complete"
+    assert again.trials[-1].parameters == setting
+
+
+def test_invalid_choices_are_refused(studies, make_plan):
+    study = studies.create(make_plan(trials=2, folds=1))
+    tune(study)
+    query = min(examples_of(study.trials[0]))
+    for pair, winner in (((0, 1, query), 5), ((1, 0, query), 1), ((0, 1, -1), 1), ((0, 9, query), 0)):
+        with pytest.raises(InputError):
+            save_choice(study, Comparison(*pair), winner)
+    assert read_choices(study) == ()
+    study.optuna.set_user_attr("choice 0 1 x", 0)
+    with pytest.raises(InputError):
+        read_choices(study)
+
+
+def test_knee_of_a_front():
+    front = {3: (0.60, 0.40), 7: (0.58, 0.50), 1: (0.50, 0.52)}
+    assert knee_of(front) == 7  # 0.8 + 0.83 − 1 beyond the line
+    assert describe_knee(front, 7, Goal("found", "directions")) == (
+        "Knee: trial 7 gives up 0.020 of the mAP@100 in the first direction for 0.100 in the second, "
+        "compared with trial 3."
+    )
+    by_time = {3: (0.6, -9.0), 7: (0.596, -2.0), 1: (0.5, -1.5)}
+    assert knee_of(by_time) == 7
+    assert "gives up 0.004 of the balanced score to save 7 training seconds, compared with trial 3" in (
+        describe_knee(by_time, 7, Goal(over="seconds"))
+    )
+    assert knee_of({1: (1, 0), 2: (0.2, 0.2), 3: (0, 1)}) is None  # the front bends inwards
+    assert knee_of({1: (1, 0), 2: (0, 1)}) is None
+    assert knee_of({1: (1, 0), 2: (1, 0), 3: (1, 0)}) is None
