@@ -38,12 +38,12 @@ def __getattr__(name: str) -> Any:
 
         return SMFHEstimator
     if name == "explore":
-        return import_module("smfh.ui.notebook").explore  # upper layers are not imported by this one
+        return import_module("smfh.ui.notebook").explore  # this layer does not depend on the app
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _version() -> str:
-    """Return the version of the installed package, or for a checkout the one in pyproject.toml."""
+    """Return the version of the installed package or, in a source checkout, that of pyproject.toml."""
     try:
         return metadata.version("smfh-explorer")
     except metadata.PackageNotFoundError:

@@ -13,16 +13,16 @@ COMMANDS = {
     "app": "open the explorer in a browser",
     "data": "list the data sets, or show what is in one",
     "fit": "train a method on a data set and score it",
-    "shard": "write a data set as shards, to train on more than one memory or machine holds",
+    "shard": "write a data set as shards, to train on data larger than memory or on several machines",
     "evaluate": "score a saved model on a data set",
     "compare": "train methods with several code lengths and seeds, and compare their scores",
     "paper": "measure Tables 1 and 2 of the paper and show the published numbers beside them",
     "tune": "choose a method's parameters on validation folds of the training items",
     "search": "search a data set with words or pictures",
     "export": "export a saved model as a search page, or its codes to other search engines",
-    "bench": "measure speed as ratios between programs",
-    "guide": "measure and write the tables of README and guide",
-    "results": "compute the results that come with the program",
+    "bench": "compare the speed of this program with that of others",
+    "guide": "measure the numbers in the tables of README and guide, and write them",
+    "results": "compute the results that are shipped with the program",
     "check": "check a plug-in: a file with a method or data set of your own",
 }
 DESCRIPTION = """Supervised Matrix Factorization for Cross-Modality Hashing (SMFH, IJCAI-16). Pictures and
@@ -38,7 +38,7 @@ def add_plugin_option(parser: ArgumentParser) -> ArgumentParser:
         action="append",
         default=[],
         metavar="FILE",
-        help="load methods and data sets from a Python file, with any command; can be repeated",
+        help="load methods and data sets from a Python file; works with every command, can be repeated",
     )
     return parser
 
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.plugin:
         paths = [str(Path(path).resolve()) for path in options.plugin]
         os.environ["SMFH_PLUGINS"] = os.pathsep.join(paths)
-    if given[:1] not in (["check"], ["app"]):  # they load plug-ins themselves
+    if given[:1] not in (["check"], ["app"]):  # these two load plug-ins themselves
         for plugin in import_module("smfh.plugins").load_plugins():
             if plugin.problem:
                 print(f"The plug-in {plugin.origin} was skipped: {plugin.problem}", file=sys.stderr)

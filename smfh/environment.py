@@ -26,7 +26,10 @@ def read_variable(name: str) -> str:
 
 
 def read_number(name: str, default: float, allow_zero: bool = False) -> float:
-    """Return a variable's number, or the default; refuse negative, infinite and, by default, zero."""
+    """Return the value of an environment variable as a number, or the default if it is not set.
+
+    Raises InputError if it is negative, infinite or, unless `allow_zero`, zero.
+    """
     text = read_variable(name)
     try:
         number = float(text) if text else default

@@ -27,9 +27,9 @@ def app_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    """Return SMFH_CACHE, or the user's cache folder; everything in it can be deleted at any time.
+    """Return the cache folder: SMFH_CACHE if it is set, else a folder in the user's cache directory.
 
-    An account without a home folder gets a temporary folder.
+    Everything in it can be deleted at any time. An account without a home folder gets a temporary folder.
     """
     if chosen := read_variable("SMFH_CACHE"):
         return Path(chosen)
@@ -44,7 +44,10 @@ def data_folders() -> list[Path]:
 
 
 def _installed_folders() -> Iterator[Path]:
-    """Yield where an installed package may have the app: as pip recorded, and after `pip --target`."""
+    """Yield the folders where an installed package may have the files of the app.
+
+    The first is the folder that pip recorded, the second is the one that `pip install --target` uses.
+    """
     try:
         installed = distribution(DISTRIBUTION)
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""A bounded cache for values that several threads need, and a limit on the memory of a piece of work."""
+"""A bounded cache of values for several threads, and a limit on the memory that a block of code may use."""
 
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import CancelledError, Future
@@ -17,7 +17,7 @@ V = TypeVar("V")
 class BoundedCache(Generic[K, V]):
     """A cache of at most `max_values` values; the least recently used one is dropped first.
 
-    A thread that requests a value while another computes it waits; requests for other keys do not.
+    If one thread is computing a value, other threads that request it wait; requests for other keys do not.
     """
 
     def __init__(self, max_values: int) -> None:
@@ -57,7 +57,10 @@ class BoundedCache(Generic[K, V]):
 
 @contextmanager
 def limited_memory(more_bytes: int) -> Iterator[None]:
-    """Raise MemoryError if this process takes so many more bytes; without effect if the system cannot."""
+    """Raise MemoryError in the block if this process allocates more than `more_bytes` additional bytes.
+
+    Does nothing on systems that cannot limit the memory of a process.
+    """
     status = Path("/proc/self/status")
     if find_spec("resource") is None or not status.exists():
         yield

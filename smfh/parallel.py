@@ -1,4 +1,7 @@
-"""Run work that releases the GIL on blocks of rows in threads, with BLAS limited to one thread."""
+"""Run a function on blocks of rows in parallel threads, with BLAS limited to one thread.
+
+Threads run in parallel only while the function has released the GIL, as NumPy and Numba do.
+"""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -29,7 +32,10 @@ def each_block(work: Callable[[slice], Result], rows: int, block: int) -> Iterat
 
 
 def side_by_side(work: Callable[[Name], Result], names: Iterable[Name]) -> dict[Name, Result]:
-    """Call `work` on each name in parallel; return results by name. `work` must not use this pool."""
+    """Call `work` on each name in parallel; return the results by name.
+
+    `work` must not use the functions of this module, which share one pool of threads.
+    """
     named = list(names)
     return dict(zip(named, over_rows(lambda rows: work(named[rows.start]), len(named), 1), strict=True))
 
@@ -51,7 +57,8 @@ class _BlasLimit:
 def one_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread, because rounding depends on how BLAS divides work among threads.
 
-    Blocks of rows run in parallel instead. The first user sets the limit, the last one lifts it.
+    Blocks of rows run in parallel instead. If several threads are in such a block at the same time, the first
+    one sets the limit and the last one lifts it.
     """
     with _BlasLimit.lock:
         _BlasLimit.users += 1
@@ -68,7 +75,7 @@ def one_blas_thread() -> Iterator[None]:
 
 @cache
 def _limiting_thread() -> ThreadPoolExecutor:
-    """Return the thread that sets and lifts the limit; threadpoolctl requires the same one for both."""
+    """Return a pool of one thread that sets and lifts the limit; threadpoolctl needs the same thread."""
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="smfh-blas")
 
 

@@ -67,10 +67,10 @@ def plugin_files() -> list[Path]:
 
 
 def load_text(name: str, text: str) -> Plugin:
-    """Run the text of a plug-in file and register what it defines.
+    """Run the source text of a plug-in file and register the methods and data sets that it defines.
 
-    Its module is named after its content, so that every process that loaded the same text can unpickle its
-    objects.
+    The module is named after the hash of the text, so that every process that loaded the same text can
+    unpickle its objects.
     """
     module = ModuleType(f"smfh_plugin_{hashlib.sha256(text.encode()).hexdigest()[:16]}", name)
     if module.__name__ in sys.modules:

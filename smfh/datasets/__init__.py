@@ -1,4 +1,4 @@
-"""The data sets, one loader per file, and DATASETS, which registers them."""
+"""Data sets, one module for each, and DATASETS, the registry of all of them."""
 
 from dataclasses import fields
 from typing import Any

@@ -1,7 +1,7 @@
 """Corrupt training items on purpose: wrong labels, wrong pairs, missing features, classes left out.
 
-Queries and the labels that scores use are never changed. The same seed gives the same items, and the items
-of a small share are among those of a larger one, so that curves over the share are smooth.
+Queries and the labels that scores use are never changed. The same seed corrupts the same items, and the items
+corrupted at a small share are also corrupted at a larger one, so that curves over the share are smooth.
 """
 
 from collections.abc import Mapping
@@ -21,8 +21,8 @@ CORRUPTIONS: Mapping[str, str] = MappingProxyType(
         "unseen_classes": "unseen classes",
     }
 )
-MAX_DRAWS = 100  # of another item without common labels
-MIN_CLASSES = 2  # that stay in training
+MAX_DRAWS = 100  # attempts to draw another item without common labels
+MIN_CLASSES = 2  # number of classes that always stay in training
 
 Loaded = tuple[MultimodalDataset, Split]
 
@@ -33,15 +33,16 @@ def corrupt(data: MultimodalDataset, split: Split, shares: Mapping[str, float], 
     Parameters
     ----------
     data, split
-        Clean data, which are not changed.
+        The clean data and their split; neither is modified.
     shares
-        By name in CORRUPTIONS, from 0 to 1. *wrong_labels*: of training items that train with the labels of
-        another item without a common label. *unpaired*: of training items that exchange their features among
-        each other, except in the first modality. *missing_modality*: of training items that lose one
-        modality, drawn at random; its features become the mean of the training items, or 0 if sparse.
-        *unseen_classes*: of classes whose items are left out of training; at least two classes stay.
+        The share of each corruption, from 0 to 1, by its name in CORRUPTIONS. *wrong_labels*: share of
+        training items that get the labels of another item, with which they have no label in common.
+        *unpaired*: share of training items whose features are exchanged among them, except in the first
+        modality. *missing_modality*: share of training items that lose one modality, drawn at random; its
+        features become the mean of the training items, or 0 if sparse. *unseen_classes*: share of classes
+        whose items are left out of training; at least two classes stay.
     seed
-        Random seed of the items, labels and classes.
+        Random seed for drawing items, labels and classes.
 
     Raises
     ------
@@ -62,12 +63,15 @@ def corrupt(data: MultimodalDataset, split: Split, shares: Mapping[str, float], 
 
 
 def _drawn(rows: IntArray, share: float, rng: np.random.Generator) -> IntArray:
-    """Return a share of the rows, drawn without replacement; a larger share has the same rows and more."""
+    """Draw a share of the rows without replacement; a larger share contains all rows of a smaller one."""
     return rng.permutation(rows)[: round(share * len(rows))]
 
 
 def _wrong_labels(labels: BoolArray, train: IntArray, share: float, rng: np.random.Generator) -> BoolArray:
-    """Return labels in which a share of the training rows has those of a row without a common label."""
+    """Return the labels after a share of the training rows was given the labels of other rows.
+
+    The other row has no label in common, unless MAX_DRAWS attempts do not find such a row.
+    """
     wrong = _drawn(train, share, rng)
     donors, given = rng.choice(train, len(train))[: len(wrong)], labels.copy()
     for _ in range(MAX_DRAWS):
@@ -80,7 +84,7 @@ def _wrong_labels(labels: BoolArray, train: IntArray, share: float, rng: np.rand
 
 
 def _unpaired(data: MultimodalDataset, rows: IntArray) -> MultimodalDataset:
-    """Return the data with the features of these rows shifted by one row, except in the first modality."""
+    """Return the data with the features of these rows rotated among them, except in the first modality."""
     order = np.arange(len(data))
     order[rows] = np.roll(rows, 1)
     shifted = {t: X[order] for t, X in list(data.modalities.items())[1:]}
@@ -90,7 +94,7 @@ def _unpaired(data: MultimodalDataset, rows: IntArray) -> MultimodalDataset:
 def _incomplete(
     data: MultimodalDataset, train: IntArray, share: float, rng: np.random.Generator
 ) -> MultimodalDataset:
-    """Return the data with one modality of a share of the training rows replaced by a neutral value."""
+    """Return the data with one modality of a share of the training rows replaced by its mean, or by 0."""
     rows = _drawn(train, share, rng)
     lost = rng.integers(len(data.modalities), size=len(train))[: len(rows)]
     modalities: dict[str, Matrix] = {}
@@ -116,6 +120,6 @@ def _without_classes(data: MultimodalDataset, split: Split, share: float, rng: n
     seen = split.train[~data.labels[np.ix_(split.train, unseen)].any(axis=1)]
     if not len(seen):
         raise InputError(
-            f"No training item is left without {len(unseen)} of {len(classes)} classes; leave out fewer."
+            f"Leaving out {len(unseen)} of {len(classes)} classes leaves no training item; leave out fewer."
         )
     return replace(split, train=seen)

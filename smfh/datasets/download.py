@@ -18,7 +18,7 @@ from smfh.types import InputError
 
 MAX_DOWNLOAD_BYTES = 4 << 30
 BLOCK_BYTES = 1 << 18
-TIMEOUT_SECONDS = 30.0  # longest wait for the next data
+TIMEOUT_SECONDS = 30.0  # maximum wait for the next block
 
 
 def download(
@@ -81,10 +81,11 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def unpack(archive: Path, folder: Path, paths: Collection[str], required: bool = True) -> None:
-    """Write the files with these paths to the folder; a member matches if its path ends in one of them.
+    """Unpack the members of an archive that match `paths`, and write them to these paths in the folder.
 
-    The archive's own paths are never used for writing. If `paths` maps paths to SHA-256 sums, a file with
-    another sum is refused. Unless `required`, files that the archive lacks are skipped.
+    A member matches a path if its own path ends in it. The member's own path is never used for writing. If
+    `paths` maps paths to SHA-256 sums, a file with another sum is refused. If `required` is False, files that
+    the archive lacks are skipped.
     """
     checksums = paths if isinstance(paths, Mapping) else {}
     with open_archive(archive) as opened:

@@ -89,8 +89,8 @@ class Sheet:
 class Emoji(DatasetSource):
     """OpenMoji drawings with names and keywords, in nine groups and 99 subgroups.
 
-    Items of a subgroup are in the same group, so "shares a label" means "is in the same group" with either
-    choice of labels: mAP and precision are comparable. Subgroups add degrees of relevance.
+    Items of a subgroup are in the same group. So with both choices of labels two items share a label if they
+    are in the same group, and mAP and precision are comparable. Subgroups add degrees of relevance.
     """
 
     name = "emoji"
@@ -98,8 +98,8 @@ class Emoji(DatasetSource):
     card = DatasetCard(
         title="Emoji",
         about="Drawings with names and keywords in nine groups and 99 subgroups, or in nine groups only; the "
-        "names in 13 more languages can be added as modalities. Without skin tones, and with 100 of 258 "
-        "country flags: they are so similar that all of them would inflate the mean score.",
+        "names in 13 more languages can be added as modalities. There are no skin tones, and only 100 of 258 "
+        "country flags: flags are so similar that all of them would inflate the mean score.",
         size="1,740 drawings (1,391 training, 349 queries), 1,934 + up to 1,500 dimensions, 9 groups of 85 "
         "to 385, 99 subgroups of 1 to 100; 1,898 drawings with every flag",
         terms="Pictures: OpenMoji, the open-source emoji and icon project, licence CC BY-SA 4.0. Names and "
@@ -111,7 +111,8 @@ class Emoji(DatasetSource):
     labels: str = choice(
         "subgroup",
         tuple(LABELS),
-        "With subgroups, codes also tell birds from mammals; relevant is what shares the group.",
+        "With subgroups, codes also distinguish birds from mammals. Either way, items of the same group are "
+        "relevant.",
         LABELS,
     )
     languages: tuple[str, ...] = choice(
@@ -120,7 +121,7 @@ class Emoji(DatasetSource):
     country_flags: int = parameter(100, "f", 0, COUNTRY_FLAGS, "Number of country flags.")
 
     def missing(self) -> list[str]:
-        return [] if FILE.is_file() else [f"The file of the emoji is missing. {REMEDY}"]
+        return [] if FILE.is_file() else [f"The emoji file is missing. {REMEDY}"]
 
     def load(self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress = None) -> Loaded:
         """Load items and split; words and visual words are learnt from the training rows only."""
@@ -158,7 +159,7 @@ class Emoji(DatasetSource):
 
 
 def choose_rows(catalogue: Sequence[EmojiItem], country_flags: int) -> IntArray:
-    """Return the rows of all emoji but at most `country_flags` country flags, in a fixed random order."""
+    """Return the rows of all emoji, with at most `country_flags` country flags, in a fixed random order."""
     order = np.random.default_rng(ORDER_SEED).permutation(len(catalogue))
     is_flag = np.array([item.is_country_flag for item in catalogue])[order]
     return order[~is_flag | (np.cumsum(is_flag) <= country_flags)]

@@ -39,7 +39,7 @@ def remake(path: Path = FILE, on_progress: OnProgress = None) -> None:
         raise InputError(problems)
     items, drawings = zip(*read_packages(), strict=True)
     thumbnails: list[bytes] = []
-    network: list[NDArray[np.uint8]] = []  # of drawings larger than the thumbnails
+    network: list[NDArray[np.uint8]] = []  # features of drawings larger than the thumbnails
     for drawing in drawings:
         thumbnails.append(draw(drawing, PIXELS))
         network.append(network_features(decode_image(draw(drawing, SIDE))))
@@ -62,14 +62,17 @@ def missing_packages() -> list[str]:
 
 
 def package_file(package: str, file: str) -> Path:
-    """Return the path of a package's file without importing the package: emosvg would need cairo."""
+    """Return the path of a package's file without importing it, because importing emosvg needs cairo."""
     spec = find_spec(package)
     folders = spec.submodule_search_locations if spec else None
     return Path(next(iter(folders or ("",)))) / file
 
 
 def read_packages() -> list[tuple[EmojiItem, Path]]:
-    """Return each emoji that has an SVG drawing, with its path, in Unicode order without skin tones."""
+    """Return all emoji that have an SVG drawing, with the path of the drawing, in Unicode order.
+
+    Variants with a skin tone are left out.
+    """
     emoji = import_module("emoji")
     emoji.config.load_language(list(LANGUAGES))
     names = {without_variation(characters): entry for characters, entry in emoji.EMOJI_DATA.items()}
@@ -79,7 +82,7 @@ def read_packages() -> list[tuple[EmojiItem, Path]]:
     drawings = {path.stem: path for path in package_file(*DRAWINGS).glob("*.svg")}
     items = []
     for entry in sorted(entries, key=lambda entry: int(entry["sort_order"])):
-        code, group = entry["unified"], entry["category"]  # code such as 1F1EF-1F1F5
+        code, group = entry["unified"], entry["category"]  # a code is, for example, 1F1EF-1F1F5
         characters = without_variation("".join(chr(int(point, 16)) for point in code.split("-")))
         drawing = drawings.get(code) or drawings.get(code.replace("-FE0F", ""))
         if group == "Component" or drawing is None or characters not in names:
@@ -96,8 +99,8 @@ def read_packages() -> list[tuple[EmojiItem, Path]]:
 def draw(drawing: Path, side: int) -> bytes:
     """Return the drawing on white, `side` pixels wide and high, as a lossless WebP file.
 
-    It is half the size of a PNG. A PNG with a palette would be nearly as small, but Pillow cannot resize it
-    smoothly.
+    The file is half the size of a PNG. A PNG with a palette would be nearly as small, but Pillow cannot
+    resize it smoothly.
     """
     from PIL import Image
 

@@ -1,4 +1,4 @@
-"""Data of a notebook as a file and a plug-in, so that the app in another process can load it."""
+"""Write the data of a notebook to a file, and a plug-in with which the app in another process loads it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,7 +33,7 @@ class NotebookData(DatasetSource):
 
 
 def plugin_text(name: str, path: Path, data: MultimodalDataset, split: Split) -> str:
-    """Return a plug-in that loads the data from this file."""
+    """Return the source text of a plug-in that loads the data from the file at `path`."""
     size = f"{len(split.train):,} training items, {len(split.queries):,} held-out queries"
     return PLUGIN.format(name=name, title=f"{data.name} (notebook)", size=size, path=str(path))
 
@@ -57,7 +57,7 @@ def write_dataset(path: Path, data: MultimodalDataset, split: Split) -> None:
 
 
 def read_dataset(path: Path, name: str) -> tuple[MultimodalDataset, Split]:
-    """Read what `write_dataset` wrote."""
+    """Read a file written by `write_dataset`; return the data and the split."""
     arrays = read_npz(path)
     modalities: dict[str, Matrix] = {}
     for number, modality in enumerate(_strings(arrays["modalities"])):
@@ -83,7 +83,7 @@ def _texts(texts: Sequence[str]) -> Any:
 
 
 def _texts_from_bytes(items: Sequence[bytes]) -> Any:
-    """Return byte strings as one array of bytes: their number, their lengths, then all of them."""
+    """Return byte strings as one array: the number of strings, the length of each, then their bytes."""
     lengths = np.array([len(items), *map(len, items)], dtype="<i8")
     return np.frombuffer(lengths.tobytes() + b"".join(items), dtype=np.uint8)
 

@@ -23,7 +23,7 @@ LARGEST = ("sky", "clouds", "person", "water", "animal", "grass", "buildings", "
 CONCEPTS = 10
 VISUAL_WORDS, TAGS = 500, 1_000
 TRAIN_SHARE = 180_000 / 186_577
-BLOCK_BYTES = 1 << 22  # text parsed at once
+BLOCK_BYTES = 1 << 22  # amount of text parsed at once
 MAX_COUNT = 1 << 31
 
 
@@ -39,7 +39,7 @@ class NusWide(DatasetSource):
         size="186,577 pairs (180,000 training, 6,577 queries), 500 + 1,000 (sparse) dimensions, 10 concepts",
         terms="For research, by the terms of its authors; the photographs belong to their owners.",
         origin="The Lab for Media Search, National University of Singapore, provides archives of "
-        "low-level features, tags and ground truth; unpack each of them there.",
+        "low-level features, tags and ground truth; unpack all of them into the folder nus_wide.",
         folder=FOLDER,
         files=(WORDS_FILE, TAGS_FILE, *(f"{LABEL_FOLDER}/Labels_{concept}.txt" for concept in LARGEST)),
     )

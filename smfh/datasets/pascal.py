@@ -38,7 +38,7 @@ class PascalSentence(DatasetSource):
         "here (those of the paper, from object detectors and WordNet, were not published).",
         size="1,000 pairs (800 training, 200 queries), 20 categories",
         terms="For research; the source states no licence, the photographs belong to their owners.",
-        origin="The page “PASCAL sentences” of the University of Illinois, which links each picture.",
+        origin="The page “PASCAL sentences” of the University of Illinois, which links to each picture.",
         folder=FOLDER,
         files=(f"{PICTURES}/<category>/<image>.jpg", f"{SENTENCES}/<category>/<image>.txt"),
     )
@@ -85,7 +85,7 @@ class PascalSentence(DatasetSource):
 def read_pairs(folder: Path) -> list[Pair]:
     """Read all pairs, sorted by category and name, from sentence files or from one JSON file.
 
-    The JSON file has the form {image name: {"category": …, "captions": […]}}; names may not contain a path.
+    The JSON file has the form {image name: {"category": …, "captions": […]}}; names must not contain a path.
     """
     if (folder / SENTENCES).is_dir():
         texts = sorted((folder / SENTENCES).glob("*/*.txt"))

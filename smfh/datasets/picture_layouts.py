@@ -1,7 +1,7 @@
-"""Pictures in the usual layouts: class folders, a table, COCO, Flickr captions, Parquet with picture bytes.
+"""Read pictures in common layouts: class folders, a table, COCO, Flickr captions, Parquet with picture bytes.
 
-Every layout becomes items: a picture with its captions, labels and part. A table is preferred to folders; the
-names of the folders provide labels and captions that the table lacks.
+Every layout is converted to items. An item is a picture with its captions, its labels and its part of the
+split. A table is preferred to folders; labels and parts that the table lacks come from the folder names.
 """
 
 import posixpath
@@ -40,10 +40,10 @@ MAX_COCO_FILES = 8
 class Item:
     """A picture with everything that the files say about it."""
 
-    place: str  # where it was found, for messages
+    place: str  # where the item was found, for messages
     captions: dict[str, list[str]] = field(default_factory=dict)  # by modality
     labels: dict[str, None] = field(default_factory=dict)
-    part: str = ""
+    part: str = ""  # train, validation, test or ""
 
     def add(self, modality: str, texts: Any) -> None:
         """Add a caption, or a list of captions; empty ones are ignored."""
@@ -55,14 +55,14 @@ class Item:
 
 @dataclass(eq=False)
 class Found:
-    """The items of a layout by picture, with what could not be used."""
+    """The items found in a layout, and the entries that cannot be used."""
 
     layout: str
     items: dict[str, Item] = field(default_factory=dict)  # by name of the picture
-    modalities: Sequence[str] = ()  # of texts
+    modalities: Sequence[str] = ()  # names of the text modalities
     skipped: list[Skipped] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    read: Callable[[str], bytes] | None = None  # for pictures that are no files
+    read: Callable[[str], bytes] | None = None  # returns a picture that is not a file of its own
     headings: tuple[str, ...] = ()
     columns: Columns | None = None
     separator: str = ""
@@ -79,7 +79,7 @@ def has_pictures(files: Listing) -> bool:
 
 
 def picture_column(table: Table) -> str:
-    """Return the column of a .parquet file that contains pictures, as the library `datasets` writes it."""
+    """Return the heading of the picture column of a .parquet file, as `datasets` writes it; "" if none."""
     if not table.name.lower().endswith(".parquet"):
         return ""
     named = [h for h in table.header if find_column([h], PICTURE)] or list(table.header)
@@ -97,7 +97,7 @@ def parse_pictures(
     max_pixels: float = MAX_TOTAL_PIXELS,
     on_progress: OnProgress = None,
 ) -> UploadedRows:
-    """Find the layout, and read its items; the columns of a table are guessed if not given."""
+    """Detect the layout of the files and return its rows; table columns are guessed if not given."""
     found = _find_layout(files, columns, separator)
     if isinstance(found, UploadedRows):
         return found
@@ -130,7 +130,7 @@ def _find_layout(files: Listing, columns: Columns | None, separator: str) -> Fou
     usable = usable or ([] if has_classes else others[:1])
     if not usable:
         found = Found("pictures only", items={name: Item(name) for name in files.ending(*PICTURE_SUFFIXES)})
-        found.notes += [f"{table.name} is not used: no column names pictures." for table in others]
+        found.notes += [f"{table.name} is not used: it has no column of pictures." for table in others]
         found.notes += [f"Not used: {problem}" for problem in problems]
         return found
     header = Counter(table.header for table in usable).most_common(1)[0][0]
@@ -141,7 +141,10 @@ def _find_layout(files: Listing, columns: Columns | None, separator: str) -> Fou
 
 
 def guess_columns(table: Table, files: Listing | None = None) -> Columns:
-    """Guess columns by usual headings; pictures also by cells that name files."""
+    """Guess the role of each column from its heading.
+
+    The picture column is also recognised by a picture's file name in the first row.
+    """
     picture = find_column(table.header, PICTURE)
     if not picture and files is not None:
         _, cells, _ = next(table.rows(table.header), (0, (), ""))
@@ -153,7 +156,7 @@ def guess_columns(table: Table, files: Listing | None = None) -> Columns:
 
 
 def column_problems(table: Table, columns: Columns) -> list[str]:
-    """List the columns that are missing or unknown, and how to fix it; empty if there is no problem."""
+    """Return messages about missing, unknown or too many columns; empty if there is no problem."""
     has = f"it has {', '.join(table.header[:20])}"
     if not columns.picture:
         return [f"{table.name} has no column for pictures, such as {', '.join(PICTURE[:4])}; {has}."]
@@ -167,7 +170,7 @@ def column_problems(table: Table, columns: Columns) -> list[str]:
 def _read_tables(
     tables: Sequence[Table], files: Listing, columns: Columns | None, separator: str
 ) -> Found | UploadedRows:
-    """Read tables with the same columns, such as one in each of the folders train and test."""
+    """Read tables with the same columns, for example one in each of the folders train and test."""
     columns = columns or guess_columns(tables[0], files)
     headings = tables[0].header
     if problems := column_problems(tables[0], columns):
@@ -186,7 +189,7 @@ def _read_tables(
             if row in contents.problems:
                 found.skipped.append(Skipped(place, "damaged row", contents.problems[row]))
             elif not pictures[row]:
-                reason = f"{written[row][:80]!r} was not found, or in several folders"
+                reason = f"{written[row][:80]!r} was not found, or is in several folders"
                 found.skipped.append(Skipped(place, "missing picture", reason))
             else:
                 item = found.item(pictures[row], place)
@@ -203,7 +206,7 @@ def find_pictures(written: Sequence[str], table: str, names: Sequence[str]) -> l
     """Return the file that each cell of the picture column names; "" if there is none.
 
     A cell may contain the path from the top folder or from the table's folder, or only the file name, with or
-    without extension, if just one file has it.
+    without extension, if exactly one file has this name.
     """
     paths = {name.replace("\\", "/"): name for name in names if name != table}
     by_name: dict[str, set[str]] = {}
@@ -223,7 +226,7 @@ def find_pictures(written: Sequence[str], table: str, names: Sequence[str]) -> l
 def _read_embedded(
     tables: Sequence[tuple[Table, str]], columns: Columns | None, separator: str
 ) -> Found | UploadedRows:
-    """Read .parquet files with a column of pictures; a picture is named by its file and row."""
+    """Read .parquet files with a column of pictures; the name of a picture is FILE#ROW."""
     first, heading = tables[0]
     guess = guess_columns(first)
     columns = columns or Columns(heading, tuple(h for h in guess.captions if h != heading), guess.labels)
@@ -247,7 +250,7 @@ def _read_embedded(
     open_rows: dict[str, Iterator[Any]] = {}
 
     def read(name: str) -> bytes:
-        """Return a picture; pictures are asked for in order, so that each table is read once."""
+        """Return the bytes of a picture; pictures are requested in order, so each table is read once."""
         table, _, wanted_row = name.rpartition("#")
         rows = open_rows.setdefault(table, by_name[table].rows([columns.picture]))
         for number, (cell,), _ in rows:
@@ -268,7 +271,7 @@ def _picture_bytes(cell: Any) -> bytes:
 
 
 def _read_coco(files: Listing) -> Found | None:
-    """Read COCO captions and instances: images, annotations with captions or categories."""
+    """Read COCO files (images, and annotations with captions or categories); None if there are none."""
     known: list[tuple[str, dict[str, Any]]] = []
     for name in files.ending(".json")[:MAX_COCO_FILES]:
         value = read_json_file(files.get(name), name)
@@ -307,9 +310,10 @@ def _objects(value: Any) -> list[dict[str, Any]]:
 
 
 def folder_classes(names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Return the class and part that the folders of each picture say: photos/train/cat/1.png is a cat, train.
+    """Return the class and the part of the split of each picture, from the names of its folders.
 
-    Folders that all pictures share, and the names of parts, are no classes.
+    For photos/train/cat/1.png they are cat and train. A folder that contains all pictures is not a class, and
+    neither is a folder named after a part.
     """
     folders = {name: name.replace("\\", "/").split("/")[:-1] for name in names}
     shared = len(posixpath.commonprefix(list(folders.values())))
@@ -322,7 +326,7 @@ def folder_classes(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def _complete(found: Found) -> None:
-    """Add labels and parts from the folders where there are no others."""
+    """Use folder names as labels if no item has a label, and as parts of items that have none."""
     said = folder_classes(list(found.items)) if found.read is None else {}
     sizes = Counter(label for label, _ in said.values() if label)
     use_folders = len(sizes) > 1 and 2 * len(sizes) <= sum(sizes.values())
@@ -360,7 +364,7 @@ def _skip_unusable(found: Found, cache: PictureCache) -> None:
 
 
 def _to_rows(found: Found, cache: PictureCache, several_texts: bool) -> UploadedRows:
-    """Return a row for each item, or for each of its captions if they are several texts."""
+    """Return one row for each item or, with `several_texts`, one row for each caption of an item."""
     has_labels = any(item.labels for item in found.items.values())
     has_texts = any(item.captions for item in found.items.values())
     modalities = list(found.modalities) if has_texts else []

@@ -1,4 +1,4 @@
-"""Decoded pictures of a folder on this computer, stored on disk by content, so that it opens faster again."""
+"""Store the decoded pictures of a local folder on disk, so that the folder opens faster the next time."""
 
 import hashlib
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from smfh.types import InputError
 VERSION = 1  # of the measurements
 GRADIENTS = (BLOCKS, BLOCKS, 2, 2, ORIENTATIONS)
 NAMES = ("digests", "thumbnails", "ends", "gradients", "colours", "network")
-EMBEDDINGS = "embeddings"  # of another encoder, if one is used
+EMBEDDINGS = "embeddings"  # of the encoder, if one is used
 
 
 def store_path(folder: Path, encoder: str = "") -> Path:
@@ -28,7 +28,7 @@ def store_path(folder: Path, encoder: str = "") -> Path:
 
 
 def read_store(folder: Path, encoder: str = "") -> dict[bytes, DecodedPicture]:
-    """Return the stored pictures by the SHA-256 digest of their files; none if the store cannot be used."""
+    """Return the stored pictures by the SHA-256 digest of their files; empty if there is no valid store."""
     try:
         arrays = read_npz(store_path(folder, encoder), [*NAMES, *([EMBEDDINGS] if encoder else [])])
     except InputError:
@@ -52,7 +52,7 @@ def read_store(folder: Path, encoder: str = "") -> dict[bytes, DecodedPicture]:
 
 
 def write_store(folder: Path, pictures: Mapping[bytes, DecodedPicture], encoder: str = "") -> None:
-    """Store the pictures of a folder; a full disk is no error."""
+    """Store the pictures of a folder; if the disk is full, store nothing and raise no error."""
     if not pictures:
         return
     measured = stack([picture.measurements for picture in pictures.values()])

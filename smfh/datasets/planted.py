@@ -14,13 +14,16 @@ NAMES = ("image", "text", "sound", "touch", "smell")
 
 @dataclass(frozen=True)
 class Planted(DatasetSource):
-    """X_t = Y Û_tᵀ + noise, with binary topics Y of the items' classes and a random basis Û_t."""
+    """Features X_t = Y Û_tᵀ + noise of modality t, with binary topics Y and a random basis Û_t.
+
+    Each class has two topics; a topic is 1 in about 90 % of the items of its class.
+    """
 
     name = "planted"
     is_light = True
     card = DatasetCard(
         title="Planted",
-        about="Artificial: every class switches on topics in all modalities, so that the true factorisation "
+        about="Artificial data: each class switches on topics in all modalities, so the true factorisation "
         "and the relevant items are known.",
         size="400 items, 60 + 40 dimensions, 5 classes",
         terms="Generated when needed.",

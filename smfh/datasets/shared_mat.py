@@ -15,8 +15,8 @@ RANDOM_QUERIES = 2_000  # the usual number, drawn if the file has no split
 
 def _origin(file: str) -> str:
     return (
-        "It is one .mat file (I_tr, I_te, T_tr, T_te, L_tr, L_te, or IAll, TAll, LAll) that comes with the "
-        f"programs of recent work on cross-modal hashing. Save it there as {file}."
+        "It is one .mat file (I_tr, I_te, T_tr, T_te, L_tr, L_te, or IAll, TAll, LAll) that is distributed "
+        f"with the code of recent papers on cross-modal hashing. Save it in the data set's folder as {file}."
     )
 
 
@@ -25,7 +25,7 @@ class SharedMat(DatasetSource):
     """A .mat file in one of the layouts of `smfh.datasets.user_matrices`."""
 
     def load(self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress = None) -> Loaded:
-        """Load data and split: the file's own split, else 2,000 random queries (at most 25 %)."""
+        """Load data and split: the file's split, else 2,000 random queries (at most 25 % of the items)."""
         path = self.folder / self.card.files[0]
         with open_listing(path) as files:
             rows = parse_matrices(files, MAX_BYTES)
@@ -69,7 +69,7 @@ class IaprTc12(SharedMat):
     name = "iapr-tc12"
     card = DatasetCard(
         title="IAPR TC-12",
-        about="Photographs of places, people and animals with a description each in 255 concepts: GIST "
+        about="Photographs of places, people and animals, each with a description, in 255 concepts: GIST "
         "features for pictures, bags of words for texts.",
         size="20,000 pairs in most files, 512 + 2,912 dimensions, 255 concepts",
         terms="For research, under the terms of its authors.",

@@ -15,13 +15,13 @@ from smfh.folders import data_folders
 from smfh.types import BoolArray, InputError, Split, parameter, range_problems
 
 OnProgress = Callable[[float, str], None] | None  # called with the share done and the current step
-WRONG_LABELS = "Share of training items with the labels of another item. Scores use the true labels."
-UNPAIRED = "Share of training items with the text (or other second modality) of another item."
-MISSING = "Share of training items without one of their modalities: its features carry no information."
-UNSEEN = (
-    "Share of classes without training items. Choose unseen items as the database: they have all classes."
+WRONG_LABELS = "Share of training items that get the labels of another item. Scores use the true labels."
+UNPAIRED = "Share of training items that get the text (or other further modalities) of another item."
+MISSING = "Share of training items that lose one modality: its features are replaced by the mean, or by 0."
+UNSEEN = "Share of classes without training items. Choose unseen items as the database: it has all classes."
+CORRUPTION_SEED = (
+    "Random seed for drawing the wrong labels, wrong pairs, missing features and unseen classes."
 )
-CORRUPTION_SEED = "Random seed of the wrong labels, pairs, missing features and unseen classes."
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class DatasetSource(ABC):
     corruption_seed: int = parameter(0, "corruption_seed", 0, 2**32 - 1, CORRUPTION_SEED, kw_only=True)
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Make `load` of the data set corrupt the training items as its options say."""
+        """Wrap `load` of the subclass, so that it also corrupts the training items as the options say."""
         super().__init_subclass__(**options)
         if (load := vars(cls).get("load")) is not None:
 
@@ -96,13 +96,13 @@ class DatasetSource(ABC):
 
     @property
     def corruptions(self) -> dict[str, float]:
-        """The chosen corruptions with their shares, without those whose share is 0."""
+        """The share of each corruption by name; corruptions with share 0 are left out."""
         shares = {name: float(getattr(self, name)) for name in CORRUPTIONS}
         return {name: share for name, share in shares.items() if share}
 
     @property
     def title(self) -> str:
-        """The title of the card with the corruptions, such as "Wiki, 30 % wrong labels"."""
+        """The title of the card, followed by any corruptions: "Wiki, 30 % wrong labels"."""
         corrupted = (f"{100 * share:g} % {CORRUPTIONS[name]}" for name, share in self.corruptions.items())
         return ", ".join([self.card.title, *corrupted])
 
@@ -122,7 +122,10 @@ class DatasetSource(ABC):
 
 
 def find_folder(card: DatasetCard) -> Path:
-    """Return the data set's folder below the data folder with most of its files, or below the first."""
+    """Return the folder of the data set in the data folder that has most of its files.
+
+    If no data folder has any of them, the first data folder is used.
+    """
     folders = [folder / card.folder for folder in data_folders()]
     return max(folders, key=lambda folder: len(found_files(card, folder)))
 

@@ -35,7 +35,7 @@ def resolve_split(
 
 
 def random_split(items: int, train_share: float, seed: int) -> Split:
-    """Draw a share of the rows as training rows; the others are queries, both in ascending order."""
+    """Draw a random share of the rows as training rows; all others are queries. Both are sorted."""
     order = np.random.default_rng(seed).permutation(items)
     cut = round(items * train_share)
     return Split(train=np.sort(order[:cut]), queries=np.sort(order[cut:]))
@@ -56,9 +56,10 @@ def validation_as_queries(split: Split) -> Split:
 def read_split(path: Path, load: Callable[[], MultimodalDataset]) -> Split:
     """Read a split from a file; `load` is called if the file's rows must be found in the data.
 
-    .npz and .mat files have row numbers `train` and `test`, which count from 0 in .npz and from 1 in .mat. A
-    table (.csv, .txt) has the columns `row`, which counts from 0, and `part`, which is train or test. If a
-    .mat file has I_tr, I_te, T_tr, T_te, L_tr, L_te, its rows are found in the data by their direction.
+    .npz and .mat files contain arrays `train` and `test` of row numbers, which count from 0 in .npz and from
+    1 in .mat. A table (.csv, .txt) has the columns `row`, which counts from 0, and `part`, which is train or
+    test. If a .mat file contains the features I_tr, I_te, T_tr, T_te and the labels L_tr, L_te instead, the
+    rows of the data with the same features are found.
     """
     suffix = path.suffix.lower()
     if suffix in (".csv", ".txt"):
@@ -104,7 +105,7 @@ def _from_row_numbers(path: Path, variables: Mapping[str, Variable], first: int)
 
 
 def _match_rows(name: str, layout: Layout, data: MultimodalDataset) -> Split:
-    """Find each row of the file in the data by cosine similarity over the modalities both have."""
+    """Find each row of the file in the data by cosine similarity in the modalities that both have."""
     widths = {t: X.shape[1] for t, X in data.modalities.items()}
     shared = [t for t, X in layout.modalities.items() if X.ndim == 2 and widths.get(t) == X.shape[1]]
     items = 0 if layout.labels is None else layout.labels.shape[0]

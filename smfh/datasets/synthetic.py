@@ -28,7 +28,7 @@ Block = tuple[NDArray[np.float32], sparse.csr_array, BoolArray]  # visual words,
 
 @dataclass(frozen=True)
 class Synthetic(DatasetSource):
-    """Items whose classes determine topics (and so visual words) and tags; the rest is noise."""
+    """Items whose classes determine their tags and, through topics, their visual words; the rest is noise."""
 
     name = "synthetic"
     card = DatasetCard(
@@ -68,7 +68,7 @@ class Synthetic(DatasetSource):
 
 
 def query_count(items: int) -> int:
-    """Return the number of queries for this number of items: the share in NUS-WIDE, at most 6,577."""
+    """Return the number of queries among `items`: the same share as in NUS-WIDE, at most 6,577."""
     return max(min(items - round(items * TRAIN_SHARE), MAX_QUERIES), 1)
 
 
@@ -79,7 +79,7 @@ class SyntheticBlocks:
         self.queries, self.noise, self.seed = query_count(items), noise, seed
         self.training = items - self.queries
         rng = np.random.default_rng(seed)
-        # an order of all tags for each class, most frequent first; the last row is the background
+        # an order of all tags for each class, most frequent first; the last row is for background tags
         self.vocabularies = np.array([rng.permutation(TAGS) for _ in range(len(SHARES) + 1)])
         self.topics = np.zeros((TOPICS_PER_CLASS * len(SHARES), VISUAL_WORDS), dtype=np.float32)
         for topic in self.topics:  # the weight of each visual word
@@ -102,7 +102,9 @@ class SyntheticBlocks:
     def draw(self, items: int, *block: int) -> Block:
         """Draw labels, tags, and visual words X = (1 − σ) Z B + σ E.
 
-        Z are random weights of the topics B of the item's classes, E is an exponential background.
+            σ is the share of noise, B are the topics (weights of all visual words), Z are random weights of
+            the
+        topics of each item's classes, and E is exponentially distributed noise.
         """
         rng = np.random.default_rng([self.seed, *block])
         labels = draw_labels(items, rng)
@@ -116,7 +118,7 @@ class SyntheticBlocks:
 
 
 def draw_labels(items: int, rng: np.random.Generator) -> BoolArray:
-    """Draw each class independently with its share; an item without a class gets one."""
+    """Draw each class independently with its share as probability; an item without a class gets one."""
     labels = rng.random((items, len(SHARES))) < SHARES
     empty = np.flatnonzero(~labels.any(axis=1))
     labels[empty, rng.choice(len(SHARES), size=len(empty), p=SHARES / SHARES.sum())] = True
@@ -126,7 +128,7 @@ def draw_labels(items: int, rng: np.random.Generator) -> BoolArray:
 def draw_tags(
     labels: BoolArray, noise: float, rng: np.random.Generator, vocabularies: NDArray[Any]
 ) -> sparse.csr_array:
-    """Draw tags by Zipf's law from the item's classes or, with probability `noise`, the background."""
+    """Draw tags by Zipf's law from the item's classes or, with probability `noise`, from all tags."""
     items, classes = labels.shape
     item = np.repeat(np.arange(items), 1 + rng.poisson(TAGS_PER_ITEM - 1, items))
     counts = labels.sum(axis=1)

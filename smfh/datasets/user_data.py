@@ -31,7 +31,7 @@ MATRIX_FORMATS = (*ARRAY_SUFFIXES, *TABLE_SUFFIXES)
 FORMATS = (".zip", *MATRIX_FORMATS, ".json", ".txt", ".token", *PICTURE_SUFFIXES)
 MIN_ITEMS, MAX_CLASSES = 4, 2_000
 PREVIEW_ITEMS = 6
-READ_BYTES = 3 << 30  # of memory that reading an upload may take
+READ_BYTES = 3 << 30  # maximum memory for reading an upload
 MAX_NAME_CHARACTERS = 40
 MODALITY_NAME = re.compile(rf"\w[\w .()-]{{0,{MAX_NAME_CHARACTERS - 1}}}")  # since names appear in headings
 
@@ -47,7 +47,7 @@ class PreviewItem:
 
 @dataclass(frozen=True)
 class Preview:
-    """A summary of an upload; it can be used, without the skipped items, if `problems` is empty."""
+    """A summary of an upload, which can be used, without the skipped items, if `problems` is empty."""
 
     items: int = 0
     modalities: tuple[tuple[str, str], ...] = ()  # name, and "pictures", "captions" or the dimensions
@@ -89,8 +89,8 @@ class UserDataset(DatasetSource):
     separator: str = ""  # between the labels of a cell; guessed if not given
     several_texts: bool = False  # whether several captions of a picture are several texts
     label_source: str = ""  # a key of LABEL_SOURCES; guessed if not given
-    topics: int = 0  # number of topics if captions are clustered; 0: guessed
-    hand_labels: tuple[tuple[str, ...], ...] | None = field(default=None, repr=False)  # of each row
+    topics: int = 0  # number of topics if captions are clustered; 0 to guess it
+    hand_labels: tuple[tuple[str, ...], ...] | None = field(default=None, repr=False)  # by row
     encoder: str = ""  # of pictures and captions: clip, siglip2, clip=FOLDER; default: built-in features
     max_bytes: int = MAX_ARRAY_BYTES  # of all matrices together, unpacked
 
@@ -108,13 +108,13 @@ class UserDataset(DatasetSource):
 
     @property
     def local_folder(self) -> Path | None:
-        """The folder on this computer, whose decoded pictures are stored on disk; None for other data."""
+        """The local folder of the data, whose decoded pictures are stored on disk; None for other data."""
         return self.content if isinstance(self.content, Path) and self.content.is_dir() else None
 
     def read_as(self, **changes: Any) -> "UserDataset":
-        """Return a data set of the same files with other options; it shares the decoded pictures.
+        """Return a data set of the same files with other options, which reuses the decoded pictures.
 
-        Labels given by hand are dropped unless they are among the changes, because rows may differ.
+        Labels assigned by hand are dropped unless `changes` contains them, because the rows may differ.
         """
         other = replace(self, **({"hand_labels": None} | changes))
         if other.encoder == self.encoder:
@@ -122,7 +122,7 @@ class UserDataset(DatasetSource):
         return other
 
     def inspect(self, on_progress: OnProgress = None) -> tuple[Preview, PictureCache]:
-        """Return the preview and the decoded pictures, for a call in a worker process."""
+        """Return the preview and the decoded pictures; called in a worker process."""
         with limited_memory(READ_BYTES):
             return self.preview(on_progress), self._pictures
 
@@ -131,7 +131,7 @@ class UserDataset(DatasetSource):
         vars(self)["_pictures"] = pictures
 
     def preview(self, on_progress: OnProgress = None) -> Preview:
-        """Describe the contents and list every problem; a bad file raises no error."""
+        """Describe the contents and list all problems; a file that cannot be read is listed, not raised."""
         try:
             files = self.read_files(on_progress)
             rows = label_rows(files, self.label_source, self.topics, self.hand_labels)
@@ -179,11 +179,11 @@ class UserDataset(DatasetSource):
         return PictureCache(self.encoder)
 
     def read(self, on_progress: OnProgress = None) -> UploadedRows:
-        """Return the rows of the files with their labels, which may be topics or given by hand."""
+        """Return the rows of the files, with labels from the files, from clustering or assigned by hand."""
         return label_rows(self.read_files(on_progress), self.label_source, self.topics, self.hand_labels)
 
     def read_files(self, on_progress: OnProgress = None) -> UploadedRows:
-        """Return what there is in the files: pictures or matrices, captions, labels or none."""
+        """Return the contents of the files: pictures or matrices, and any captions and labels."""
         if self.content is None:
             raise InputError(self.missing())
         name = self.file_name if isinstance(self.content, tuple) else name_of(self.content, self.file_name)
@@ -255,7 +255,7 @@ def check_rows(rows: UploadedRows) -> list[str]:
 
 
 def group_skipped(skipped: Sequence[Skipped], examples: int = 3) -> list[str]:
-    """Return one line for each kind of problem, with its number and the first items and reasons."""
+    """Return one line for each kind of problem: the number of items, and the first ones with reasons."""
     kinds: dict[str, list[Skipped]] = {}
     for one in skipped:
         kinds.setdefault(one.kind, []).append(one)
@@ -273,7 +273,7 @@ def _notes(rows: UploadedRows, counts: Counter[str]) -> list[str]:
     notes = list(rows.notes)
     if (split := rows.split) is not None:
         notes.append(
-            f"The split of the files is used: {len(split.train):,} training items, "
+            f"The split in the files is used: {len(split.train):,} training items, "
             f"{len(split.queries):,} queries."
         )
     if rows.has_several_captions:
@@ -289,7 +289,7 @@ def _notes(rows: UploadedRows, counts: Counter[str]) -> list[str]:
     ]
     if single := [label for label, items in counts.items() if items == 1]:
         notes.append(
-            f"{len(single)} of {len(counts)} classes have one item only, so no other item is relevant."
+            f"{len(single)} of {len(counts)} classes have only one item, so no other item is relevant to it."
         )
     return notes
 

@@ -1,7 +1,8 @@
-"""Labels that are not in the files: topics of captions, groups of pictures, or given by hand.
+"""Labels that are not in the files: topics of captions, groups of pictures, or labels assigned by hand.
 
-Topics and groups are clusters of k-means. Unless their number is given, it is the smallest with nearly the
-highest silhouette (Rousseeuw, 1987), at most the square root of the number of items.
+Topics and groups are clusters, found by k-means. If their number is not given, it is guessed: the smallest
+number whose silhouette (Rousseeuw, 1987) is at least 90 % of the highest one. At most √n clusters are tried
+for n items.
 """
 
 import csv
@@ -30,13 +31,13 @@ ORIGINS = {  # where labels come from if not from the files, as a sentence
 }
 GUESSES = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32)  # numbers of clusters
 MAX_TOPICS = 50
-SAMPLE_ITEMS = 2_000  # whose silhouette is measured
+SAMPLE_ITEMS = 2_000  # number of items for which the silhouette is measured
 DIMENSIONS = 50  # to which tf-idf features of captions are reduced
 NAME_WORDS = 2  # in the name of a topic
 MIN_LETTERS = 2  # of a word in Latin letters
-ENOUGH = 0.9  # of the highest silhouette; the fewest clusters that have it are chosen
+ENOUGH = 0.9  # share of the highest silhouette that the chosen number of clusters must reach
 MAX_TOKENS = 5_000
-OTHER = "other"  # captions without a word that others have
+OTHER = "other"  # topic of captions that have no word in common with others
 
 Labels = Sequence[tuple[str, ...]]
 
@@ -44,17 +45,18 @@ Labels = Sequence[tuple[str, ...]]
 def label_rows(
     rows: UploadedRows, source: str = "", topics: int = 0, by_hand: Labels | None = None
 ) -> UploadedRows:
-    """Return the rows with labels, and with class names as texts where pictures have no caption.
+    """Return the rows with labels, and with class names as texts of pictures that have no caption.
 
     `source` is a key of LABEL_SOURCES; by default labels are those of the files, or else topics of the
-    captions, or else groups of similar pictures. `topics` is their number; 0: guessed.
+    captions, or else groups of similar pictures. `topics` is the number of topics or groups; 0 means that
+    it is guessed.
     """
     if rows.problems or not rows.items:
         return rows
     if by_hand is not None:
         if len(by_hand) != rows.items:
             raise InputError(
-                f"Labels were given by hand for {len(by_hand):,} items, but the files have {rows.items:,}. "
+                f"Labels were assigned by hand to {len(by_hand):,} items, but the files have {rows.items:,}. "
                 "Open the files again."
             )
         kind = "hand" if rows.labels is not None and source != "topics" else "edited"
@@ -86,7 +88,7 @@ def name_captions(rows: UploadedRows) -> UploadedRows:
         without += bool(empty)
     if not without:
         return rows
-    which = "There are no captions" if without == rows.items else f"{without:,} have no caption"
+    which = "There are no captions" if without == rows.items else f"{without:,} items have no caption"
     note = f"{which}: the names of the classes are used as text."
     return replace(rows, captions=captions, notes=[*rows.notes, note])
 
@@ -133,7 +135,7 @@ def find_topics(captions: Sequence[str], count: int = 0, seed: int = 0) -> list[
 
 
 def _find_groups(rows: UploadedRows, count: int) -> list[str]:
-    """Return the group of each picture, by the features of the network; the largest is group 1."""
+    """Return the group of each picture, clustered by network features; group 1 is the largest."""
     f = np.concatenate([picture.measurements.network for picture in rows.pictures]).astype(np.float32)
     found = cluster(f / np.maximum(row_norms(f), EPS)[:, None], count)
     order = np.argsort(-np.bincount(found), kind="stable").tolist()
@@ -141,7 +143,7 @@ def _find_groups(rows: UploadedRows, count: int) -> list[str]:
 
 
 def cluster(Z: FloatArray, count: int = 0, seed: int = 0) -> IntArray:
-    """Return the cluster of each row by k-means; the number of clusters is guessed if it is 0."""
+    """Return the cluster of each row, found by k-means; if `count` is 0, their number is guessed."""
     from sklearn.cluster import KMeans
     from sklearn.metrics import silhouette_score
     from threadpoolctl import threadpool_limits
@@ -169,7 +171,7 @@ def cluster(Z: FloatArray, count: int = 0, seed: int = 0) -> IntArray:
 
 
 def rename_classes(labels: Labels, names: Mapping[str, str]) -> list[tuple[str, ...]]:
-    """Return the labels with other class names: equal names merge classes, an empty name deletes one."""
+    """Return the labels with new class names; equal names merge classes, an empty name deletes the class."""
     changed = ([names.get(name, name) for name in own] for own in labels)
     return [tuple(dict.fromkeys(filter(None, own))) for own in changed]
 
@@ -186,7 +188,7 @@ def label_table(data: MultimodalDataset, labels: Labels) -> str:
     write = csv.writer(file, lineterminator="\n").writerow
     write([*(["file"] if names else []), *(["caption"] if captions else []), "labels"])
     has_marks = any(mark in label for own in labels for label in own for mark in SEPARATORS[1:])
-    end = SEPARATORS[0] if has_marks else ""  # so that a reader does not split labels at other marks
+    end = SEPARATORS[0] if has_marks else ""  # so that no label is split at other marks when read
     for row, own in enumerate(labels):
         about = [*([names[row]] if names else []), *([captions[row]] if captions else [])]
         write([*about, SEPARATORS[0].join(own) + end])

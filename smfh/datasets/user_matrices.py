@@ -1,6 +1,6 @@
 """Feature matrices and labels from .npz, .npy, .mat and tables, in one file or one for each modality.
 
-The roles of variables are guessed from their names. These layouts are usual for cross-modal hashing:
+The roles of variables are guessed from their names. These layouts are common in cross-modal hashing:
 
     I_tr, I_te, T_tr, T_te, L_tr, L_te       with a split; or XTrain, XTest, YTrain, YTest, LTrain, LTest
     IAll, TAll, LAll                         without a split
@@ -43,13 +43,13 @@ INDEX_COLUMNS = ("", "id", "index", "unnamed: 0", "row")
 
 
 class Layout(NamedTuple):
-    """The variables of a file by role; in each matrix, training items are above queries."""
+    """The variables of a file by role; in each matrix, rows of training items precede those of queries."""
 
     modalities: Mapping[str, Variable]  # by name
     labels: Variable | None
     class_names: Variable | None
     captions: Variable | None
-    training_items: int | None  # number of training rows, which come first; None: no split
+    training_items: int | None  # number of training rows, which come first; None if there is no split
     ignored: str  # names and shapes of the other variables
 
 
@@ -58,7 +58,7 @@ class Variables(NamedTuple):
 
     arrays: dict[str, Variable]
     ignored: list[str]
-    problems: dict[int, str]  # of rows in tables
+    problems: dict[int, str]  # by row of a table
     parts: list[str]  # train or test for each row of a table, or empty
 
 
@@ -124,7 +124,7 @@ def _escaped(name: str) -> str:
 
 
 def _read_variables(files: Listing, max_bytes: int) -> Variables:
-    """Read the variables of all files; the name of a .npy file is that of its array."""
+    """Read the variables of all files; the array in a .npy file is named after the file."""
     found = Variables({}, [], {}, [])
     known = files.ending(*ARRAY_SUFFIXES, *TABLE_SUFFIXES)
     if not known:
@@ -215,7 +215,7 @@ def _read_feature_table(
 
 
 def _is_vector(cell: Any) -> bool:
-    """Whether a cell is a list of numbers, also if it is written as text."""
+    """Whether a cell is a list of numbers, or the text of such a list."""
     if isinstance(cell, str):
         return re.match(r"\[\s*[-+.\d]", cell) is not None
     return isinstance(cell, list | np.ndarray) and len(cell) > 0 and not isinstance(cell[0], str | dict)
@@ -226,14 +226,17 @@ def caption_text(cell: Any) -> str:
 
 
 def _object_column(texts: list[str]) -> NDArray[Any]:
-    """Return texts as an array that does not make each as wide as the longest."""
+    """Return strings as an array in which each takes only as much memory as it needs."""
     column = np.empty(len(texts), dtype=np.dtypes.StringDType())
     column[:] = texts
     return column
 
 
 def _read_labels(layout: Layout, name: str) -> list[tuple[str, ...]]:
-    """Return the labels of each row, from a vector of classes or a 0/1 (−1/1) matrix of all classes."""
+    """Return the labels of each row.
+
+    They are given as a vector of classes, or as a 0/1 (or −1/1) matrix with one column for each class.
+    """
     labels = _to_dense(layout.labels)
     if labels.ndim != 2 or min(labels.shape) <= 1:
         return split_cells(_to_strings(labels), "|")[0]
@@ -257,7 +260,7 @@ def _to_dense(X: Variable | None) -> NDArray[Any]:
 
 
 def _to_strings(values: Variable) -> list[str]:
-    """Return each value as text, row by row; 3.0 becomes "3", NaN and infinity become ""."""
+    """Return each value as a string, row by row; 3.0 becomes "3", and NaN and infinity become ""."""
     dense = _to_dense(values)
     if dense.size > MAX_ROWS:
         raise InputError(f"There are {dense.size:,} labels or captions; the limit is {MAX_ROWS:,}.")
@@ -265,7 +268,7 @@ def _to_strings(values: Variable) -> list[str]:
 
 
 def read_layout(variables: Mapping[str, Variable]) -> Layout:
-    """Assign a role to each variable; refuse a training and a test part that do not fit together."""
+    """Assign a role to each variable; refuse training and test parts that do not fit together."""
     known = {name.casefold(): name for name in variables}
     groups: dict[str, dict[str, str]] = {}  # stem → part → variable
     for name in variables:
@@ -299,18 +302,21 @@ def read_layout(variables: Mapping[str, Variable]) -> Layout:
 
 
 def describe(variables: Mapping[str, Variable]) -> str:
-    """List names and shapes of variables, such as `I_tr (2,173 × 128), L_tr (2,173 × 1)`."""
+    """List names and shapes of variables in the form `I_tr (2,173 × 128), L_tr (2,173 × 1)`."""
     return ", ".join(f"{name} ({' × '.join(f'{n:,}' for n in X.shape)})" for name, X in variables.items())
 
 
 def _pieces(variables: Mapping[str, Variable], names: Sequence[str]) -> list[Variable]:
-    """Return the parts of one matrix, vectors as columns; refuse parts that differ in width or kind."""
+    """Return the parts of a matrix, with vectors as columns; refuse parts of different width or kind."""
     pieces = [variables[name] for name in names]
     if len({piece.shape[1:] for piece in pieces}) > 1:
         pieces = [X.reshape((-1, 1)) if 1 in X.shape or X.ndim == 1 else X for X in pieces]
     if len({(piece.shape[1:], piece.dtype.kind in "UT") for piece in pieces}) > 1:
         got = describe({name: variables[name] for name in names})
-        raise InputError(f"{' and '.join(names)} must have the same width and kind; got {got}.")
+        raise InputError(
+            f"{' and '.join(names)} must have the same number of columns, and all be numbers or words; "
+            f"got {got}."
+        )
     return pieces
 
 

@@ -1,4 +1,4 @@
-"""Pictures with captions: decode each once, and compute features, which are fitted on the training rows."""
+"""Data sets of pictures with captions: decode each picture once, and fit features on the training rows."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ from smfh.features.text import fit_bag_of_words
 from smfh.types import Encoder, FloatArray, InputError, IntArray, Matrix, MultimodalDataset
 
 MAX_TOKENS = 5_000
-MAX_TOTAL_PIXELS = 1_000_000_000  # of an upload; takes half a minute
+MAX_TOTAL_PIXELS = 1_000_000_000  # of an upload; decoding them takes half a minute
 DECODED_SIDE = 512  # pixels; a larger picture is reduced while it is decoded
 THE_PICTURE = "The picture"  # in messages, until its name is known
 THREADS = min(os.cpu_count() or 1, 4)  # each may need 200 MB
@@ -31,14 +31,14 @@ class DecodedPicture:
 
     thumbnail: bytes
     measurements: Measurements
-    embedding: FloatArray | None = None  # (dimensions,), by the encoder of the cache, if it has one
+    embedding: FloatArray | None = None  # (dimensions,); None if the cache has no encoder
 
 
 @dataclass(eq=False)
 class PictureCache:
     """Decoded pictures by file name, so that none is decoded twice."""
 
-    encoder: str = ""  # of `smfh.features.embedding`, if the features are to be those of another network
+    encoder: str = ""  # name of an encoder in `smfh.features.embedding`; "" for built-in features
     decoded: dict[str, DecodedPicture] = field(default_factory=dict)
     problems: dict[str, Sequence[str]] = field(default_factory=dict)  # of unusable pictures, by file name
     digests: dict[str, bytes] = field(default_factory=dict)  # SHA-256 of the files, by name
@@ -52,9 +52,11 @@ class PictureCache:
         max_pixels: float = MAX_TOTAL_PIXELS,
         on_progress: OnProgress = None,
     ) -> None:
-        """Decode the pictures that are not in the cache, in threads; equal files once.
+        """Decode the pictures that are not in the cache yet, in parallel threads.
 
-        `read` is called in order. Pictures beyond `max_pixels` in total are only listed as problems.
+        Files with the same content are decoded only once. `read` returns the content of a file and is called
+        in the order of `names`. A picture that would raise the total number of pixels above `max_pixels` is
+        not decoded but listed as a problem.
         """
         known = self.decoded.keys() | self.problems.keys()
         new = [name for name in dict.fromkeys(names) if name not in known]
@@ -93,23 +95,26 @@ class PictureCache:
                         done += 1
                     finish(2 * THREADS)
                 finish(0)
-            except BaseException:  # such as a cancelled job
+            except BaseException:  # for example, the job was cancelled
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
     def _count_pixels(self, content: bytes, name: str, max_pixels: float) -> None:
-        """Add the pixels that decoding the picture takes; of a JPEG, which is reduced early, a quarter."""
+        """Add the pixels of a picture to the total; refuse the picture if the total would exceed the limit.
+
+        A JPEG counts as a quarter of its pixels, because it is reduced while it is decoded.
+        """
         pixels = header_pixels(content) // (4 if content.startswith(b"\xff\xd8") else 1)
         if self.pixels + pixels > max_pixels:
             limit = f"{max_pixels // 1_000_000:,.0f} million pixels"
             raise InputError(
-                f"With {name}, all pictures together exceed the limit: {limit}. Make them smaller."
+                f"With {name}, the pictures exceed the limit of {limit} in total. Make them smaller."
             )
         self.pixels += pixels
 
 
 def decode_picture(content: bytes, encoder: str = "") -> DecodedPicture:
-    """Decode a picture, reduced if it is large, and measure it."""
+    """Decode a picture, reduce it if it is large, and measure it."""
     pixels = decode_image(content, THE_PICTURE, side=DECODED_SIDE)
     embedding = EmbeddedPictures(encoder).encode([pixels])[0] if encoder else None
     return DecodedPicture(thumbnail(pixels), measure([pixels]), embedding)
@@ -127,8 +132,8 @@ def captioned_pictures(
 ) -> MultimodalDataset:
     """Build a data set from one picture per row and, for each text modality, one caption per row.
 
-    With an encoder, features are those of its two networks. `about` are further fields of the data set, such
-    as its class names.
+    With an encoder, its two networks compute the features of pictures and captions. `about` are further
+    fields of the data set, for example its class names.
     """
     modalities: dict[str, Matrix] = {}
     encoders: dict[str, Encoder] = {}

@@ -1,4 +1,4 @@
-"""What the readers of user data return, and how columns, labels and parts are recognised by their names."""
+"""The rows of an upload, and functions that recognise columns, labels and parts of the split by name."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class Skipped(NamedTuple):
     """An item that cannot be used."""
 
     item: str  # a file name, or a row of a table
-    kind: str  # such as "missing" or "unreadable"
+    kind: str  # for example "missing picture" or "unreadable"
     reason: str
 
 
@@ -57,19 +57,19 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class UploadedRows:
-    """What there is in an upload, row by row: pictures or matrices, captions, and labels or none."""
+    """The rows of an upload: pictures or matrices, with captions and labels if the upload has them."""
 
-    layout: str = ""  # in words
-    labels: Sequence[tuple[str, ...]] | None = None  # of each row; None: there are none
+    layout: str = ""  # description for messages
+    labels: Sequence[tuple[str, ...]] | None = None  # of each row; None if the upload has no labels
     captions: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by modality
     pictures: Sequence[DecodedPicture] = ()  # of each row
     matrices: Mapping[str, Matrix] = field(default_factory=dict)  # by modality
     names: Sequence[str] = ()  # of the pictures' files
     label_kind: str = "files"  # where the labels come from: files, topics, groups, hand, edited or none
-    parts: Sequence[str] = ()  # train, validation, test or "" for each row; empty: no split
-    groups: Sequence[int] = ()  # rows with the same number have the same picture; empty: all differ
+    parts: Sequence[str] = ()  # train, validation, test or "" for each row; empty if there is no split
+    groups: Sequence[int] = ()  # rows with the same number have the same picture; empty if all differ
     skipped: Sequence[Skipped] = ()  # items that are not among the rows
-    problems: Sequence[str] = ()  # that prevent the use of all rows
+    problems: Sequence[str] = ()  # reasons why none of the rows can be used
     notes: Sequence[str] = ()  # how the files were read
     headings: tuple[str, ...] = ()  # of a picture table
     columns: Columns | None = None
@@ -88,7 +88,10 @@ class UploadedRows:
 
     @property
     def texts(self) -> list[str]:
-        """The first caption of each row; captions of the same picture are joined. Empty: there are none."""
+        """The caption of each row in the first text modality; captions of the same picture are joined.
+
+        The list is empty if there are no captions.
+        """
         texts = list(next(iter(self.captions.values()), []))
         if not self.groups or not any(texts):
             return texts if any(texts) else []
@@ -99,7 +102,10 @@ class UploadedRows:
 
     @property
     def split(self) -> Split | None:
-        """The split of the files; validation rows are queries only if there are no test rows."""
+        """The split given in the files; None if there is none.
+
+        Queries are the test rows or, if there are none, the validation rows. All others are training rows.
+        """
         parts = np.array(self.parts)
         queries = parts == ("test" if "test" in self.parts else "validation")
         if not len(parts) or queries.all() or not queries.any():
@@ -124,7 +130,11 @@ class UploadedRows:
         )
 
     def skip(self, problems: Mapping[int, str], kind: str, item: str) -> "UploadedRows":
-        """Return the rows without those that have problems, which are listed; `item` may contain {row}."""
+        """Return the rows without those that have problems, and add these to the skipped items.
+
+        `problems` maps rows to reasons. `item` is the name of a skipped item, in which {row} stands for the
+        row number, counted from 1.
+        """
         if not problems:
             return self
         keep = np.setdiff1d(np.arange(self.items), list(problems))
@@ -135,7 +145,7 @@ class UploadedRows:
 
 
 def expand_split(split: Split, groups: Sequence[int]) -> Split:
-    """Return a split of rows from a split of groups, so that one picture is never in two parts."""
+    """Convert a split of groups to a split of rows, so that one picture is never in two parts."""
     numbers = np.array(groups)
     inside = [
         np.flatnonzero(np.isin(numbers, part)) for part in (split.train, split.queries, split.validation)
@@ -144,19 +154,25 @@ def expand_split(split: Split, groups: Sequence[int]) -> Split:
 
 
 def find_column(header: Sequence[str], names: Sequence[str]) -> str:
-    """Return the heading that equals the first possible of these names, without case; "" if none does."""
+    """Return the heading that equals one of these names, the first one if possible; "" if none does.
+
+    Upper and lower case are the same, and so are spaces, underscores and hyphens.
+    """
     headings = {re.sub(r"[\s_-]+", " ", heading.casefold()).strip(): heading for heading in header}
     return next((headings[name] for name in names if name in headings), "")
 
 
 def find_captions(header: Sequence[str]) -> tuple[str, ...]:
-    """Return all headings that begin with the first possible caption word, such as `caption (ja)`."""
+    """Return all headings that begin with the same caption word, for example `caption (ja)`.
+
+    The word is the first one of CAPTION with which any heading begins.
+    """
     word = next((word for word in CAPTION if any(_ending(h, word) is not None for h in header)), "")
     return tuple(h for h in header if word and _ending(h, word) is not None)
 
 
 def name_modalities(headings: Sequence[str]) -> dict[str, str]:
-    """Map modality names to caption headings: text to `caption`, text (ja) to `Caption (ja)`."""
+    """Map modality names to caption headings, for example text to `caption`, text (ja) to `Caption (ja)`."""
     names: dict[str, str] = {}
     for heading in headings:
         endings = [ending for word in CAPTION if (ending := _ending(heading, word)) is not None]
@@ -166,9 +182,9 @@ def name_modalities(headings: Sequence[str]) -> dict[str, str]:
 
 
 def split_cells(cells: Sequence[Any], separator: str = "") -> tuple[list[tuple[str, ...]], str]:
-    """Return the labels of each cell, each once, and the separator: given, or else the most frequent.
+    """Return the distinct labels of each cell, and the separator between them.
 
-    A cell may also be a list of labels.
+    If no separator is given, the most frequent one is used. A cell may also be a list of labels.
     """
     texts = [cell for cell in cells if isinstance(cell, str)]
     separator = separator or max(SEPARATORS, key=lambda mark: sum(mark in text for text in texts))
@@ -183,7 +199,7 @@ def split_cells(cells: Sequence[Any], separator: str = "") -> tuple[list[tuple[s
 
 
 def label_text(value: Any) -> str:
-    """Return a label as text; 3.0 becomes "3", NaN, None and infinity become ""."""
+    """Return a label as a string; 3.0 becomes "3", and NaN, None and infinity become ""."""
     if isinstance(value, float | np.floating):
         return "" if not np.isfinite(value) else f"{value + 0.0:.0f}" if value == int(value) else str(value)
     if isinstance(value, dict | list | bytes) or value is None:
@@ -192,16 +208,16 @@ def label_text(value: Any) -> str:
 
 
 def part_of(text: str) -> str:
-    """Return train, validation or test if a name says so, such as `train` or `val2017`; else ""."""
+    """Return train, validation or test if the text is a name of this part, like `val2017`; else ""."""
     return PARTS.get(text.casefold().strip().rstrip("0123456789"), "")
 
 
 def class_text(labels: Sequence[str]) -> str:
-    """Return class names as a text, such as `red circle` for red_circle."""
+    """Return class names as the text of a caption: red_circle becomes `red circle`."""
     return ", ".join(re.sub(r"[_\-]+", " ", label) for label in labels)
 
 
 def _ending(heading: str, word: str) -> str | None:
-    """Return what follows the word at the start of a heading; None if the heading starts otherwise."""
+    """Return the rest of a heading that begins with a word; None if it does not begin with this word."""
     ending = heading.casefold().removeprefix(word)
     return ending if len(ending) < len(heading.casefold()) and not ending[:1].isalnum() else None

@@ -98,7 +98,7 @@ class Wiki(DatasetSource):
 
 @dataclass(frozen=True)
 class PictureFiles(Sequence[bytes]):
-    """A sequence of thumbnails, each made when it is read, since making all 2,866 takes a while."""
+    """A sequence of thumbnails; each is made when it is accessed, because making all 2,866 takes a while."""
 
     paths: tuple[Path, ...]
 
@@ -118,7 +118,7 @@ class PictureFiles(Sequence[bytes]):
 
 
 def read_caption(path: Path) -> str:
-    """Return the first 300 characters or so of the words inside <text>, on one line; "" without a file."""
+    """Return about the first 300 characters inside <text>, on one line; "" if the file does not exist."""
     if not path.is_file():
         return ""
     with path.open("rb") as file:

@@ -234,8 +234,8 @@ def run_parts(
 ) -> Sums:
     """Run a pass over some parts: write their new codes to folder `name` and return their sums.
 
-    With `carried` sums, the pass is a sweep: each block gets the sums that the previous one returned, and
-    labels without features, which a sweep does not use.
+    If `carried` sums are given, the pass is a sweep: each block gets the sums that the previous block
+    returned. The blocks of a sweep have labels but no features, because a sweep does not use features.
     """
     manifest, is_sweep = open_shards(folders), carried is not None
     total: Sums = {} if carried is None else carried

@@ -161,7 +161,7 @@ def _npy_header(file: Any, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
     if fortran and len(shape) > 1:
         raise InputError(f"{name} is stored by columns; save it by rows (numpy.ascontiguousarray).")
     if dtype.hasobject:
-        raise InputError(f"{name} holds pickled objects, which are never opened; save numbers or words.")
+        raise InputError(f"{name} contains pickled objects, which could run code. Save numbers or strings.")
     return shape, dtype
 
 

@@ -16,10 +16,11 @@ ITERATIONS = 20  # of k-means
 def cluster_labels(
     modalities: Mapping[str, Matrix], labels: BoolArray, clusters: int, rng: np.random.Generator
 ) -> BoolArray:
-    """Return a Boolean matrix, items × clusters of all modalities: whether an item is in a cluster.
+    """Divide classes into clusters; return whether each item is in each cluster, (items, clusters).
 
-    Each modality has about `clusters` of them. A class gets a share by its number of items; an item with
-    several labels counts for the rarest one. A class whose share is below 1½ is not divided.
+    The clusters of all modalities are columns of the result. Each modality has about `clusters` clusters,
+    which the classes share in proportion to their numbers of items. An item with several labels counts for
+    the rarest one. A class that would get fewer than 1½ clusters is not divided.
     """
     sizes = labels.sum(axis=0)
     rarest = np.where(labels, sizes, len(labels) + 1).argmin(axis=1)
@@ -39,7 +40,10 @@ def cluster_labels(
 
 
 def k_means(X: Matrix, clusters: int, rng: np.random.Generator) -> IntArray:
-    """Return the nearest centre of every row, min_C Σ_i min_c ‖x_i − c‖², starting from random rows."""
+    """Return the number of the nearest centre of every row, by k-means that starts from random rows.
+
+    k-means lowers Σ_i min_c ‖x_i − c‖² over the centres c, the rows of C.
+    """
     rows = np.arange(X.shape[0])
     C = dense(X[np.sort(rng.choice(rows, size=clusters, replace=False))])
     for _ in range(ITERATIONS):

@@ -1,7 +1,7 @@
-"""Features of pictures and texts from a pair of networks that share a space: CLIP or SigLIP 2, by fastembed.
+"""Features of pictures and texts from two networks with a common feature space, CLIP or SigLIP 2.
 
-The package is optional (`pip install ".[clip]"`). Models are ONNX files, downloaded at their first use, or
-read from a folder.
+They need the optional package fastembed (`pip install ".[clip]"`). Models are ONNX files, which are
+downloaded at their first use or read from a folder.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,10 @@ MODELS = {
 
 
 def check_encoder(encoder: str) -> tuple[str, str]:
-    """Return the name and the folder, or "", of an encoder such as clip or clip=FOLDER; refuse others."""
+    """Split an encoder, written NAME or NAME=FOLDER, into its name and its folder ("" if not given).
+
+    An unknown name raises InputError.
+    """
     name, _, folder = encoder.partition("=")
     if name not in MODELS:
         raise unknown("encoder", name, [*MODELS, *(f"{known}=FOLDER" for known in MODELS)])
@@ -47,7 +50,8 @@ def check_encoder(encoder: str) -> tuple[str, str]:
 def load_model(encoder: str, part: str) -> Any:
     """Return fastembed's model of an encoder for "pictures" or "texts".
 
-    A folder contains the models in vision/ and text/, each as fastembed stores it, or both by itself.
+    If the encoder has a folder, the model is read from its subfolder vision/ or text/ or, if there is none,
+    from the folder itself. The files are those that fastembed stores.
     """
     name, folder = check_encoder(encoder)
     pair = MODELS[name]
@@ -56,7 +60,7 @@ def load_model(encoder: str, part: str) -> Any:
         from loguru import logger
     except ImportError as error:
         install = 'python -m pip install "smfh-explorer[clip]"'
-        raise InputError(f"{pair.title} needs the package fastembed; install it by {install}.") from error
+        raise InputError(f"{pair.title} needs the package fastembed; install it with {install}.") from error
     logger.disable("fastembed")  # it logs each attempt to download, with the path of the cache
     make, model = (ImageEmbedding, pair.pictures) if part == "pictures" else (TextEmbedding, pair.texts)
     options: dict[str, Any] = {"cache_dir": str(cache_folder() / "models")}
@@ -73,7 +77,7 @@ def load_model(encoder: str, part: str) -> Any:
         return make(model, threads=1, providers=["CPUExecutionProvider"], **options)
     except Exception as error:  # fastembed, its downloads and onnxruntime raise many types of exceptions
         what = f"The model of {pair.title} for {part}"
-        message = f"{what} cannot be downloaded. Without a network, use {name}=FOLDER."
+        message = f"{what} cannot be downloaded. Without an internet connection, use {name}=FOLDER."
         if folder:
             reason = " ".join(str(error).split())[:MAX_REASON_CHARACTERS]
             message = f"{what} in {folder} cannot be used: {reason}."

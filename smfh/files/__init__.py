@@ -1,4 +1,4 @@
-"""Readers for untrusted files: sizes are checked before reading; a bad file raises `InputError`."""
+"""Functions that read untrusted files; they check sizes first, and raise `InputError` on a bad file."""
 
 from smfh.files.archive import (
     Archive,

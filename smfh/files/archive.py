@@ -38,7 +38,7 @@ HARMLESS_BYTES = 1 << 26  # smaller members are accepted whatever their compress
 MAX_HEADER_BYTES = 10_000
 MAX_START_BYTES = MAX_HEADER_BYTES + 16  # magic number and header
 KINDS = "fiubU"  # numbers and strings
-SURROGATES = 0xD800 >> 11  # halves of characters, which are invalid alone
+SURROGATES = 0xD800 >> 11  # top bits of surrogates, halves of characters that are invalid alone
 
 Array = NDArray[Any]
 
@@ -47,7 +47,7 @@ Array = NDArray[Any]
 class ArchiveLimits:
     members: int = MAX_ENTRIES
     expanded: int = 1 << 30  # bytes of all members together
-    ratio: int = 200  # expanded to compressed size
+    ratio: int = 200  # limit of expanded size / compressed size
 
 
 DEFAULT_LIMITS = ArchiveLimits()
@@ -81,7 +81,7 @@ def open_archive(
     """Open a .zip archive; refuse a bad one with an `InputError` that lists every reason."""
     name = name_of(content, name)
     with open_content(content, name, max(MAX_FILE_BYTES, limits.expanded)) as file:
-        with convert_errors(f"The directory of {name}"):
+        with convert_errors(f"The list of files in {name}"):
             _check_directory_size(file, name, limits)
             archive = zipfile.ZipFile(file)
         with archive:
@@ -92,7 +92,7 @@ def open_archive(
 
 
 def _check_directory_size(file: BinaryIO, name: str, limits: ArchiveLimits) -> None:
-    """Refuse an archive whose directory is too large to parse: Python makes an object per entry."""
+    """Refuse an archive with too long a list of files, because Python makes an object for each entry."""
     size = file.seek(0, io.SEEK_END)
     file.seek(max(0, size - MAX_END_BYTES - 20))
     tail = file.read()
@@ -106,7 +106,9 @@ def _check_directory_size(file: BinaryIO, name: str, limits: ArchiveLimits) -> N
         declared = int.from_bytes(tail[start + 12 : start + 16], "little")
         zip64 = tail[max(0, start - 20) : start].startswith(ZIP64_LOCATOR)
         if zip64 or declared > limits.members * DIRECTORY_BYTES_PER_MEMBER:
-            raise InputError(f"The directory of {name} is too large; the limit is {limits.members:,} files.")
+            raise InputError(
+                f"The list of files in {name} is too long; the limit is {limits.members:,} files."
+            )
         start = tail.find(END_OF_DIRECTORY, start + 1)
 
 
@@ -140,9 +142,10 @@ def read_npz(
     max_bytes: int = MAX_ARRAY_BYTES,
     is_data: bool = False,
 ) -> dict[str, Array]:
-    """Read all arrays of a .npz file, or the named ones: read-only, with at most two dimensions.
+    """Read all arrays of a .npz file, or only those in `names`.
 
-    For data of a user (`is_data`) rows, columns and the size as float32 are limited, too.
+    The arrays are read-only and have at most two dimensions. In a user's data (`is_data`), the numbers of
+    rows and columns and the size as float32 are limited, too.
     """
     name = name_of(content, name)
     arrays: dict[str, Array] = {}
@@ -211,7 +214,7 @@ class ArrayHeader:
     shape: tuple[int, ...]
     is_fortran: bool
     dtype: np.dtype[Any]
-    start: int  # of the values, in bytes
+    start: int  # position of the first value in the file, in bytes
 
     @property
     def bytes(self) -> int:
@@ -222,7 +225,7 @@ class ArrayHeader:
 
 
 def _read_header(file: IO[bytes], size: int, name: str, max_bytes: int) -> ArrayHeader:
-    """Read the header of a .npy file of `size` bytes; refuse other values than numbers and strings."""
+    """Read the header of a .npy file of `size` bytes; refuse values that are not numbers or strings."""
     head = io.BytesIO(file.read(MAX_START_BYTES))  # a longer header is cut off here, and refused
     try:
         version = np.lib.format.read_magic(head)
@@ -231,7 +234,7 @@ def _read_header(file: IO[bytes], size: int, name: str, max_bytes: int) -> Array
     except Exception as error:  # a crafted header makes the parser of Python literals raise nearly anything
         raise InputError(f"{name} is not a .npy array, or its header is damaged or truncated.") from error
     if dtype.hasobject:
-        raise InputError(f"{name} contains pickled objects, which are never opened. Save numbers or strings.")
+        raise InputError(f"{name} contains pickled objects, which could run code. Save numbers or strings.")
     if dtype.kind not in KINDS or dtype.names:
         raise InputError(f"{name} must contain real numbers or strings; got {dtype}.")
     if len(shape) > 2 or min(shape, default=0) < 0:

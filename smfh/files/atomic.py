@@ -22,12 +22,12 @@ MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 
 def temporary_prefix() -> str:
-    """Return the prefix of this process's temporary file names, which has machine and process id."""
+    """Return the prefix of this process's temporary file names, which contains the machine and process id."""
     return f"smfh-{MACHINE}-{os.getpid()}-"
 
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], object], durable: bool = True) -> None:
-    """Write a temporary file beside the target and rename it, so that readers never see half a file.
+    """Write a temporary file beside the target and rename it, so that no program ever reads half a file.
 
     A durable file is flushed to disk before and after the rename, so that it also survives a power cut.
     """

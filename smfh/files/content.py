@@ -15,17 +15,19 @@ Content = Path | bytes
 
 MAX_PROBLEMS = 20
 MAX_REASON = 200  # characters
-SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # half a character in JSON, which may lack its other half
+SURROGATE = re.compile(
+    r"\\u[dD][89a-fA-F]"
+)  # half of a surrogate pair in JSON; the other half may be missing
 
 
 def name_of(content: Content, name: str) -> str:
-    """Return the name to use in messages: the given one, else the file name without its folder."""
+    """Return the name to use in messages: `name`, or if it is empty the file name without its folder."""
     return name or (content.name if isinstance(content, Path) else "the file")
 
 
 @contextmanager
 def open_content(content: Content, name: str, max_bytes: int = MAX_FILE_BYTES) -> Iterator[BinaryIO]:
-    """Open a file or bytes as a seekable stream; refuse missing, empty and too large ones."""
+    """Open a file or bytes as a seekable stream; raise `InputError` if missing, empty or too large."""
     try:
         if isinstance(content, Path) and not content.is_file() and content.exists():
             raise InputError(f"{name} is not a file.")  # a folder, or a pipe that would block
@@ -73,14 +75,14 @@ def read_text(content: Content, name: str = "", max_bytes: int = MAX_FILE_BYTES)
 
 
 def read_json(text: str | bytes) -> Any:
-    """Parse JSON; refuse lone surrogates, since no page or file could store them."""
+    """Parse JSON; raise an error on lone surrogates, which cannot be encoded as UTF-8."""
     value = json.loads(text)
     json.dumps(value, ensure_ascii=False).encode()
     return value
 
 
 def read_json_file(content: Content, name: str = "") -> Any:
-    """Read a JSON file; values are counted before parsing, because each takes far more memory than text."""
+    """Read a JSON file; refuse too many values before parsing, because parsed values need much memory."""
     name = name_of(content, name)
     text = read_text(content, name, MAX_JSON_BYTES)
     if (values := sum(map(text.count, "[{,"))) > MAX_JSON_VALUES:

@@ -34,10 +34,10 @@ def escape(text: str) -> str:
 
 
 def typeset(formula: str, words: Callable[[str], str] = escape) -> str:
-    """Return a plain-text formula and the words after it in LaTeX; words alone are only escaped.
+    """Convert a plain-text formula and the words after it to LaTeX; text without a formula is only escaped.
 
     "P@K = Σ_(k≤K) rel(k) / K, mean over queries" becomes a fraction in mathematics mode and then the words.
-    `words` escapes the words. The mathematics is also valid in Matplotlib.
+    The function `words` escapes the words. The mathematics is also valid in Matplotlib.
     """
     math, comma, rest = WORDS.match(formula).group("math", "comma", "words")  # type: ignore[union-attr]
     if not any(sign in math for sign in "Σ="):
@@ -51,7 +51,7 @@ def typeset(formula: str, words: Callable[[str], str] = escape) -> str:
 
 
 def latex_table(caption: str, columns: Sequence[str], groups: Sequence[Rows], words: int = 1) -> str:
-    r"""Return a table of LaTeX cells with a rule above each group; `words` columns are left-aligned."""
+    r"""Return a table of LaTeX cells, a rule above each group, the first `words` columns left-aligned."""
     lines = [
         r"\begin{table}",
         r"\centering",

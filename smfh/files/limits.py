@@ -1,4 +1,4 @@
-"""Limits on untrusted files, and the check of array headers that every reader makes before it allocates."""
+"""Limits on untrusted files, and checks of array sizes before memory is allocated."""
 
 import math
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from smfh.types import InputError
 
 MAX_FILE_BYTES = 1 << 30
-MAX_ARRAY_BYTES = 1 << 30  # of all matrices of a data set, as float32 or larger
+MAX_ARRAY_BYTES = 1 << 30  # of all matrices of a data set; a value counts as 4 bytes or more
 MAX_ROWS = 500_000
 MAX_DIMENSIONS = 1_000_000
 MAX_MODALITIES = 20
@@ -16,7 +16,7 @@ MAX_ENTRIES = 20_000  # files in an archive or folder
 MAX_TABLE_BYTES = 1 << 28
 MAX_COLUMNS = 20_000  # of a table
 MAX_NUMBERS = 1 << 27  # in a table
-MAX_CHARACTERS = 1 << 28  # of all texts in a table
+MAX_CHARACTERS = 1 << 28  # in all text cells of a table
 MAX_JSON_BYTES = 1 << 27
 MAX_JSON_VALUES = 5_000_000
 MAX_PICTURES = 20_000
@@ -28,11 +28,14 @@ class Header(NamedTuple):
 
     name: str
     shape: tuple[int, ...]
-    item_bytes: int  # 0 if the shape does not determine the size: sparse matrices and cells
+    item_bytes: int  # 0 if the shape does not determine the size, as for sparse matrices and cells
 
 
 def check_headers(file: str, headers: Iterable[Header], max_bytes: int = MAX_ARRAY_BYTES) -> None:
-    """Refuse arrays with too many rows or columns, or too large once numbers are float32."""
+    """Refuse arrays with too many rows or columns, or with more than `max_bytes` together.
+
+    A value counts as 4 bytes or more, because smaller types are converted to float32.
+    """
     problems, needed = [], 0
     for name, shape, item_bytes in headers:
         size = " × ".join(f"{n:,}" for n in shape)

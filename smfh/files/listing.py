@@ -1,4 +1,4 @@
-"""Named files, wherever they are: in an archive, uploaded one by one, or below a folder."""
+"""A common interface to the files of an archive, an upload or a folder."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,11 +16,13 @@ Uploads = tuple[tuple[str, bytes], ...]  # names and contents of several files
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """Files by name, with / between folders; a name is only a key, never a path."""
+    """Files by name, with / between folders; a name is only a key and is never used as a path."""
 
     name: str
     sizes: Mapping[str, int] = field(default_factory=dict)  # bytes
-    get: Callable[[str], Content] = field(default=lambda name: b"")  # a path, or the content itself
+    get: Callable[[str], Content] = field(
+        default=lambda name: b""
+    )  # returns the path or the content of a file
 
     def read(self, name: str, max_bytes: int = MAX_FILE_BYTES) -> bytes:
         check_size(name, self.sizes[name], max_bytes)
@@ -34,9 +36,9 @@ class Listing:
 
 @contextmanager
 def open_listing(content: Content | Uploads, name: str = "") -> Iterator[Listing]:
-    """List the files of a folder, an archive or several uploads, or one file; leave out hidden files.
+    """List the files of a folder, an archive, several uploads or a single file, except hidden files.
 
-    Symbolic links in a folder are not followed. Of several uploads, archives are opened.
+    Symbolic links in a folder are not followed. Archives among several uploads are opened, too.
     """
     if isinstance(content, Path) and content.is_dir():
         paths = {path.relative_to(content).as_posix(): path for path in _walk(content)}
@@ -74,7 +76,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _visible(name: str, sizes: Mapping[str, int], get: Callable[[str], Content]) -> Listing:
-    """Leave out files that are hidden or that operating systems add (.DS_Store, __MACOSX/)."""
+    """Return a listing without files that are hidden or added by operating systems (.DS_Store, __MACOSX/)."""
     visible = {
         key: size
         for key, size in sizes.items()

@@ -1,7 +1,7 @@
 """.mat files (MATLAB 4 to 7.3), read by SciPy and h5py after their headers have been checked.
 
-Both parsers are compiled code that trusts its input. The checks here refuse every known way to make it crash
-or fill the memory; as others may exist, the app reads uploads in worker processes.
+Both parsers are compiled code that trusts its input. The checks here refuse all files that are known to make
+a parser crash or fill the memory. Because there may be others, the app reads uploads in worker processes.
 """
 
 import math
@@ -39,21 +39,21 @@ ITEM_BYTES = {"double": 8, "single": 4, "logical": 1} | {
 }
 
 Variable = NDArray[Any] | sparse.csr_array
-Listing = Sequence[tuple[str, tuple[int, ...], str]]  # name, shape, kind
+Listing = Sequence[tuple[str, tuple[int, ...], str]]  # name, shape and MATLAB class of each variable
 
 
 class MatContents(NamedTuple):
-    """The variables of a .mat file that can be read, and the names of the others."""
+    """The variables of a .mat file that can be read, and descriptions of the others."""
 
     variables: Mapping[str, Variable]  # matrices of numbers, and vectors of strings
-    ignored: tuple[str, ...]  # the other variables, such as model (struct, 1 × 1)
+    ignored: tuple[str, ...]  # the other variables, for example "model (struct, 1 × 1)"
 
 
 def read_mat(content: Content, name: str = "", max_bytes: int = MAX_MAT_BYTES) -> MatContents:
-    """Read all variables that are matrices of numbers, or strings.
+    """Read all variables that are matrices of numbers, strings, or cell arrays of these.
 
-    A cell array of strings becomes a vector of strings; strings in a nested cell are joined with |. In a cell
-    array of matrices, each matrix becomes one variable, such as X (1) and X (2).
+    A cell array of strings becomes a vector of strings; strings in a nested cell are joined with |. Each
+    matrix in a cell array X becomes a variable of its own, named X (1), X (2) and so on.
     """
     name = name_of(content, name)
     with convert_errors(name), open_content(content, name, max_bytes) as file, warnings.catch_warnings():
@@ -61,7 +61,7 @@ def read_mat(content: Content, name: str = "", max_bytes: int = MAX_MAT_BYTES) -
         if HDF5 in (file.read(8), file.read(512)[504:]):
             return _read_hdf5(file, name, max_bytes)
         readable = _check_variables(file, name, max_bytes)
-        stream: Any = file  # SciPy's types know only paths
+        stream: Any = file  # SciPy's type hints allow only paths
         listing = whosmat(stream)
         can_read = dict(zip_longest((entry[0] for entry in listing), readable, fillvalue=True))
         listing = [entry for entry in listing if not entry[0].startswith("__")]
@@ -76,7 +76,7 @@ def read_mat(content: Content, name: str = "", max_bytes: int = MAX_MAT_BYTES) -
 def _contents(
     name: str, listing: Listing, converted: Mapping[str, Mapping[str, Variable]], max_bytes: int
 ) -> MatContents:
-    """Join the arrays of all variables; refuse a file without any, and one that is too large."""
+    """Return the arrays of all variables; refuse a file that has none or whose arrays are too large."""
     if not any(converted.values()):
         there = _describe(listing) or "no variables"
         raise InputError(f"{name} has no matrix of real numbers; it has {there}.")
@@ -90,7 +90,7 @@ def _contents(
 
 
 def _describe(listing: Listing) -> str:
-    """List variables with their shapes, such as `x (2 × 3), names (cell, 10 × 1)`."""
+    """List variables with their shapes, for example `x (2 × 3), names (cell, 10 × 1)`."""
     parts = []
     for name, shape, kind in listing:
         size = " × ".join(f"{n:,}" for n in shape)
@@ -99,7 +99,7 @@ def _describe(listing: Listing) -> str:
 
 
 def _convert(name: str, value: Any, max_bytes: int) -> dict[str, Variable]:
-    """Return a variable as arrays by name; empty unless it has numbers, strings or cells of them."""
+    """Convert a variable to arrays by name; return {} unless it has numbers, strings or cells of these."""
     if isinstance(value, sparse.sparray):
         matrix: Any = value
         return {name: sparse.csr_array(matrix)}
@@ -122,7 +122,7 @@ def _convert(name: str, value: Any, max_bytes: int) -> dict[str, Variable]:
 
 
 def _cell_string(cell: Any) -> str | None:
-    """Return a cell's text, number, or nested texts joined with |, as a string; None for other types."""
+    """Convert a cell to a string, with | between the strings of a nested cell; return None if impossible."""
     kind = getattr(getattr(cell, "dtype", None), "kind", "")
     if isinstance(cell, str):
         return str(cell)
@@ -135,7 +135,7 @@ def _cell_string(cell: Any) -> str | None:
 
 
 def _check_variables(file: BinaryIO, name: str, max_bytes: int) -> list[bool]:
-    """Return whether each variable of a version 5 file is readable; refuse damaged and large files."""
+    """Return whether each variable of a version 5 file can be read; refuse a damaged or too large file."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     head = file.read(128)
@@ -157,7 +157,7 @@ def _check_variables(file: BinaryIO, name: str, max_bytes: int) -> list[bool]:
         readable.append(_is_readable(matrix, order, iter(range(MAX_CELLS))))
     if order is not None and position != size:
         raise InputError(
-            f"{name} is truncated: it needs {position:,} bytes, it has {size:,}. Download it again."
+            f"{name} is truncated: it has {size:,} bytes instead of {position:,}. Download it again."
         )
     file.seek(0)
     return readable
@@ -172,20 +172,20 @@ def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
         if kind >> 16:  # a small element, stored inside its tag
             kind, length, start, end = kind & 0xFFFF, kind >> 16, position + 4, position + 8
         if start + length > min(end, len(data)):
-            raise ValueError("an element is longer than its matrix")
+            raise ValueError("an element extends beyond its matrix")
         yield kind, data[start : start + length]
         position = end
 
 
 def _is_readable(matrix: memoryview, order: str, cells_left: Iterator[int], depth: int = 0) -> bool:
-    """Whether a matrix has numbers, strings or cells; raises ValueError if SciPy might crash on it."""
+    """Whether a matrix has numbers, strings or cells; raise ValueError if SciPy might crash on the matrix."""
     elements = _elements(matrix, order)
     (flags_kind, flags), (shape_kind, shape_bytes), (name_kind, _) = islice(elements, 3)
     array_class, attributes, *_ = struct.unpack(f"{order}I", flags[:4])[0].to_bytes(4, "little")
     if array_class not in (CELL, CHAR, SPARSE, *NUMBERS):
         return False
     if (flags_kind, shape_kind, name_kind) not in MATRIX_HEADERS or not 8 <= len(shape_bytes) <= 128:
-        raise ValueError("a matrix has no proper header")
+        raise ValueError("a matrix has an invalid header")
     shape = np.frombuffer(shape_bytes, f"{order}i4").tolist()
     if array_class == CELL:
         if depth > MAX_DEPTH:
@@ -194,7 +194,7 @@ def _is_readable(matrix: memoryview, order: str, cells_left: Iterator[int], dept
             raise InputError(f"A cell array has {math.prod(shape):,} cells; the limit is {MAX_ROWS:,}.")
         parts = list(islice(elements, MAX_ROWS + 1))
         if len(parts) != math.prod(shape) or {kind for kind, _ in parts} - {MATRIX}:
-            raise ValueError("a cell array has other entries than its shape promises")
+            raise ValueError("the entries of a cell array do not match its shape")
         for _ in parts:
             if next(cells_left, None) is None:
                 raise InputError(f"A variable has too many cells; the limit is {MAX_CELLS:,}.")
@@ -215,7 +215,10 @@ def _is_readable(matrix: memoryview, order: str, cells_left: Iterator[int], dept
 
 
 def _read_hdf5(file: BinaryIO, name: str, max_bytes: int) -> MatContents:
-    """Read a MATLAB 7.3 file: HDF5, matrices transposed, sparse ones as groups, cells as references."""
+    """Read a MATLAB 7.3 file, which is an HDF5 file.
+
+    Matrices are stored transposed, sparse matrices as groups, and cells as references.
+    """
     import h5py
 
     with h5py.File(file, "r") as root:
@@ -235,14 +238,17 @@ def _read_hdf5(file: BinaryIO, name: str, max_bytes: int) -> MatContents:
 
 
 def _matlab_class(value: Any) -> str:
-    """Return double, char, cell, …; for files of other programs "double" if there are numbers."""
+    """Return the MATLAB class, for example "double", "char" or "cell".
+
+    In files of other programs, which do not store it, the class is "double" for numbers and else "struct".
+    """
     known = value.attrs.get("MATLAB_class", b"")
     text = known.decode("ascii", "replace") if isinstance(known, bytes) else str(known)
     return text or ("double" if getattr(getattr(value, "dtype", None), "kind", "") in "fiub" else "struct")
 
 
 def _hdf5_header(key: str, value: Any) -> Header | None:
-    """Return the header of a matrix as it will be in memory; None for objects that are not read."""
+    """Return the header of the matrix that will be in memory; None for objects that are not read."""
     import h5py
 
     if isinstance(value, h5py.Group):
@@ -264,7 +270,7 @@ def _hdf5_header(key: str, value: Any) -> Header | None:
 
 
 def _hdf5_value(root: Any, value: Any, max_bytes: int, depth: int = 0) -> Any:
-    """Return a matrix, a string, or an object array of cells, as SciPy returns them; None if unknown."""
+    """Return a matrix, a string or an object array of cells, in SciPy's form; None for other types."""
     import h5py
 
     kind = _matlab_class(value)

@@ -1,6 +1,6 @@
 """Sizes of the columns of a .parquet file, from its footer (Thrift, compact protocol).
 
-pyarrow knows them, too, but ends the process where a damaged footer contradicts itself.
+pyarrow can read these sizes, too, but it ends the whole process if a damaged footer contradicts itself.
 """
 
 import io
@@ -12,23 +12,26 @@ from smfh.types import InputError
 
 MAX_FOOTER_BYTES = 1 << 23
 MAGIC = b"PAR1"
-STOP, TRUE, FALSE, BYTE, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 11, 12  # types
-ROW_GROUPS, COLUMNS, COLUMN = 4, 1, 3  # numbers of fields: in the file, a row group, and a column chunk
-TYPE, PATH, VALUES, UNPACKED = 1, 3, 5, 6  # in a column chunk's metadata
-BYTE_ARRAY = 6  # type of texts and pictures
+STOP, TRUE, FALSE, BYTE, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 11, 12  # Thrift
+ROW_GROUPS, COLUMNS, COLUMN = 4, 1, 3  # field numbers: in the file, a row group and a column chunk
+TYPE, PATH, VALUES, UNPACKED = 1, 3, 5, 6  # field numbers in the metadata of a column chunk
+BYTE_ARRAY = 6  # Parquet type of strings and pictures
 
 
 class Chunk(NamedTuple):
     """A column within a row group."""
 
     column: str
-    is_bytes: bool  # texts or pictures
+    is_bytes: bool  # whether the values are strings or pictures
     values: int
     unpacked_bytes: int
 
 
 def column_chunks(file: BinaryIO, name: str) -> list[Chunk]:
-    """Return the chunks of all columns; raise IndexError, KeyError or the like on a damaged footer."""
+    """Return the chunks of all columns.
+
+    A damaged footer can raise exceptions of many types, for example IndexError or KeyError.
+    """
     file.seek(-8, io.SEEK_END)
     length, magic = struct.unpack("<I4s", file.read(8))
     if magic != MAGIC:
@@ -45,7 +48,7 @@ def column_chunks(file: BinaryIO, name: str) -> list[Chunk]:
 
 
 class _Thrift:
-    """A parser of values; structs become dictionaries by the numbers of their fields."""
+    """A parser of Thrift values, which returns a struct as a dictionary from field number to value."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
@@ -55,7 +58,7 @@ class _Thrift:
         return self.data[self.at - 1]
 
     def number(self) -> int:
-        """Read a whole number, seven bits at a time."""
+        """Parse an integer of variable length: each byte has seven of its bits, lowest bits first."""
         value = shift = 0
         while (byte := self.byte()) & 0x80:
             value |= (byte & 0x7F) << shift

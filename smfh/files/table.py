@@ -1,4 +1,4 @@
-"""Tables as .csv, .tsv, .jsonl or .parquet; a cell is text, a number or a list, never a formula."""
+"""Tables in .csv, .tsv, .jsonl or .parquet files; cells are text, numbers or lists, never formulas."""
 
 import csv
 import io
@@ -36,18 +36,18 @@ from smfh.files.parquet_footer import column_chunks
 from smfh.types import FloatArray, InputError
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
-PROBE_ROWS = 100  # of a .jsonl file, in which the columns are found
-BATCH_BYTES, BATCH_ROWS = 1 << 28, 1024  # of a .parquet file at a time
+PROBE_ROWS = 100  # rows of a .jsonl file whose keys become the columns
+BATCH_BYTES, BATCH_ROWS = 1 << 28, 1024  # limits on what is read from a .parquet file at a time
 WIDE = np.finfo(np.float32).max
 
 
 class TableContents(NamedTuple):
-    """The rows of a table, with their columns by name."""
+    """The rows read from a table, by column."""
 
-    numbers: list[int]  # of the rows in the file
-    cells: dict[str, list[Any]]  # by heading
-    matrices: dict[str, FloatArray]  # by group of columns; NaN where a cell is no finite number
-    problems: dict[int, str]  # of the rows that cannot be used, by index
+    numbers: list[int]  # row numbers in the file
+    cells: dict[str, list[Any]]  # by column name
+    matrices: dict[str, FloatArray]  # by group of columns; NaN if a cell is not a finite number
+    problems: dict[int, str]  # message for each row that cannot be used, by index
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,12 @@ class Table:
     name: str
     header: tuple[str, ...]
     rows: Callable[[Sequence[str]], Iterator[tuple[int, Sequence[Any], str]]]
-    """Yields the number, the cells of the given columns, and the problem of each row that is not blank."""
+    """Yields number, cells in the given columns and problem (or "") of each row that is not blank."""
 
     def read(self, cells: Sequence[str], groups: Mapping[str, Sequence[str]] | None = None) -> TableContents:
-        """Read columns of cells, and groups of number columns as matrices, in one pass.
+        """Read single columns as lists of cells and groups of columns as matrices of numbers, in one pass.
 
-        A group of one column may have lists of numbers in its cells.
+        If a group has only one column, the cells of this column may contain lists of numbers.
         """
         groups = groups or {}
         wanted = list(
@@ -100,14 +100,14 @@ class Table:
 
 
 def _characters(cell: Any) -> int:
-    """Return roughly how much memory a cell takes."""
+    """Estimate how much memory a cell takes, in characters."""
     if isinstance(cell, dict | list):
         return sum(map(_characters, cell.values() if isinstance(cell, dict) else cell))
     return len(cell) if isinstance(cell, str | bytes | np.ndarray) else 8
 
 
 def _vector(given: Any, columns: Sequence[str]) -> tuple[FloatArray, str]:
-    """Return numbers as a vector, with the reason if one is not finite."""
+    """Convert cells to a vector of numbers; also return a message if a number is not finite, else ""."""
     if isinstance(given, str) and given[:1] == "[":
         with suppress(ValueError, RecursionError):
             given = json.loads(given)
@@ -132,7 +132,7 @@ def _vector(given: Any, columns: Sequence[str]) -> tuple[FloatArray, str]:
 
 
 def _stack(name: str, rows: list[FloatArray], problems: dict[int, str]) -> FloatArray:
-    """Stack rows; those of another length than most become NaN, with a problem."""
+    """Stack rows to a matrix; a row that is not as long as most becomes NaN and is added to `problems`."""
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
     for index, row in enumerate(rows):
         if len(row) != width:
@@ -158,10 +158,10 @@ def read_table(content: Content, name: str = "") -> Table:
 
 
 def _read_text_table(content: Content, name: str) -> Table:
-    """Read text with a row of headings; a list of captions or a matrix may have none.
+    """Read a text file with a row of column names, which a list of captions or a matrix may lack.
 
-    Lists of captions are `picture.jpg#0 TAB caption`. In a .txt file the last column may contain the
-    delimiter without quotes.
+    The lines of a list of captions are `picture.jpg#0 TAB caption`. In a .txt file, the last column may
+    contain the delimiter without quotes.
     """
     text = read_text(content, name, MAX_TABLE_BYTES)
     first = io.StringIO(text, newline=None).readline()  # accepts \n, \r\n and \r
@@ -220,7 +220,7 @@ def _read_json_lines(content: Content, name: str) -> Table:
             if not line.strip():
                 continue
             value: Any = None
-            with suppress(ValueError, RecursionError):  # what JSON cannot be, or is too deep
+            with suppress(ValueError, RecursionError):  # invalid or too deeply nested JSON
                 value = read_json(line)
             is_object = isinstance(value, dict)
             yield number, value if is_object else {}, "" if is_object else "it is not a JSON object"
@@ -234,7 +234,7 @@ def _read_json_lines(content: Content, name: str) -> Table:
 
 
 def _read_parquet(content: Content, name: str) -> Table:
-    """Read a .parquet file; sizes are checked in its metadata, and few rows are in memory at a time."""
+    """Read a .parquet file; check the sizes in its metadata first, and hold only a few rows in memory."""
     from pyarrow import parquet
 
     with convert_errors(name), open_content(content, name, MAX_FILE_BYTES) as file:
@@ -252,7 +252,8 @@ def _read_parquet(content: Content, name: str) -> Table:
                 f"{MAX_ROWS:,} and {MAX_COLUMNS:,}."
             )
         names_of = _class_names(schema.metadata or {})
-        # a value of a dictionary may be repeated in every row: few rows at a time if it could be long
+        # a dictionary-encoded value may be repeated in every row, so fewer rows are read if values may be
+        # long
         widest: dict[str, int] = {}
         for chunk in (chunk for chunk in chunks if chunk.is_bytes):
             widest[chunk.column] = max(chunk.unpacked_bytes, widest.get(chunk.column, 1))
@@ -275,7 +276,7 @@ def _read_parquet(content: Content, name: str) -> Table:
 
 
 def _class_names(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
-    """Return the names of coded labels by column, as the library `datasets` writes them."""
+    """Return the class names of columns with coded labels, from the metadata that `datasets` writes."""
     with suppress(ValueError, RecursionError, AttributeError, KeyError, TypeError):
         features = read_json(metadata[b"huggingface"])["info"]["features"]
         found = {heading: one["names"] for heading, one in features.items() if "names" in one}
@@ -284,7 +285,7 @@ def _class_names(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
 
 
 def _parquet_cells(column: Any, names: Sequence[str]) -> Sequence[Any]:
-    """Return the cells of a column; lists of numbers of one length as the rows of a matrix."""
+    """Return the cells of a column; lists of numbers that all have the same length become arrays."""
     if hasattr(column, "value_lengths") and column.null_count == 0:
         lengths, values = np.asarray(column.value_lengths()), column.flatten()
         if values.null_count == 0 and len(set(lengths.tolist())) == 1:

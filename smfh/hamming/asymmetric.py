@@ -23,7 +23,7 @@ DISTANCES: Mapping[str, str] = MappingProxyType(
     {
         "hamming": "Hamming distance: the number of bits that differ, as in the paper.",
         "asymmetric": "Asymmetric distance: each bit that differs counts by how far the query is from the "
-        "bit's threshold; from 0 to the number of bits.",
+        "bit's threshold. It ranges from 0 to the number of bits.",
     }
 )
 WEIGHT_SUM = 1 << 30  # of a query's weights, up to rounding; distances fit in 32 bits
@@ -34,7 +34,7 @@ Weights = NDArray[np.uint32]  # (queries, bits)
 
 
 class Queries(NamedTuple):
-    """Codes of some queries, and the weights of their bits; no weights for Hamming distances."""
+    """Codes of some queries and the weights of their bits; `weights` is None for Hamming distances."""
 
     codes: Words
     weights: Weights | None = None
@@ -62,7 +62,7 @@ def bit_weights(margins: FloatArray) -> Weights:
 
 
 def check_weights(weights: Weights, queries: Words) -> None:
-    """Raise an InputError unless there is a row of at most as many weights as bits for each query."""
+    """Raise an InputError unless each query has a row of weights, with at most one weight per bit."""
     if len(weights) != len(queries) or weights.shape[1] > WORD_BITS * queries.shape[1]:
         raise InputError(
             f"{len(queries)} queries of {queries.shape[1]} words need a row of weights each, one weight per "
@@ -78,9 +78,10 @@ def distances_in_bits(distances: IntArray, bits: int) -> FloatArray:
 def quantise(
     weights: Weights, octets: int, largest_sum: int
 ) -> tuple[Weights, NDArray[np.uint8], NDArray[np.int64]]:
-    """Return for each octet of bits: the weights, the bit planes of v_k = ⌊w_k / unit⌋ ≤ 15, and the units.
+    """Return the weights, the bit planes of the quantised weights v_k = ⌊w_k / unit⌋, and the units.
 
-    Bit k of planes[q, j] is bit j of v_k; units are the smallest for which Σ_k v_k ≤ largest_sum.
+    The weights are padded with zeros to 8 · octets. Each query has its own unit, for which all v_k ≤ 15 and
+    Σ_k v_k ≤ largest_sum. Bit k of planes[q, j] is bit j of v_k of query q.
     """
     padded = np.zeros((len(weights), 8 * octets), dtype=np.uint32)
     bits = min(weights.shape[1], 8 * octets)  # later bits are 0 in all codes
@@ -102,14 +103,14 @@ def weighted_distances(queries: Words, database: Words, weights: Weights) -> NDA
     padded = np.pad(weights, ((0, 0), (0, 8 * octets - weights.shape[1]))).reshape(len(queries), octets, 8)
     result = np.zeros((len(queries), len(database)), dtype=np.uint32)
     for sums, query, own in zip(result, of_queries, padded, strict=True):
-        tables = own @ OCTET_BITS.T.astype(np.uint32)  # (octets, 256), of the bits that differ
+        tables = own @ OCTET_BITS.T.astype(np.uint32)  # (octets, 256), summed over the bits that differ
         for table, values, octet in zip(tables, columns.T, query, strict=True):
             sums += table.take(values ^ octet)
     return result
 
 
 def tie_levels(distances: IntArray) -> NDArray[np.int32]:
-    """Return the rank of each distance among the different distances of its row, from 0."""
+    """Return the rank, from 0, of each distance among the distinct distances of its row."""
     order = np.argsort(distances, axis=1)
     rises = np.diff(np.take_along_axis(distances, order, axis=1), axis=1) != 0
     ranks = np.zeros(distances.shape, dtype=np.int32)

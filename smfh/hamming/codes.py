@@ -31,7 +31,8 @@ def unpack(codes: Words, bits: int) -> BoolArray:
     problems = _code_problems("codes", codes)
     if not problems and not 0 <= bits <= codes.shape[1] * WORD_BITS:
         problems.append(
-            f"Codes of {codes.shape[1]} words hold up to {codes.shape[1] * WORD_BITS} bits, not {bits}."
+            f"Codes of {codes.shape[1]} words have at most {codes.shape[1] * WORD_BITS} bits; "
+            f"got bits={bits}."
         )
     if problems:
         raise InputError(problems)
@@ -67,14 +68,14 @@ def check_pair(queries: Words, database: Words) -> None:
     if not problems and queries.shape[1] != database.shape[1]:
         problems.append(
             f"Queries of {queries.shape[1]} words cannot be compared with a database of "
-            f"{database.shape[1]}; encode both with the same number of bits."
+            f"{database.shape[1]} words; encode both with the same number of bits."
         )
     if problems:
         raise InputError(problems)
 
 
 def check_padding(codes: Words, bits: int) -> None:
-    """Raise an InputError if a padding bit after the first `bits` is 1, or the length is wrong."""
+    """Raise an InputError if a bit after the first `bits` is 1, or if the number of words is wrong."""
     words = -(-bits // WORD_BITS)
     spare = np.uint64((1 << bits % WORD_BITS) - 1 if bits % WORD_BITS else (1 << WORD_BITS) - 1)
     if codes.shape[1] != words or np.any(codes[:, -1] & ~spare):

@@ -26,8 +26,8 @@ from smfh.types import Distances, InputError, IntArray, Words
 Octets = NDArray[np.uint8]
 Ranking = tuple[IntArray, Distances]  # rows and their distances
 
-BLOCK_ITEMS = 4096  # of a block, which stays in the cache while a thread compares its queries with it
-MAX_FINE_OCTETS = 8  # of a code whose quantised weights are fine enough if their sum fits in an octet
+BLOCK_ITEMS = 4096  # items of a block, which stays in the cache while a thread compares queries with it
+MAX_FINE_OCTETS = 8  # octets of a code up to which the sum of the quantised weights is kept in one octet
 BATCH_QUERIES = 64  # queries that a thread handles at a time
 # Limits chosen by measurement:
 MAX_DISTINCT_SHARE = 0.4  # share of distinct codes up to which lists of rows are faster
@@ -70,7 +70,10 @@ def find_distinct(codes: Words, share: float = MAX_DISTINCT_SHARE) -> Distinct |
 
 
 def _number(codes: Words, most: int) -> tuple[IntArray, IntArray] | None:
-    """Return the first row of each code and each item's code number; None if over `most` codes."""
+    """Number the distinct codes; return the first row of each code and the code number of each item.
+
+    If there are more than `most` distinct codes, return None.
+    """
     from smfh.hamming import kernels
 
     if not most:
@@ -109,10 +112,10 @@ class CodeIndex:
         self._blocks = to_blocks(self._codes, count_octets(self._codes))
 
     def rank(self, queries: Words, top: int | None = None, weights: Weights | None = None) -> Ranking:
-        """Find the `top` nearest items (None: all) of every query and their distances, nearest first.
+        """Find the `top` nearest items of every query and their distances, nearest first.
 
-        Distances are asymmetric if the bits of the queries have weights. Ties are in database order. Both
-        results have the shape (queries, min(top, items)).
+        If `top` is None, all items are ranked. If `weights` of the queries' bits are given, distances are
+        asymmetric. Ties are in database order. Both results have the shape (queries, min(top, items)).
         """
         depth = check_search(queries, self._codes, top, self.items, weights)
         is_many = weights is None and len(queries) >= MIN_QUERIES

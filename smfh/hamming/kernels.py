@@ -1,4 +1,4 @@
-"""Compiled kernels that rank items, or count them by distance and relevance, for some queries.
+"""Compiled kernels that rank items, or count them by distance and relevance, for a batch of queries.
 
 Codes and labels are blocks of octets, (blocks, octets, items): octet o of all items of a block is contiguous,
 so that a loop over the items uses the widest vectors of the processor. A block stays in the cache while it is
@@ -24,9 +24,9 @@ Octets = NDArray[np.uint8]
 compiled = njit(cache=True, nogil=True, error_model="numpy")
 # The compiler may reorder sums, so that it can vectorise them.
 compiled_sum = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
-operation: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic  # callers omit the context
+operation: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic  # called without `context`
 LANES = 64  # number of items whose distances are compared with a bound at once
-SUMMED_OCTETS = 16  # octets of a code whose distances, at most 128, are summed in one octet
+SUMMED_OCTETS = 16  # so many octets differ in at most 128 bits, a sum that fits in one octet
 HALF_BITS = 32
 LOW_HALF = (1 << HALF_BITS) - 1
 ONE = np.uint64(1)
@@ -101,7 +101,10 @@ def _measure_inplace(query: Octets, block: Octets, sums: Octets, distances: IntA
 
 @compiled
 def _drop_inplace(candidates: IntArray, bound: int, within: int, top: int) -> int:
-    """Keep candidates within the bound and, up to `top`, the first at bound + 1; return their number."""
+    """Drop candidates that cannot be among the `top` nearest; return the number of the others.
+
+    The `within` candidates at distances up to the bound stay, and so do the first top − within at bound + 1.
+    """
     number, beyond = 0, top - within
     for k in range(candidates.shape[0]):
         item, distance = candidates[k, 0], candidates[k, 1]
@@ -125,8 +128,8 @@ def _keep_inplace(
 ) -> tuple[int, int, int]:
     """Append the items of a block within the bound to `candidates`; return bound, within, number.
 
-    There are `number` candidates, `within` of them within the bound. As soon as `top` items are within the
-    bound, later items at that distance are not needed, so the bound decreases.
+    There are `number` candidates, `within` of them within the bound. As soon as `top` candidates are within
+    the bound, later items at the distance `bound` are not needed, so the bound decreases.
     """
     for start in range(0, distances.shape[0], LANES):
         if bound < 0:
@@ -151,7 +154,7 @@ def _keep_inplace(
 
 @compiled
 def _starts_inplace(counts: IntArray) -> None:
-    """Replace the counts by distance with the number of items at smaller distances."""
+    """Replace the number of items at each distance by the number of items at smaller distances."""
     before = 0
     for distance in range(counts.shape[0]):
         here = counts[distance]
@@ -184,9 +187,10 @@ def rank_inplace(
     order: IntArray,
     nearest: IntArray,
 ) -> None:
-    """Fill `order` and `nearest` (queries, top) with the nearest items, ties in database order.
+    """Fill `order` and `nearest` (queries, top) with the nearest items and their distances.
 
-    `distances` (items of a block) and `candidates` (queries, 2 · top or all items, 2) are working memory.
+    Ties are in database order. `distances` (items of a block) and `candidates` (queries, places, 2) are
+    working memory; there are 2 · top places, or one for each item if that is fewer.
     """
     bits, size, top = 8 * blocks.shape[1], blocks.shape[2], order.shape[1]
     counts = np.zeros((queries.shape[0], bits + 1), dtype=np.int64)
@@ -207,7 +211,7 @@ def rank_inplace(
 
 @compiled
 def _fill_tables_inplace(weights: IntArray, tables: IntArray) -> None:
-    """Fill tables (octets, 256): T_o[x] is the sum of the weights of the 1 bits of x, bits of octet o."""
+    """Set tables[o, x] to the sum of the weights of those bits of octet o that are 1 in x; (octets, 256)."""
     tables[:, 0] = 0
     for o in range(tables.shape[0]):
         for x in range(1, 256):
@@ -227,7 +231,10 @@ def _heaviness(x: np.uint8, planes: Octets, o: int) -> np.uint8:
 
 @compiled
 def _bound_below_inplace(query: Octets, block: Octets, planes: Octets, lower: IntArray) -> None:
-    """Set `lower` to Σ_k v_k [b_k ≠ q_k] for each item of a block; bit j of v_k is bit k of planes[j]."""
+    """Set `lower` to Σ_k v_k [b_k ≠ q_k] for the bits b of each item of a block and the query's bits q.
+
+    Bit j of the quantised weight v_k is bit k of planes[j].
+    """
     lower[:] = 0
     for o in range(block.shape[0]):
         for i in range(lower.shape[0]):
@@ -250,8 +257,8 @@ def _keep_weighted_inplace(
     """Append the items of a block within the bound to `candidates`; return bound and number.
 
     A distance is at least unit · lower. A candidate is a word with the distance in its high half and the item
-    in its low half, so that sorting leaves ties in database order. If there is no space, only the `top`
-    nearest stay, and later items must be nearer than all of them.
+    in its low half, so that sorting leaves ties in database order. When `candidates` is full, only the `top`
+    nearest stay, and a later item is added only if it is nearer than the last of these.
     """
     largest = np.int64(~lower.dtype.type(0)) - 1  # padding is larger
     for start in range(0, lower.shape[0], LANES):
@@ -288,11 +295,12 @@ def rank_weighted_inplace(
     order: IntArray,
     nearest: IntArray,
 ) -> None:
-    """Fill `order` and `nearest` (queries, top) by asymmetric distance, ties in database order.
+    """Fill `order` and `nearest` (queries, top) with the items at the smallest asymmetric distances.
 
-    `planes` (queries, 4, octets) have the bits of v_k = ⌊w_k / unit⌋, so that most items are excluded by
-    counting bits. The distances of the others are read from tables. `lower` (items of a block) and
-    `candidates` (queries, more than top or all items) are working memory.
+    Ties are in database order. `planes` (queries, 4, octets) contain the bits of v_k = ⌊w_k / unit⌋, so that
+    most items are excluded by counting bits. The distances of the others are read from tables. `lower` (items
+    of a block) and `candidates` (queries, places) are working memory; there are more than `top` places, or
+    one for each item.
     """
     number_of_queries, size, top = queries.shape[0], blocks.shape[2], order.shape[1]
     bounds = np.full(number_of_queries, LOW_HALF - 1, dtype=np.int64)
@@ -334,10 +342,12 @@ def _are_equal(a: Words, b: Words) -> bool:
 
 @compiled
 def number_inplace(codes: Words, table: IntArray, firsts: IntArray, which: IntArray) -> int:
-    """Number the distinct codes in order of appearance; return how many there are.
+    """Number the distinct codes from 0 in order of first appearance; return how many there are.
 
-    `which` receives the number of each row's code, `firsts` the first row with each code. Returns −1 if
-    `firsts` is too short. `table` is a hash table of −1; its length is a power of two above that of `firsts`.
+    If there are more distinct codes than `firsts` has elements, −1 is returned. Otherwise which[i] becomes
+    the number of the code of row i, and firsts[c] the first row with code c. `table` is working memory for a
+    hash table: all its elements must be −1, and its length must be a power of two and exceed that of
+    `firsts`.
     """
     number, last = 0, table.shape[0] - 1
     for i in range(codes.shape[0]):
@@ -359,7 +369,10 @@ def number_inplace(codes: Words, table: IntArray, firsts: IntArray, which: IntAr
 
 @compiled
 def list_inplace(which: IntArray, starts: IntArray, rows: IntArray) -> None:
-    """Fill `starts`, given as zeros, and `rows`; rows[starts[c] : starts[c + 1]], ascending, have code c."""
+    """List the rows of each code: rows[starts[c] : starts[c + 1]], in ascending order, have code c.
+
+    `starts` and `rows` are filled; all elements of `starts` must be 0 before.
+    """
     for i in range(which.shape[0]):
         starts[which[i] + 1] += 1
     for c in range(1, starts.shape[0]):
@@ -391,8 +404,8 @@ def merge_inplace(
 ) -> None:
     """Fill `order` and `nearest` (queries, top) from the nearest distinct codes and the rows of each.
 
-    `codes` and `far` (queries, some) are the nearest codes and their distances, by distance and then by first
-    row. At most `top` codes are needed, because each has at least one row.
+    `codes` and `far` (queries, some) are the nearest codes and their distances, sorted by distance and then
+    by first row. At most `top` codes are needed, because each has at least one row.
     """
     some, top = codes.shape[1], order.shape[1]
     heap, place = np.empty(some, dtype=np.int64), np.empty(some, dtype=np.int64)
@@ -483,7 +496,8 @@ def tally_inplace(
 ) -> None:
     """Count all items by distance and relevance, and sum the precisions at the relevant items.
 
-    `cells` (some, blocks, items of a block) is working memory for d + 2^shift · relevant of some queries.
+    `cells` (some, blocks, items of a block) is working memory: an element is d + 2^shift · relevant for the
+    distance d and the relevance (0 or 1) of an item. So many queries are counted at a time.
     """
     some, memory = cells.shape[0], np.empty(blocks.shape[2], dtype=np.uint8)
     before, at = np.empty(items, dtype=np.int64), np.empty(items, dtype=np.uint16)
@@ -510,7 +524,10 @@ def tally_levels_inplace(
     relevant_at: IntArray,
     precision_sums: FloatArray,
 ) -> None:
-    """Like `tally_inplace`, with levels in place of distances; item i has levels[q, which[i]] for query q."""
+    """Count items as `tally_inplace` does, but by levels instead of distances.
+
+    The level of item i for query q is levels[q, which[i]].
+    """
     items, size = which.shape[0], label_blocks.shape[2]
     cells, memory = np.zeros((label_blocks.shape[0], size), dtype=np.int32), np.empty(size, dtype=np.uint8)
     before, at = np.empty(items, dtype=np.int64), np.empty(items, dtype=np.int32)
@@ -529,7 +546,7 @@ def _tally_row_inplace(
 ) -> float:
     """Count the items of one query by distance and relevance; return its sum of precisions.
 
-    All nearer items, counted at the end, and earlier items at the same distance rank before an item.
+    An item ranks after all nearer items, which are added at the end, and after earlier items at its distance.
     """
     # One word counts both: items in its low half, relevant items in its high half.
     counts = np.zeros(1 << shift, dtype=np.int64)

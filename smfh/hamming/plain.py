@@ -1,4 +1,4 @@
-"""Ranking in NumPy, for one or two queries and for use until the kernels are compiled."""
+"""Ranking in NumPy, used for one or two queries and until the kernels are compiled."""
 
 from collections.abc import Callable
 
@@ -9,12 +9,12 @@ from smfh.hamming.codes import distances
 from smfh.types import Distances, FloatArray, IntArray, Words
 
 MAX_PAIRS = 1 << 23  # pairs of a query and an item; they take half a second and 230 MB
-MAX_FEW_QUERIES = 2  # up to which NumPy is faster than arranging the database for the kernels
+MAX_FEW_QUERIES = 2  # queries up to which NumPy is faster than arranging the database for the kernels
 _conditions: list[Callable[[], bool]] = []  # empty, or the condition of `rank_plainly_while`
 
 
 def rank_plainly_while(condition: Callable[[], bool]) -> None:
-    """Use NumPy for small searches while `condition()` is true, and do not wait for the compiler."""
+    """Use NumPy for small searches while `condition()` is true, instead of waiting for the compiler."""
     _conditions[:] = [condition]
 
 
@@ -45,7 +45,10 @@ def rank(
 def tally(
     d: IntArray, columns: int, query_labels: Words, database_labels: Words
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return items and relevant items at each distance d < columns, and Σ_k P@k · rel(k), for each query."""
+    """Return the numbers of items and of relevant items at each distance, and Σ_k P@k · rel(k), by query.
+
+    `d` (queries, items) contains the distances, which are whole numbers below `columns`.
+    """
     relevant = (query_labels[:, None, :] & database_labels[None]).any(axis=2)
     cells = d + columns * np.arange(len(d))[:, None]
     items_at, relevant_at = (

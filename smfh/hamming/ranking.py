@@ -33,10 +33,11 @@ TALLY_QUERIES = 8  # queries at once in a thread; their distances to all items s
 
 
 def rank(queries: Words, database: Words, top: int | None = None, weights: Weights | None = None) -> Ranking:
-    """Find the `top` nearest items (None: all) of every query and their distances, nearest first.
+    """Find the `top` nearest items of every query and their distances, nearest first.
 
-    Distances are asymmetric if the bits of the queries have weights. Ties are in database order. Both results
-    have the shape (queries, min(top, items)). Use a CodeIndex to search the same database repeatedly.
+    If `top` is None, all items are ranked. If `weights` of the queries' bits are given, distances are
+    asymmetric. Ties are in database order. Both results have the shape (queries, min(top, items)). Use a
+    CodeIndex to search the same database repeatedly.
     """
     depth = check_search(queries, database, top, len(database), weights)
     if len(queries) <= plain.MAX_FEW_QUERIES:
@@ -65,7 +66,7 @@ def own_ranks(queries: Words, database: Words, weights: Weights | None = None) -
 
 
 def judge(order: IntArray, query_labels: Words, database_labels: Words) -> BoolArray:
-    """Return which ranked items are relevant: their packed labels share a bit with the query's."""
+    """Return whether each ranked item is relevant: whether it and the query have a packed label in common."""
     check_pair(query_labels, database_labels)
     relevance = np.zeros(order.shape, dtype=np.bool_)
 
@@ -81,7 +82,8 @@ def judge(order: IntArray, query_labels: Words, database_labels: Words) -> BoolA
 class Tally:
     """Counts by distance and relevance, and sums of precisions, of rankings of all items.
 
-    Columns are the Hamming distances 0 to bits, or levels: the different asymmetric distances, nearest first.
+    The columns are the Hamming distances from 0 to the number of bits, or the levels of asymmetric distances:
+    the distinct distances of each query, nearest first.
     """
 
     items_at: IntArray  # (queries, columns), number of items at each distance
@@ -90,7 +92,7 @@ class Tally:
 
 
 def tally(queries: Words, database: Words, query_labels: Words, database_labels: Words, bits: int) -> Tally:
-    """Count all items by distance and relevance; relevant items share a bit of the packed labels.
+    """Count all items by distance and relevance; an item is relevant if it shares a label with the query.
 
     Tie-aware scores, look-up by radius and average precision over all items need only these counts.
     """
@@ -156,7 +158,7 @@ def tally_weighted(
 
 
 def _distance_levels(queries: Words, codes: Words, weights: Weights) -> IntArray:
-    """Return the rank of each code's asymmetric distance among the different distances of a query."""
+    """Return the rank of each code's asymmetric distance among the distinct distances of a query."""
 
     def work(rows: slice) -> IntArray:
         return tie_levels(weighted_distances(queries[rows], codes, weights[rows]))

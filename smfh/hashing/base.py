@@ -43,20 +43,20 @@ PULL_HELP = (
 )
 FIT_HELP = (
     "How closely the hash functions must predict the codes. Higher: better on new items. Lower: codes follow "
-    "the labels more freely. More than two modalities share the weight of two."
+    "the labels more freely. With more than two modalities, their total weight is that of two."
 )
 SAMPLE_HELP = (
     "Number of items whose labels are used in an iteration. Higher: closer to using all labels. Lower: a "
     "noisier pull towards items with common labels."
 )
 WEIGHTS_HELP = (
-    "Weight of each modality's reconstruction; the weights sum to 1. Empty: equal weights. Higher: the codes "
-    "describe this modality better. Lower: they describe the others better."
+    "Weight of each modality's reconstruction; the weights sum to 1. If empty, all are equal. Higher: "
+    "the codes describe this modality better. Lower: they describe the others better."
 )
 ITERATIONS_HELP = "Maximum number of iterations. Higher: closer to the optimum, slower. Lower: faster."
 TOLERANCE_HELP = (
-    "Training stops when the objective changes by less than this fraction. Higher: stops earlier. Lower: "
-    "stops later; 0: never before the last iteration."
+    "Training stops when the objective changes by less than this fraction; with 0, only after the last "
+    "iteration. Higher: stops earlier. Lower: stops later."
 )
 
 
@@ -74,7 +74,7 @@ class StepReport(NamedTuple):
     terms: Mapping[str, float]
     phase: str = "descent"
     note: str = ""
-    model: Callable[[], Model] | None = None  # makes the current model; None: not available
+    model: Callable[[], Model] | None = None  # makes the current model; None if not available
 
 
 Trace = Sequence[TrainingStep]
@@ -90,11 +90,11 @@ class HashMethod(Configuration, ABC):
     """
 
     version: ClassVar[int] = 1
-    uses_labels: ClassVar[bool] = True  # False: it learns from pairs alone
+    uses_labels: ClassVar[bool] = True  # False if it learns from pairs alone
 
     @property
     def needs_positive(self) -> bool:
-        """Whether features must not be negative; those that are, are split into two non-negative parts."""
+        """Whether the method needs features ≥ 0; if so, negative features are split into parts ≥ 0."""
         return False
 
     @property
@@ -163,12 +163,17 @@ class HashMethod(Configuration, ABC):
         return self._hasher(model, trace, train)
 
     def _learn_signed(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Training:
-        """Run `learn`; if the method needs it, on features split by sign, which the notes then say."""
+        """Run `learn`; if the method needs features ≥ 0, split signed features into two parts first.
+
+        The notes of the steps then mention the split.
+        """
         signed = {t: split_signs(X) for t, X in train.modalities.items() if is_signed(X)}
         if not (signed and self.needs_positive):
             return (yield from self.learn(train, rng, trace))
         parts = replace(train.without_looks(), modalities={**train.modalities, **signed})
-        split = f"{self.title} needs features ≥ 0: signs of {', '.join(signed)} are split into two parts"
+        split = (
+            f"{self.title} needs features ≥ 0, so {', '.join(signed)} is split into max(x, 0) and max(−x, 0)"
+        )
 
         def takes_signs(model: Model) -> Model:
             functions = dict(model.functions)
@@ -240,7 +245,7 @@ class HashMethod(Configuration, ABC):
                     "which learn from pairs, or add labels."
                 )
         elif train.labels.any(axis=0).sum() < 2:
-            problems.append("All training items have the same single class; supervision needs at least two.")
+            problems.append("All training items have the same class; training needs at least two classes.")
         if len(train.modalities) < 2:
             names = ", ".join(train.modalities)
             problems.append(f"Cross-modal hashing needs two modalities; {train.name!r} has {names}.")
@@ -317,7 +322,7 @@ class BlockMethod(IterativeMethod):
 
     @abstractmethod
     def learn_from(self, data: Items, rng: np.random.Generator, trace: Trace) -> Training:
-        """Like `learn`, but with items that may be in memory or on workers."""
+        """Do what `learn` does, with items that may be in memory or on workers."""
 
 
 class Nearest(NamedTuple):
@@ -370,7 +375,7 @@ class FittedHasher:
             object.__setattr__(self, name, MappingProxyType(arrays))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the fields alone: their read-only views cannot be pickled."""
+        """Pickle the fields as plain dictionaries, because read-only views of them cannot be pickled."""
         functions, codes, bases = dict(self.functions), dict(self.database_codes), dict(self.bases)
         return FittedHasher, (self.method, functions, codes, self.trace, self.trained_on, bases)
 
@@ -449,8 +454,8 @@ class FittedHasher:
         k
             Number of results per query.
         distance
-            "asymmetric": bits that differ count by the query's margins, which finds more relevant items;
-            "hamming": the number of bits that differ, as in the paper.
+            "asymmetric" weights each bit that differs by the query's margin, which finds more relevant items;
+            "hamming" is the number of bits that differ, as in the paper.
 
         Returns
         -------

@@ -2,10 +2,10 @@
 
     O = ‖r G Gᵀ − B Vᵀ‖² + ω ‖B − V‖² + Σ_s η_s { ‖Z_s − V U_sᵀ‖² + ε ‖U_s‖² }
 
-over U_s, B ∈ {−1, 1}, and V with VᵀV = N I and 1ᵀV = 0. The sources Z_s are the features K_t of every
-modality and the labels L; the rows of G are the labels, scaled to length 1. The product of the codes B and
-the balanced, uncorrelated real numbers V approximates the label similarity r G Gᵀ. Every step has a closed
-form, so O never rises. The hash functions are ridge regressions on B.
+is minimised over U_s, B ∈ {−1, 1}, and V with VᵀV = N I and 1ᵀV = 0. The sources Z_s are the features K_t of
+every modality and the labels L; the rows of G are the labels, scaled to length 1. The product of the codes B
+and the balanced, uncorrelated real numbers V approximates the label similarity r G Gᵀ. Every step has a
+closed form, so O never rises. The hash functions are ridge regressions on B.
 
 The authors' program uses 500 anchors for images and 1,000 for texts; the preset "paper" uses 1,000 for both.
 """

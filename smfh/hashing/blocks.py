@@ -23,7 +23,7 @@ from smfh.parallel import over_rows
 from smfh.types import BoolArray, FloatArray, IntArray, Matrix, Words
 
 Codes = Any  # of all items, (items, bits): an array, or a reference to files
-Sums = dict[tuple[str, str], FloatArray]  # by (quantity, modality); modality "": common to all
+Sums = dict[tuple[str, str], FloatArray]  # by (quantity, modality); the modality is "" if common to all
 HEIGHT = ("height", "")  # key of max_i y_ik, the only quantity that is a maximum instead of a sum
 MANTISSA_BITS = 52  # of a double
 
@@ -45,7 +45,11 @@ class Block:
         return slice(self.start, self.start + len(self))
 
     def places(self, rows: IntArray | None) -> IntArray:
-        """Positions in the block of the given rows (ascending; None: all); other rows are ignored."""
+        """Return the positions in this block of those of the given rows that are in it.
+
+        `rows` are ascending positions among all items; if None, the positions of the whole block are
+        returned.
+        """
         if rows is None:
             return np.arange(len(self))
         first, end = np.searchsorted(rows, [self.start, self.start + len(self)])
@@ -58,14 +62,14 @@ class Pass:
 
     def __init__(self, work: Callable[..., tuple[Any, Sums]], bits: int = 0, **arguments: Any) -> None:
         self.work, self.arguments = work, arguments
-        self.bits = bits  # number of columns of the new codes; 0: `work` returns sums only
+        self.bits = bits  # number of columns of the new codes; 0 if `work` returns only sums
 
     @property
     def name(self) -> str:
         return self.work.__name__
 
     def __call__(self, *block_and_codes: Any) -> tuple[Any, Sums]:
-        """Call `work` without warnings of overflow: the training loop checks the terms instead."""
+        """Call `work` without overflow warnings; the training loop checks the objective instead."""
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             return self.work(*block_and_codes, **self.arguments)
 
@@ -112,7 +116,7 @@ class Items(Protocol):
         """Run a pass over all blocks in any order; return the new codes and the sums."""
 
     def sweep(self, step: Pass, carried: Sums, *codes: Codes) -> tuple[Codes, Sums]:
-        """Run a pass block by block in order; each call gets the sums that the previous one returned."""
+        """Run a pass block by block in order; each call gets the sums that the previous call returned."""
 
     def take_codes(self, codes: Codes, rows: IntArray) -> FloatArray:
         """Return the given rows of the codes."""
@@ -217,7 +221,7 @@ def mapped_maxima(maxima: Mapping[str, FloatArray], maps: Mapping[str, FeatureMa
 
 
 def add_inplace(total: Sums, more: Sums) -> None:
-    """Add the sums `more` to `total`; of HEIGHT take the maximum."""
+    """Add the sums `more` to `total`; for HEIGHT, take the maximum instead."""
     for key, value in more.items():
         if key not in total:
             total[key] = value.copy()
@@ -230,7 +234,8 @@ def add_inplace(total: Sums, more: Sums) -> None:
 def on_grid(value: Any, bound: Any, items: int) -> FloatArray:
     """Round a block's sum so that adding the sums of all blocks is exact.
 
-    No sum over all items may exceed `bound`. If all items are in one block, the sum is not rounded.
+    The absolute value of the sum over all items must not exceed `bound`. If all items are in one block, the
+    sum is not rounded.
     """
     if items <= ROWS:
         return np.asarray(value, dtype=np.float64)
@@ -251,7 +256,7 @@ def code_sums(
     ceiling: FloatArray,
     double: bool = False,
 ) -> Sums:
-    """Return XᵀY, YᵀY (if `double`, in double precision) and 1ᵀY of a block, where |y_ik| ≤ ceiling_k."""
+    """Return XᵀY, YᵀY and 1ᵀY of a block, where |y_ik| ≤ ceiling_k; if `double`, YᵀY in double precision."""
     most = items * ceiling
     return {
         **{
@@ -265,7 +270,7 @@ def code_sums(
 
 @dataclass(frozen=True, eq=False)
 class UniformRows:
-    """A row of uniform random numbers per item; drawing by blocks equals one draw for all items."""
+    """A row of uniform random numbers for each item; drawing them in blocks or all at once gives the same."""
 
     state: Mapping[str, Any]  # state of the generator before the first number
     bits: int  # numbers in a row

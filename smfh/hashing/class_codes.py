@@ -1,9 +1,9 @@
 """Class codes: a baseline that learns nothing but hash functions.
 
 Each class has one balanced code that is far from the others, drawn at random; each hash function is a kernel
-ridge regression on the codes of the items' classes. A method that is not clearly better learns no codes worth
-their cost. An item with several classes has the bit of most of them; ties are broken at random, but alike
-for items with the same classes.
+ridge regression on the codes of the items' classes. If a method is not clearly better than this baseline, its
+codes are not worth the cost of learning them. If an item has several classes, each of its bits is that of
+most of these classes; ties are broken at random, in the same way for items with the same classes.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from smfh.hashing.kernelised import SAME_FEATURES, KernelMethod, Regressions, Se
 from smfh.hashing.products import squared_norm
 from smfh.types import FloatArray, parameter
 
-TIE_SHARE = 1e-3  # of a vote: by how much votes differ, so that as many for a bit as against it decide
+TIE_SHARE = 1e-3  # the weights of votes differ by up to this share, which breaks ties
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class ClassCodes(KernelMethod):
     def search(
         self, start: FloatArray, regressions: Regressions, labels: FloatArray, rng: np.random.Generator
     ) -> Search:
-        """Return the signs of Σ_k (code of class k) over the classes of each item; noise if it has none."""
+        """Return the signs of each item's summed class codes; random signs for items without a class."""
         codes = 2 * class_codes(labels.sum(axis=0), self.bits, rng) - 1
         votes = labels @ (codes * (1 + TIE_SHARE * rng.random(codes.shape)))
         B = signs(np.where(votes == 0, start, votes).astype(labels.dtype))

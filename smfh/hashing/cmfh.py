@@ -2,8 +2,9 @@
 
     O = Σ_t λ_t ‖X_t − Y U_tᵀ‖² + μ Σ_t ‖Y − X_tW_t‖² + γ ( ‖Y‖² + Σ_t ‖U_t‖² + ‖W_t‖² )
 
-over U_t, Y and W_t, for centred X_t. Each is solved for in closed form, so O never rises. Labels are not
-used. A training item has one code, Y > mean, for all modalities; the code of a query comes from its modality.
+is minimised over U_t, Y and W_t, for centred X_t. Each unknown is solved for in closed form, so O never
+rises. Labels are not used. A training item has one code, Y > mean, for all modalities. The code of a query is
+computed from its features in one modality.
 """
 
 from collections.abc import Mapping

@@ -12,24 +12,30 @@ import numpy as np
 from smfh.types import BoolArray, InputError, Parameter, Words, parameter, parameters, range_problems, unknown
 
 BITS_HELP = "Length of the code. Higher: finer distinctions, slower. Lower: more items with identical codes."
-SEED_HELP = "Random seed: the same number gives the same codes. Higher or lower: other codes, as good."
+SEED_HELP = (
+    "Random seed: the same number gives the same codes. Higher or lower: different codes of equal quality."
+)
 ANCHORS_HELP = (
-    "Number of training items that serve as anchors of the RBF features; 0: linear features. Higher: hash "
-    "functions that fit finer differences, slower. Lower: simpler hash functions."
+    "Number of training items that serve as anchors of the RBF features. With 0, the features are linear. "
+    "Higher: hash functions that fit finer differences, slower. Lower: simpler hash functions."
 )
 WIDTH_HELP = (
-    "Width of the RBF features as a fraction of the mean distance; 0: chosen for each modality by how well "
-    "it predicts the labels. Higher: smoother hash functions. Lower: each anchor affects only its neighbours."
+    "Width of the RBF features as a share of the mean distance to the anchors. With 0, the width that best "
+    "predicts the labels is chosen for each modality. Higher: smoother hash functions. Lower: each anchor "
+    "affects only its neighbours."
 )
 RIDGE_HELP = (
-    "Shrinks what is learnt. Higher: simpler and more stable. Lower: closer fit to the training items."
+    "How strongly learnt weights are shrunk to 0. Higher: simpler, more stable. Lower: closer fit to the "
+    "training items."
 )
 CHOSEN_RIDGE_HELP = (
-    "Shrinks the hash functions; 0: chosen for each modality by how well left-out training rows are ranked. "
-    "Higher: simpler and more stable. Lower: closer fit to the training items."
+    "How strongly the weights of the hash functions are shrunk to 0. With 0, the strength that best ranks "
+    "left-out training rows is chosen for each modality. Higher: simpler, more stable. Lower: closer fit to "
+    "the training items."
 )
 DIRECTION_HELP = (
-    "Shrinks directions with little variance. Higher: more stable. Lower: finer differences count."
+    "How strongly directions with little variance are shrunk. Higher: more stable. Lower: finer differences "
+    "count."
 )
 ORTHOGONALITY_HELP = (
     "How different the bits must be. Higher: each bit adds information. Lower: bits may repeat."
@@ -52,8 +58,8 @@ class Preset:
     """Parameter values that differ from the defaults, and the data set for which they were chosen."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
-    dataset: str = ""  # empty: any data set
-    aims_at: str = ""  # "fewer codes": more items with identical codes; "more codes": fewer of them
+    dataset: str = ""  # empty if they suit any data set
+    aims_at: str = ""  # "fewer codes" or "more codes" that are distinct; empty if neither
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ class Configuration:
     name: ClassVar[str]
     title: ClassVar[str]
     presets: ClassVar[Mapping[str, Preset]] = MappingProxyType({})
-    best: ClassVar[str] = ""  # the preset that is best on validation folds; empty: the defaults
+    best: ClassVar[str] = ""  # the preset that is best on validation folds; empty for the defaults
 
     bits: int = parameter(64, "r", 1, 1024, BITS_HELP, typical=(8, 256))
     seed: int = parameter(0, "seed", 0, 2**32 - 1, SEED_HELP, typical=(0, 99), kw_only=True)
@@ -82,13 +88,16 @@ class Configuration:
         cls.__doc__ = "\n\n".join([cleandoc(cls.__doc__ or cls.__name__), "Parameters:", *lines])
 
     def __new__(cls, *args: Any, **values: Any) -> Self:
-        """Refuse unknown names; the name of a parameter's Greek letter, such as alpha, gets a hint."""
+        """Refuse unknown parameter names.
+
+        If the name is a Greek letter such as alpha, the message says which parameter has this symbol.
+        """
         if "__dataclass_fields__" in vars(cls):
             known = parameters(cls)
             for name in (name for name in values if name not in known):
                 letter = f"GREEK SMALL LETTER {name.upper().replace('LAMBDA', 'LAMDA')}"
                 meant = [n for n, about in known.items() if about.symbol in (name, _character(letter))]
-                hint = f"{known[meant[0]].symbol} is {meant[0]}" if meant else f"there are {', '.join(known)}"
+                hint = f"{known[meant[0]].symbol} is {meant[0]}" if meant else f"it has {', '.join(known)}"
                 raise TypeError(f"{cls.__name__} has no parameter {name!r}; {hint}.")
         return super().__new__(cls)
 
@@ -105,7 +114,7 @@ class Configuration:
         known = parameters(cls)
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
         unknown_names = [name for name in values if name not in known]
-        problems = [f"{cls.name} has no parameter {n}; there are {', '.join(known)}." for n in unknown_names]
+        problems = [f"{cls.name} has no parameter {n}; it has {', '.join(known)}." for n in unknown_names]
         try:
             method = cls(**{name: value for name, value in values.items() if name in known})
         except InputError as error:
@@ -137,9 +146,11 @@ class Configuration:
 
     @classmethod
     def redundant_presets(cls, codes: Words, labels: BoolArray) -> frozenset[str]:
-        """Return the presets that these codes and labels do not need: the defaults already reach their goal.
+        """Return the presets whose goal, more or fewer distinct codes, the default values already reach.
 
-        On Emoji with nine groups, the default gives 12 codes; a higher α has nothing left to join.
+        `codes` and `labels` are those of the training items of a run with default values. For example, the
+        defaults give only 12 distinct codes on Emoji with nine groups, so a preset for fewer codes is
+        redundant.
         """
         distinct, label_sets = (len(np.unique(rows, axis=0)) for rows in (codes, labels))
         met = {"fewer codes": distinct <= 1.5 * label_sets, "more codes": distinct >= 0.5 * len(codes)}

@@ -4,7 +4,8 @@
 
 A linear classifier G should predict the labels L from the codes B. G is solved for in closed form, B bit by
 bit, so the objective never rises. The hash functions are ridge regressions on B. As in the authors' program,
-the weight of their fit is 0, so they do not influence B. Unlike that program, the B step is not relaxed.
+the fit of the hash functions has weight 0, so they do not influence B. Unlike in that program, the B step is
+not relaxed.
 """
 
 from collections.abc import Mapping

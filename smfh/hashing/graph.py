@@ -25,9 +25,10 @@ class LabelGraph:
         sizes: FloatArray | None = None,
         weights: FloatArray | None = None,
     ) -> "LabelGraph":
-        """Return the graph with A = L_a diag(w) L_aᵀ; without weights, the number of common labels (Eq. 4).
+        """Return the graph with A = L_a diag(w) L_aᵀ for the labels L_a and the weights w of the classes.
 
-        If these items are only a part of the graph, `sizes` are the class sizes of the whole graph.
+        Without weights, A_ij is the number of labels that items i and j have in common (Eq. 4). If these
+        items are only a part of the graph, `sizes` are the class sizes of the whole graph.
         """
         L = sparse.csr_array(labels.astype(dtype))
         n = (labels.sum(axis=0) if sizes is None else sizes).astype(dtype)
@@ -37,16 +38,17 @@ class LabelGraph:
         return LabelGraph(sparse.csr_array(L.multiply(np.sqrt(w)[None, :])), L @ (w * n))
 
     def normalised(self) -> "LabelGraph":
-        """Return the graph of D^-½ F, in which large classes do not dominate; degrees are 1 or 0."""
+        """Return the graph of D^-½ F: large classes do not dominate; degrees are 1, or 0 without labels."""
         scale = 1 / np.sqrt(np.maximum(self.degrees, EPS))
         return LabelGraph(self._scaled(scale), (self.degrees > 0).astype(self.factors.dtype))
 
     def sampled(self, places: IntArray, sizes: FloatArray, weight: float) -> "LabelGraph":
-        """Return the graph with Laplacian D^-½ (w L̂) D^-½, where L̂ is that of m sampled items.
+        """Return the graph with Laplacian D^-½ (w L̂) D^-½, where L̂ is the Laplacian of m sampled items.
 
         The weight is w = N(N − 1) / (m(m − 1)). A pair of items is in a sample with probability 1/w, so the
-        mean over samples is the `normalised` graph of all N items. The sampled items of these rows are at
-        `places`; `sizes` are Fᵀ1 of the sample, √w times its class sizes. Others have degree 0 and F = 0.
+        mean over samples is the `normalised` graph of all N items. `places` are the positions of the sampled
+        items in this graph; other items get degree 0 and a row of zeros in F. `sizes` are Fᵀ1 of the sample:
+        its class sizes, times the square roots of the class weights.
         """
         drawn = np.zeros(len(self.degrees), self.factors.dtype)
         drawn[places] = 1
@@ -60,11 +62,11 @@ class LabelGraph:
         return sparse.csr_array(self.factors.multiply(scale[:, None].astype(self.factors.dtype)))
 
     def attract(self, Y: FloatArray) -> FloatArray:
-        """Return A Y = F (FᵀY)."""
+        """Return the product of the affinity with Y, A Y = F (FᵀY)."""
         return times(self.factors, transposed_times(self.factors, Y))
 
     def spread(self, Y: FloatArray) -> FloatArray:
-        """Return L Y = D Y − A Y."""
+        """Return the product of the Laplacian with Y, L Y = D Y − A Y."""
         F = self.factors
         spread: FloatArray = self.degrees[:, None] * Y - F @ (F.T @ Y)
         return spread
@@ -89,10 +91,10 @@ class NormalisedGraph:
     """The degree-normalised graph of all items or of a sample, computed block by block."""
 
     sizes: FloatArray  # number of items of each class
-    weights: FloatArray  # w of each class
+    weights: FloatArray  # weight of each class
     items: int
     dtype: np.dtype[Any]
-    sample: IntArray | None = None  # rows, ascending; None: all items
+    sample: IntArray | None = None  # rows of the sampled items, ascending; None if all are used
     sample_sizes: FloatArray | None = None  # number of sampled items of each class
 
     def of(self, block: Block) -> LabelGraph:
@@ -105,7 +107,7 @@ class NormalisedGraph:
         return cached
 
     def among(self, labels: BoolArray, places: IntArray) -> LabelGraph:
-        """Return the graph's rows for items with these labels; those at `places` are in the sample."""
+        """Return the graph's rows for items with these labels; the items at `places` are in the sample."""
         m = self.items if self.sample is None else len(self.sample)
         weight = self.items * (self.items - 1) / max(m * (m - 1), 1)
         sizes = np.zeros_like(self.sizes) if self.sample_sizes is None else self.sample_sizes
@@ -114,9 +116,9 @@ class NormalisedGraph:
 
 
 def rarity_weights(sizes: FloatArray, exponent: float) -> FloatArray:
-    """Return w_k = (size of class k / size of the smallest class)^−p, the weight of each label.
+    """Return w_k = (size of class k / size of the smallest class)^−p, the weight of label k; p is `exponent`.
 
-    Degree normalisation cancels w where every item has one label.
+    If every item has one label, the weights have no effect, because degree normalisation cancels them.
     """
     filled = np.maximum(sizes, 1)
     weights: FloatArray = (filled / filled.min()) ** -exponent

@@ -4,7 +4,8 @@ Items are rows: K_t (items, dimensions) are the centred features of modality t, 
 and B (items, bits) the codes in {−1, 1}. The hash functions are ridge regressions on B, or on real numbers
 whose signs are B. By default, features are square roots with unit rows, mapped to RBF features with 500
 anchors; the presets "paper" use the features of the publication. With the presets SAME_FEATURES, anchors,
-width and ridge are chosen in the same way as for SMFH+: any difference from it comes from the codes alone.
+width and ridge are chosen in the same way as for SMFH+, so that any difference from SMFH+ comes from the
+codes.
 """
 
 from abc import abstractmethod
@@ -44,13 +45,16 @@ class KernelMethod(HashMethod):
     @property
     @abstractmethod
     def shrinkage(self) -> float:
-        """The ridge ξ of the hash functions; 0: chosen for each modality."""
+        """The ridge ξ of the hash functions; 0 if it is chosen for each modality."""
 
     @abstractmethod
     def search(
         self, start: FloatArray, regressions: "Regressions", labels: FloatArray, rng: np.random.Generator
     ) -> Search:
-        """Starting at Gaussian noise, return the real numbers whose signs are the codes, (items, bits)."""
+        """Learn codes; return real numbers, (items, bits), whose signs are the codes.
+
+        `start` is Gaussian noise of the same shape, from which the search can begin.
+        """
 
     def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Training:
         start = rng.standard_normal((len(train), self.bits)).astype(train.dtype)

@@ -61,11 +61,14 @@ def cubic_step_inplace(
     balance: float,
     tiny: float,
 ) -> None:
-    """Set new = min(Y ∘ z, 1), where each element of z ≥ 0 solves q z³ + h z = B⁺ and
+    """Set new = min(Y ∘ z, 1), where z ≥ 0 solves q z³ + h z = B⁺ for each element, with
 
-    B = P + offset + F pull + balance (Y 11ᵀ + Y),   h = Y G + diagonal ∘ Y + B⁻,   q = Y C
+        B = P + offset + F pull + balance (Y 11ᵀ + Y)
+        h = Y G + diagonal ∘ Y + B⁻
+        q = Y C
 
-    F is given as (data, indices, indptr). Where B is negative, z is 0; results up to `tiny` become 0.
+    The arguments `YG` and `YC` are Y G and Y C, and the sparse F is given as (data, indices, indptr). Where B
+    is negative, z is 0. Results up to `tiny` become 0.
     """
     bits = Y.shape[1]
     B = np.empty(bits, dtype=Y.dtype)
@@ -87,7 +90,7 @@ def cubic_step_inplace(
 
 @compiled
 def cubic_root(q: float, h: float, b: float) -> float:
-    """Return the root of q z³ + h z = b by Newton's method, which approaches it from above.
+    """Return the root z of q z³ + h z = b by Newton's method, which approaches the root from above.
 
     There are no branches, so that the compiler can vectorise the loop that calls this function.
     """
@@ -121,8 +124,13 @@ def flip_bits_inplace(
 ) -> tuple[int, float]:
     """Flip every bit whose flip lowers the objective; return the number of flips and the total decrease.
 
-    Y is binary, `linear` is Σ X(λU) + μ Σ H, `G` is Σ λ UᵀU, and (data, indices, indptr) is F of the graph
-    A = F Fᵀ. S = FᵀY and E = YᵀY − T are updated with every flip.
+    Y is binary. The other arguments are
+
+        linear                    Σ_t λ_t X_tU_t + μ Σ_t H_t
+        G                         Σ_t λ_t U_tᵀU_t
+        (data, indices, indptr)   the sparse F of the graph A = F Fᵀ
+        S                         FᵀY, updated with every flip
+        E                         YᵀY − T, updated with every flip
     """
     bits = Y.shape[1]
     flips, fall = 0, 0.0

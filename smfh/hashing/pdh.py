@@ -24,7 +24,7 @@ from smfh.hashing.solvers import warnings_of
 from smfh.hashing.views import CanonicalPairs, PairMethod, View, directional_model, view_modalities
 from smfh.types import EPS, BoolArray, FloatArray, MultimodalDataset, parameter
 
-MAX_STEPS = 200  # of training one set of classifiers
+MAX_STEPS = 200  # limit for training the classifiers of one view
 TOLERANCE = 1e-3  # relative change of the predictions at which training ends
 MIN_VARIANCE_SHARE = 1e-6  # of the largest variance; smaller variances are raised to it
 
@@ -47,7 +47,8 @@ class PDH(PairMethod):
         "T",
         1,
         1000,
-        "Rounds of predicting the other view's bits. Higher: better agreement, slower. Lower: faster.",
+        "Number of training rounds. Each round predicts the codes of either modality from the other. "
+        "Higher: better agreement, slower. Lower: faster.",
         typical=(1, 10),
     )
     margin_weight: float = parameter(
@@ -113,7 +114,7 @@ class MaxMargin:
         return np.zeros((len(self.view.mean), bits))
 
     def train(self, bits: BoolArray, W: FloatArray) -> FloatArray:
-        """Return the w that minimise ½‖w‖² + C Σ_i max(0, 1 − b_i x_i·w)² for all bits; start at W.
+        """Return the w that minimise ½‖w‖² + C Σ_i max(0, 1 − b_i x_i·w)² for all bits, starting from W.
 
         Each step is W ← (XᵀX + I/2C)⁻¹XᵀT with T from `hinge_targets`, accelerated by Nesterov's method. The
         step minimises an upper bound of the loss. All bits and steps use the same Cholesky factor.

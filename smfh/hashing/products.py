@@ -62,7 +62,7 @@ def transposed_times(X: Matrix, Y: FloatArray) -> FloatArray:
 
 
 def _parts(X: sparse.csr_array) -> tuple[FloatArray, IntArray, IntArray]:
-    """Return data, indices and row starts, read-only; for writable arrays, Numba compiles again."""
+    """Return data, indices and row starts, read-only, because Numba compiles again for writable arrays."""
     return read_only(X.data), read_only(X.indices), read_only(X.indptr)
 
 

@@ -20,7 +20,7 @@ METHODS: dict[str, type[HashMethod]] = {
     method.name: method
     for method in (SMFHPlus, SMFH, CMFH, SMH, CVH, PDH, DCH, SCRATCH, BATCH, ClassCodes, SMFHProgram)
 }
-COMPARED = tuple(name for name in METHODS if name != SMFHProgram.name)  # by default
+COMPARED = tuple(name for name in METHODS if name != SMFHProgram.name)  # the default methods
 
 
 def make_method(name: str, **fields: Any) -> HashMethod:

@@ -156,7 +156,11 @@ class Problem:
 
     @staticmethod
     def start_block(block: Block, uniform: UniformRows, dtype: Any, **totals: Any) -> tuple[FloatArray, Sums]:
-        """Return random rows of Y with their sums; single precision rounds the same double numbers."""
+        """Return random rows of Y and sums over the block.
+
+        The values are drawn in double precision and then rounded to `dtype`, so that training in single and
+        in double precision starts from the same numbers.
+        """
         Y = uniform.block(block.start, len(block)).astype(dtype)
         return Y, Problem.sum_block(block, Y, **totals)
 
@@ -212,7 +216,7 @@ class Problem:
         beta: float,
         **totals: Any,
     ) -> tuple[FloatArray, Sums]:
-        """Run the Y step for a block: return Y ∘ B⁺ / (divisor + B⁻) and its sums."""
+        """Run the Y step for a block: return the new Y = Y ∘ B⁺ / (divisor + B⁻) and sums over the block."""
         drawn = block.places(totals["rows"])
         graph = Problem.graph_of(block, Y.dtype, totals["rows"], totals["sizes"])
         B = project(block.X, V)
@@ -285,8 +289,8 @@ class Problem:
         items: int,
         maxima: Mapping[str, FloatArray],
         ceiling: FloatArray,  # upper bounds of y_ik, (bits,)
-        rows: IntArray | None,  # the sampled items; None: all
-        sizes: FloatArray,  # of the classes, in the sample
+        rows: IntArray | None,  # the sampled items; None if all are used
+        sizes: FloatArray,  # number of sampled items of each class
     ) -> Sums:
         """Return the sums over a block that later steps need: products with Y, and maxima of Y."""
         graph, drawn = Problem.graph_of(block, Y.dtype, rows, sizes), Y[block.places(rows)]
@@ -299,7 +303,7 @@ class Problem:
         }
 
     def summed(self, Y: Codes, sums: Sums) -> dict[str, Any]:
-        """Return the fields of a `State` that a pass computes."""
+        """Return those fields of a `State` that a pass over the items computes."""
         return {
             "Y": Y,
             "XtY": {t: sums["XtY", t].astype(self.dtype) for t in self.data.X},

@@ -3,34 +3,38 @@
     O = Σ_t λ_t ‖X_t − Y U_tᵀ‖² + α Tr(Yᵀ(I − A)Y)
         + μ Σ_t { ‖Y − H_t‖² + η Tr(W_tᵀX_tᵀ(I − A)X_tW_t) + γ_t ‖W_t‖² } + β/(N r) ‖YᵀY − T‖²
 
-over U_t ≥ 0, 0 ≤ Y ≤ 1, W_t and b_t. H_t = X_tW_t + 1b_tᵀ are the hash functions, A = F Fᵀ is the
-degree-normalised label graph of all N items, in which rare labels weigh more (p), and T = N/4 (11ᵀ + I) is
-YᵀY for balanced, independent bits. Items are rows, and letters mean the same as in `smfh.py`. No step raises
-O: U is updated by a ratio, Y by the root of a cubic equation, W and b in closed form. Then Y is made binary,
-and bits are flipped to lower O.
+is minimised over U_t ≥ 0, 0 ≤ Y ≤ 1, W_t and b_t. H_t = X_tW_t + 1b_tᵀ are the hash functions, A = F Fᵀ is
+the degree-normalised label graph of all N items, in which rare labels weigh more (p), and T = N/4 (11ᵀ + I)
+is YᵀY for balanced, independent bits. Items are rows, and letters mean the same as in `smfh.py`. No step
+raises O: U is multiplied by a ratio, Y by the root of a cubic equation, and W and b are solved for in closed
+form. Then Y is made binary, and bits are flipped to lower O.
 
 If m < N, the Y step uses the graph of m items, sampled anew in each iteration; the mean over samples is A.
-The W step always uses A, and its system is factored once. Using all items costs no more than a sample: m
-exists to study sampling. μ is the parameter times 2/n_t for n_t modalities; on Emoji with ten modalities this
-gives .867/.715 instead of .662/.585.
+The W step always uses A, and its system is factored once. Using all items costs no more than a sample; m
+exists only to study sampling. μ is the parameter times 2/n_t for n_t modalities; without this factor, the
+scores on Emoji with ten modalities fall from .867/.715 to .662/.585.
 
 Measured on validation folds:
 - During the descent, Y moves towards ½ (on Wiki the standard deviation of a bit falls from .45 to .11), so
-  binarising raises O about 20-fold. A growing pull towards 0 and 1, more rounds, or β = 1,000 was
-  not better on two data sets.
+  binarising raises O about 20-fold. A growing pull towards 0 and 1, more rounds, and β = 1,000 were tried on
+  two data sets and were not better.
 - `python -m smfh tune --datasets wiki emoji planted --trials 60` chose the weights. The ten best settings
   differed by 0.002. Only α matters: the preset "first hundred" favours mAP@100 and image queries; "whole
   ranking" gives nearly one code to a whole class. Linear features need the weights of the preset "linear".
-- α = 35 or 130, mean of ten sets: mAP@100 .776 or .739, NDCG@100 .715 or .656. With one label per item (five
-  sets) 130 is level or better, by up to .017 in the mean of all figures; with several it is level or worse.
-- Not better on three sets of five: logistic hash functions (−.004 to −.018 on four), rows weighted by the
-  inverse size of their class (±.004), and the majority of three starts (+.013 on one, ±.001 on four).
-- Clusters as extra labels (preset "fine"), 64 bits, four sets whose fine classes were hidden: c = 40 raises
-  the share of the first 12 results with the query's hidden class from .26 to .57 (c = 20: .55, 80: .55).
-  mAP@100, mean of both directions, changes by −.02 (Wiki with four classes) to +.02. With 16 bits a similar
-  setting lost .02 on Wiki and Emoji. Hence there are none by default.
-- With several labels per item, the initial codes decide (mean NDCG@100 of seven sets): the mean of the class
-  codes .66, the mean weighted by p = .8 .69, `label_codes` .70 with p = 0 and .71 with .5 ≤ p ≤ .67.
+- With α = 35 and α = 130, the means over ten data sets are .776 and .739 for mAP@100, and .715 and .656 for
+  NDCG@100. With one label per item (five sets), α = 130 is as good or better, by up to .017 in the mean of
+  all scores; with several labels per item it is as good or worse.
+- Three changes were not better on at least three of five data sets: logistic hash functions (−.004 to −.018
+  on four), rows weighted by the inverse size of their class (±.004), and the majority vote of three runs with
+  different initial codes (+.013 on one, ±.001 on four).
+- Clusters as extra labels (preset "fine") were measured with 64 bits on four data sets whose fine classes
+  were hidden. With c = 40, the share of the first 12 results that have the query's hidden class rises from
+  .26 to .57 (to .55 with c = 20 and c = 80). mAP@100, the mean of both directions, changes by −.02 (Wiki with
+  four classes) to +.02. With 16 bits, a similar setting lost .02 on Wiki and Emoji. So there are no clusters
+  by default.
+- With several labels per item, the initial codes are decisive. The mean NDCG@100 of seven data sets is .66 if
+  they are the mean of the class codes, .69 if this mean is weighted with p = .8, and with `label_codes` .70
+  for p = 0 and .71 for .5 ≤ p ≤ .67.
 """
 
 from collections.abc import Mapping
@@ -75,17 +79,22 @@ SCALING = FeatureMap(power=0.5, unit_rows=True)
 START_NOISE = 0.1  # share of uniform noise in the initial Y
 BASIS_STEPS = 5  # number of U steps in a round of refinement
 RARITY_HELP = (
-    "How much more rare labels weigh: a label of n items has the weight n^−p; 0: all labels weigh the same. "
-    "Higher: codes follow fine classes. Lower: they follow large classes. No effect with one label per item."
+    "How much more rare labels weigh: a label of n items has the weight n^−p, so with 0 all labels weigh the "
+    "same. Higher: codes follow fine classes. Lower: they follow large classes. No effect with one label per "
+    "item."
 )
 CLUSTERS_HELP = (
     "Number of clusters found within the classes of each modality, which serve as extra labels where labels "
-    "are coarse; 0: none. Higher: codes tell more items of a class apart. Lower: codes follow the labels."
+    "are coarse. With 0, there are none. Higher: codes tell more items of a class apart. Lower: codes follow "
+    "the labels."
 )
-ROUNDS_HELP = "Rounds that improve the binary codes bit by bit. Higher: better codes, slower. Lower: faster."
+ROUNDS_HELP = (
+    "Number of rounds that improve the codes bit by bit. Higher: better codes, slower. Lower: faster."
+)
 SAMPLE_HELP = (
-    "Number of items whose labels are used in an iteration; 0: all items, which costs no more. Higher: "
-    "closer to all. Lower: a noisier pull and worse rankings, above all beyond the first hundred results."
+    "Number of items whose labels are used in an iteration. With 0, all items are used, which costs no more. "
+    "Higher: closer to using all items. Lower: a noisier pull towards items with common labels, and worse "
+    "rankings, above all beyond the first hundred results."
 )
 
 
@@ -136,7 +145,7 @@ class SMFHPlus(BlockMethod):
         return self.clusters > 0
 
     def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Training:
-        """Add the clusters to the labels, and learn from all of them."""
+        """Learn from the labels, with the clusters as extra labels."""
         if self.clusters:
             found = cluster_labels(train.modalities, train.labels, self.clusters, *rng.spawn(1))
             train = MultimodalDataset(train.name, train.modalities, np.hstack([train.labels, found]))
@@ -252,7 +261,7 @@ class Problem:
         return length - 2 * explained + q, rough
 
     def start(self, rng: np.random.Generator) -> State:
-        """Return the initial state: Y from the labels with noise, random U, and W and b that fit Y."""
+        """Return the initial state: Y from the labels and noise, random U, and W and b fitted to this Y."""
         codes = class_codes(self.sizes, self.bits, rng)
         ranked = rank_codes(codes, self.label_weights, *rng.spawn(1))
         uniform = UniformRows.draw(rng, self.items, self.bits, np.float64)
@@ -265,7 +274,7 @@ class Problem:
     def start_block(
         block: Block, ranked: IntArray, uniform: UniformRows, dtype: Any, **totals: Any
     ) -> tuple[FloatArray, Sums]:
-        """Return Y = (1 − ν) (code from the item's labels) + ν (uniform noise), and its sums."""
+        """Return Y = (1 − ν) (code from the labels) + ν (uniform noise), and sums; ν is START_NOISE."""
         noise = uniform.block(block.start, len(block))
         Y = (1 - START_NOISE) * label_codes(block.labels, ranked) + START_NOISE * noise
         return Problem.sum_block(block, Y.astype(dtype), **totals)
@@ -278,7 +287,7 @@ class Problem:
         return replace(self.graph, sample=rows, sample_sizes=self.data.labels[rows].sum(axis=0))
 
     def descend(self, state: State, graph: NormalisedGraph) -> State:
-        """Run one iteration: update U, Y, then W and b; with the whole graph, O never rises."""
+        """Run one iteration: update U, then Y, then W and b; with the graph of all items, O never rises."""
         U = self.update_bases(state)
         return self.with_hash_functions(U, *self.update_codes(state, U, graph))
 
@@ -292,11 +301,14 @@ class Problem:
     def update_codes(
         self, state: State, U: Mapping[str, FloatArray], graph: NormalisedGraph
     ) -> tuple[Codes, Sums]:
-        """Run the Y step, Y ← min(Y ∘ z, 1), where z ≥ 0 is the root of q z³ + h z = B⁺, and return Y:
+        """Run the Y step, and return the new Y and its sums.
+
+        The step is Y ← min(Y ∘ z, 1), where z ≥ 0 is the root of q z³ + h z = B⁺ for each element, with
 
             B = Σ_t X_t(λ_tU_t + μW_t) + μ Σ_t 1b_tᵀ + α A Y + c Y T
             h = Σ_t λ_t Y U_tᵀU_t + (n_t μ + α) Y + B⁻
-            q = c Y (YᵀY),   c = 2β/(N r)
+            q = c Y (YᵀY)
+            c = 2β/(N r)
 
         The step minimises an upper bound of O that equals O at the old Y, so that O cannot rise.
         """
@@ -341,7 +353,7 @@ class Problem:
         return Problem.sum_block(block, new, **totals)
 
     def pull(self, state: State, U: Mapping[str, FloatArray]) -> dict[str, Any]:
-        """Return what pulls Y to the modalities, for `pull_block`: V_t = λ_tU_t + μW_t and μ Σ_t b_t."""
+        """Return the arguments of `pull_block`: V_t = λ_tU_t + μW_t of each modality, and μ Σ_t b_t."""
         mu = self.dtype.type(self.mu)
         V = {t: self.weights[t] * U[t] + mu * state.W[t] for t in U}
         return {"V": V, "offset": mu * np.sum(list(state.b.values()), axis=0)}
@@ -451,7 +463,7 @@ class Problem:
     def sum_block(
         block: Block, Y: FloatArray, graph: NormalisedGraph, items: int, **bounds: Any
     ) -> tuple[FloatArray, Sums]:
-        """Return the codes of a block, and their sums (for the whole graph) that later steps need."""
+        """Return the codes of a block and the sums that later steps need, with the graph of all items."""
         rows, bits = graph.of(block), Y.shape[1]
         return Y, {
             **code_sums(block, Y, items, **bounds),
@@ -461,17 +473,18 @@ class Problem:
 
 
 def diagonal_of(graph: LabelGraph, alpha: float, quadratic: float) -> FloatArray:
-    """Return n_t μ + α D_ii for each item; without sampling, D_ii is 1, or 0 without labels."""
+    """Return n_t μ + α D_ii for each item; without sampling, D_ii is 1, or 0 if an item has no labels."""
     diagonal: FloatArray = (quadratic + alpha * graph.degrees).astype(graph.factors.dtype)
     return diagonal
 
 
 def label_codes(labels: BoolArray, ranked: IntArray) -> FloatArray:
-    """Return the code of each item from `rank_codes`; ½ for items without labels.
+    """Return the initial code of each item, given the result of `rank_codes`; ½ for items without labels.
 
-    Each bit is that of the item's first class in the bit's order of classes. Two items have this class in
-    common with probability J, the weight of their common labels divided by the weight of all their labels; if
-    not, they agree by chance. So a share (1 + J) / 2 of their bits agree, whatever their number of labels.
+    Each bit has its own random order of the classes. An item gets the bit of that of its classes which is
+    first in this order. Two items have the same first class with probability J, the weight of their common
+    labels divided by the weight of all their labels; otherwise, their bits agree by chance. So a share (1 +
+    J) / 2 of their bits agrees, whatever their numbers of labels.
     """
     L, codes = sparse.csr_array(labels), np.full((len(labels), ranked.shape[1]), 0.5)
     has_labels = np.diff(L.indptr) > 0
@@ -481,10 +494,10 @@ def label_codes(labels: BoolArray, ranked: IntArray) -> FloatArray:
 
 
 def rank_codes(codes: FloatArray, weights: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Return 2 rank + bit for every class and bit; each bit has its own random order of the classes.
+    """Return 2 · rank + bit for every class and bit; each bit has its own random ranks of the classes.
 
-    The order is by e/w with exponential random numbers e: of any set of classes, the first is class k with
-    probability w_k / Σ w.
+    Classes are ranked by e/w with exponential random numbers e, so that class k is the first of any set of
+    classes that contains it with probability w_k / Σ w.
     """
     keys = rng.exponential(size=codes.shape) / weights[:, None]
     ranks: IntArray = np.argsort(np.argsort(keys, axis=0), axis=0)

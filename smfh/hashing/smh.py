@@ -25,7 +25,9 @@ from smfh.hashing.solvers import warnings_of
 from smfh.hashing.views import PairMethod, View, directional_model, view_modalities, whiten_both
 from smfh.types import BoolArray, FloatArray, MultimodalDataset, parameter
 
-SEED_HELP = "Random seed of the anchors. Higher or lower: other anchors, as good; nothing else is random."
+SEED_HELP = (
+    "Random seed of the anchors; nothing else is random. Higher or lower: other anchors, equally good."
+)
 FEW_DIMENSIONS = 64  # up to this size, a full decomposition is as fast as finding one pair
 
 
@@ -79,7 +81,7 @@ class SMH(PairMethod):
 
 @dataclass(frozen=True, eq=False)
 class Similarity:
-    """The label similarity S = 2 L̃L̃ᵀ − 11ᵀ (1: same labels, −1: none in common); S is never formed."""
+    """The label similarity S = 2 L̃L̃ᵀ − 11ᵀ: 1 for equal labels, −1 for none in common; never formed."""
 
     labels: FloatArray  # L̃, (items, classes); an item without labels has a row of zeros
 

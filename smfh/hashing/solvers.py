@@ -1,4 +1,4 @@
-"""Ridge regressions W = (XᵀX + η XᵀLX + γI)⁻¹XᵀY: one factorisation, many solutions."""
+"""Ridge regressions W = (XᵀX + η XᵀLX + γI)⁻¹XᵀY; the matrix is factored once for many solutions."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from smfh.parallel import one_blas_thread
 from smfh.types import FloatArray, IntArray, Matrix
 
 RIDGE_GROWTH = 10.0  # factor by which a ridge is increased if it is too small
-SMALLEST_SHARE = 1e-15  # of the trace; if the given ridge fails, the next one is at least this large
+SMALLEST_SHARE = 1e-15  # of the trace; if the given ridge fails, the next one is at least so large
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class Factor:
                         raise
                     grown = max(RIDGE_GROWTH * grown, SMALLEST_SHARE * trace)
                 else:
-                    note = f"ridge {grown:.1g} instead of {ridge:.1g}, with which a system was singular"
+                    note = f"ridge {grown:.1g} used instead of {ridge:.1g}, with which a matrix was singular"
                     return Factor(root, grown, note if grown > ridge else "")
 
     @cached_property
@@ -71,7 +71,7 @@ class Factor:
 
 
 def warnings_of(factors: Iterable[Factor]) -> str:
-    """Join the distinct notes of these factors into one text; empty if there are none."""
+    """Join the distinct notes of these factors into one string; empty if there are none."""
     return "; ".join(dict.fromkeys(factor.note for factor in factors if factor.note))
 
 
@@ -85,7 +85,8 @@ def feature_sums(
 ) -> tuple[None, Sums]:
     """Return the sums 1ᵀX, ‖X‖² and XᵀX of a block; with a graph also XᵀF and XᵀDX.
 
-    The elements of F are at most 1. `max_degree` is 0 if all degrees are 1; XᵀDX is then left out.
+    The elements of F are at most 1. If all degrees are 1, `max_degree` is 0, and XᵀDX is left out because it
+    equals XᵀX.
     """
     sums: Sums = {}
     for t, x in block.X.items():
@@ -109,7 +110,7 @@ class RidgeSolver:
 
     gram: FloatArray  # XᵀX
     ridge: float  # γ
-    scatter: FloatArray | None = None  # XᵀLX; None: no graph
+    scatter: FloatArray | None = None  # XᵀLX; None without a graph
     smoothness: float = 0.0  # η
 
     @staticmethod
@@ -139,7 +140,7 @@ class RidgeSolver:
 
 
 class WideFeatures:
-    """Features with more dimensions than items, for which XXᵀ + γI is factored, not XᵀX + γI."""
+    """Features with more dimensions than items, for which XXᵀ + γI is factored instead of XᵀX + γI."""
 
     def __init__(self, X: Matrix, ridge: float, smoothness: float) -> None:
         self.X, self.smoothness = X.astype(np.float64), smoothness
@@ -157,7 +158,7 @@ class WideSolver:
         W = C⁻¹Xᵀ(Y − SQ),   Q = η (I + ηL̂T)⁻¹ L̂P,   P = X̂C⁻¹XᵀY,   T = X̂C⁻¹X̂ᵀ
 
     With K = (XXᵀ + γI)⁻¹, C⁻¹Xᵀ = XᵀK and XC⁻¹Xᵀ = I − γK, so no dimensions × dimensions matrix is needed.
-    The methods are those of `RidgeSolver`.
+    This class has the same methods as `RidgeSolver`.
     """
 
     features: WideFeatures

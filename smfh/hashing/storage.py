@@ -83,7 +83,7 @@ def hasher_arrays(hasher: FittedHasher) -> dict[str, Array]:
 
 
 def anchors_as_rows(arrays: dict[str, Array], train: MultimodalDataset) -> dict[str, Array]:
-    """Replace anchors, which are training items, by their row numbers: much smaller, for results we ship."""
+    """Replace anchors, which are training items, by their row numbers, to make shipped files smaller."""
     compact = dict(arrays)
     for number, about in enumerate(read_json(arrays["header"].tobytes())["modalities"]):
         if f"{number}.anchors" in arrays:
@@ -105,7 +105,7 @@ def restore_anchors(arrays: dict[str, Array], train: MultimodalDataset) -> dict[
 
 
 def _scaled(train: MultimodalDataset, about: dict[str, Any]) -> FloatArray:
-    """Return the features of a modality as anchors are stored: scaled, dense."""
+    """Return the scaled features of a modality as a dense matrix, the form in which anchors are stored."""
     X = train.modalities[str(about["name"])]
     phi = FeatureMap(
         float(about["power"]), bool(about["unit_rows"]), split_signs=bool(about.get("split_signs", False))
@@ -140,8 +140,8 @@ def hasher_of(arrays: dict[str, Array], label: str) -> FittedHasher:
         header = read_json(arrays["header"].tobytes())
         if header["format"] != FORMAT or header["version"] != VERSION:
             raise InputError(
-                f"{label} is a {_cut(header['format'])} of version {_cut(header['version'])}; "
-                f"this program reads {FORMAT} of version {VERSION}."
+                f"{label} has the format {_cut(header['format'])}, version {_cut(header['version'])}; "
+                f"this program reads the format {FORMAT}, version {VERSION}."
             )
         method = make_method(_cut(header["method"]), **header["parameters"])
         about = {str(entry["name"]): (number, entry) for number, entry in enumerate(header["modalities"])}
@@ -158,8 +158,8 @@ def hasher_of(arrays: dict[str, Array], label: str) -> FittedHasher:
     except InputError:
         raise
     except Exception as error:  # a forged header can raise anything
-        why = f"{type(error).__name__} at {error}"[:MAX_REASON]
-        raise InputError(f"{label} is not a model saved by this program: {why}.") from error
+        why = f"{type(error).__name__}: {error}"[:MAX_REASON]
+        raise InputError(f"{label} is not a model saved by this program ({why}).") from error
 
 
 def _cut(value: object) -> str:
@@ -173,7 +173,7 @@ def _step(
     """Make a step of the trace from the values in a file, converted to their types."""
     numbers = {str(term): float(x) for term, x in terms.items()}
     if not all(isfinite(x) for x in (*numbers.values(), float(seconds))):
-        raise ValueError(f"step {iteration} of the trace, which is not finite")
+        raise ValueError(f"step {iteration} of the trace is not finite")
     return TrainingStep(int(iteration), numbers, float(seconds), str(phase), str(note))
 
 
@@ -192,7 +192,7 @@ def _array_problems(
     bits, problems = method.bits, []
     items = {len(arrays[f"{number}.codes"]) for number in range(len(modalities))}
     if len(modalities) < 2 or len(items) != 1:
-        problems.append(f"{label} should hold codes of the same items for two modalities or more.")
+        problems.append(f"{label} must contain codes of the same items for at least two modalities.")
     for number, about in enumerate(modalities):
         name, anchors = _cut(about["name"]), arrays.get(f"{number}.anchors")
         dimensions = int(about["dimensions"])
@@ -211,11 +211,11 @@ def _array_problems(
             array = arrays[f"{number}.{part}"]
             if array.shape != shape or array.dtype not in dtypes:
                 problems.append(
-                    f"{label}: {part} of {name!r} should be {dtypes[0]} {shape}; "
+                    f"{label}: {part} of {name!r} must be {dtypes[0]} {shape}; "
                     f"got {array.dtype} {array.shape}."
                 )
             elif array.dtype in FLOATS and not np.isfinite(array).all():
                 problems.append(f"{label}: {part} of {name!r} has NaN or infinite values.")
         if not (0 < about["width"] < inf and 0 < about["power"] < inf):
-            problems.append(f"{label}: the feature map of {name!r} has no valid width and power.")
+            problems.append(f"{label}: the feature map of {name!r} has an invalid width or power.")
     return problems

@@ -29,7 +29,7 @@ class PairMethod(HashMethod):
         problems, names = super().training_problems(train), train.modalities
         if len(names) > 2:
             problems.append(
-                f"{self.title} pairs exactly two modalities; {train.name!r} has {len(names)} "
+                f"{self.title} needs exactly two modalities; {train.name!r} has {len(names)} "
                 f"({', '.join(names)}). Select two of them, or choose a method that takes any number."
             )
         return problems
@@ -93,7 +93,8 @@ def view_modalities(
 ) -> list[View]:
     """Return the view of each modality in the data set's order; linear features if `anchors` is 0.
 
-    `width` is a fraction of the mean distance to the anchors; 0: chosen by how well it predicts the labels.
+    `width` is a fraction of the mean distance to the anchors; if it is 0, the width that best predicts the
+    labels is chosen.
     """
     views = []
     for modality, x in train.modalities.items():

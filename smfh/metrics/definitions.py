@@ -112,7 +112,11 @@ class APDefinition:
         return rf"\mathrm{{AP}}@{K} = \frac{{\sum_{{k \le {K}}} P@k \cdot \mathrm{{rel}}(k)}}{{{by}}}"
 
     def denominator(self, found: IntArray, total: IntArray, items: IntArray) -> IntArray:
-        """Return Σ_(k≤K) rel(k) (found), min(R, K) (capped), R (all) or min(N, K) (depth); at least 1."""
+        """Return the denominator of each query's score, at least 1.
+
+        It is Σ_(k≤K) rel(k) for "found", min(R, K) for "capped", R for "all" and min(N, K) for "depth", where
+        the database has N items (`items`), R of them relevant (`total`).
+        """
         by = {"found": found, "depth": items}.get(self.divide_by, total)
         if self.divide_by in ("capped", "depth") and self.top is not None:
             by = np.minimum(by, self.top)

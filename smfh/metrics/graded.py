@@ -1,7 +1,7 @@
 """Graded relevance and pair retrieval.
 
 NDCG rewards rankings with items that share many labels with the query before items that share few. R@K and
-the median rank ask for one item: the query's partner, which is the same item in the other modality.
+the median rank measure where one item is ranked: the query's partner, the same item in the other modality.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from smfh.types import BoolArray, FloatArray, InputError, IntArray, Words
 
 NDCG_DEPTH = 100
 MAX_BLOCK_CELLS = 1 << 20  # gains in memory at once
-RECALL_DEPTHS = (1, 5, 10)  # of R@K of a query's partner
+RECALL_DEPTHS = (1, 5, 10)  # values of K for which R@K of the partner is computed
 GRADED: Mapping[str, tuple[str, str]] = MappingProxyType(  # name → label and definition
     {
         f"ndcg_at_{NDCG_DEPTH}": (
@@ -22,10 +22,16 @@ GRADED: Mapping[str, tuple[str, str]] = MappingProxyType(  # name → label and 
             "the number of labels in common with the query",
         ),
         **{
-            f"recall_at_{k}": (f"R@{k}", f"share of queries with their partner among the first {k} results")
+            f"recall_at_{k}": (
+                f"R@{k}",
+                f"share of queries with their partner (the same item in the other modality) in the first {k}",
+            )
             for k in RECALL_DEPTHS
         },
-        "median_rank": ("median rank", "median over queries of the rank of their partner"),
+        "median_rank": (
+            "median rank",
+            "median over queries of the rank of their partner (the same item in the other modality)",
+        ),
     }
 )
 
@@ -72,7 +78,10 @@ def ranked_gains(
 
 
 def ndcg(ranked: FloatArray, ideal: FloatArray) -> FloatArray:
-    """Return NDCG = Σ_k gain(k) / log₂(k + 1), divided by the same sum of the ideal order; 0 if that is 0."""
+    """Return NDCG: Σ_k gain(k) / log₂(k + 1) divided by the same sum for the ideal order.
+
+    NDCG is 0 if the sum for the ideal order is 0.
+    """
     discounts = 1 / np.log2(np.arange(2, ranked.shape[1] + 2))
     found, best = ranked @ discounts, ideal @ discounts
     return np.divide(found, best, out=np.zeros_like(found), where=best > 0)

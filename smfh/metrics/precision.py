@@ -1,7 +1,7 @@
 """Average precision of a ranking, and its range over all orders of tied items.
 
-The first needs ranked relevance: a queries × depth matrix that is True where the k-th result is relevant. The
-second needs counts by distance: the number of items at each distance, without their order.
+Average precision needs ranked relevance: a queries × depth matrix that is True where the k-th result is
+relevant. Its range needs only counts by distance: the number of items at each distance, without their order.
 """
 
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ def average_precision(relevance: BoolArray, total_relevant: IntArray, definition
     Parameters
     ----------
     relevance : bool array (queries, depth)
-        Whether each result is relevant, in ranked order. For AP, a depth below K must include all
-        relevant items.
+        Whether each result is relevant, in ranked order. If the depth is below K, AP needs all relevant
+        items to be among these results.
     total_relevant : int array (queries,)
         Number of relevant items in the whole database.
     definition : APDefinition
@@ -74,12 +74,14 @@ def tied_average_precision(counts: DistanceCounts, definition: APDefinition) -> 
     If all n items at one distance, r of them relevant, rank within the top K, they add the sum of precisions
     that _expected_sum, _best_sum or _worst_sum returns. At the distance that straddles K, only n' of n items
     rank within K. The number j of relevant items among these n' is hypergeometric; given j, all their orders
-    are equally likely:
+    are equally likely. Let "whole" be the sum over the distances that are entirely within K, and "cut" the
+    sum over the n' items:
 
         expected = Σ_j P(j) (E[whole] + E[cut | j]) / denominator(j)
         best     = max_j (best whole + best cut given j) / denominator(j)
+        worst    = min_j (worst whole + worst cut given j) / denominator(j)
 
-    and worst with min. All j are tried, because with "found" one more relevant item can lower the mean.
+    All j are tried, because with "found" one more relevant item can lower the mean.
     """
     counts = _merge_beyond(counts, definition.top)
     H = _harmonic_numbers(int(counts.items.sum(axis=1).max()))
@@ -94,7 +96,7 @@ def tied_average_precision(counts: DistanceCounts, definition: APDefinition) -> 
 
 
 def _merge_beyond(counts: DistanceCounts, top: int | None) -> DistanceCounts:
-    """Merge the distances beyond the first `top` items of every query, whose order has no effect."""
+    """Merge distances beyond the first `top` items of every query; the order of such items has no effect."""
     if top is None:
         return counts
     is_beyond: BoolArray = np.all(np.cumsum(counts.items, axis=1) >= top, axis=0)
@@ -108,7 +110,7 @@ def _merge_beyond(counts: DistanceCounts, top: int | None) -> DistanceCounts:
 
 
 def chance_average_precision(counts: DistanceCounts, definition: APDefinition) -> FloatArray:
-    """Return the expected AP of each query in a random order; equal counts are computed only once."""
+    """Return the expected AP of each query in a random order, computed once for queries with equal counts."""
     random = chance(counts)
     sizes, same = np.unique(np.hstack([random.items, random.relevant]), axis=0, return_inverse=True)
     few = DistanceCounts(sizes[:, :1], sizes[:, 1:])
@@ -116,7 +118,7 @@ def chance_average_precision(counts: DistanceCounts, definition: APDefinition) -
 
 
 def _tied_block(n: IntArray, r: IntArray, definition: APDefinition, H: FloatArray) -> FloatArray:
-    """Return expected, best and worst AP, (3, queries), from counts n and r, (queries, distances)."""
+    """Return expected, best and worst AP, (3, queries), from n items, r relevant, at each distance."""
     K = len(H) if definition.top is None else definition.top
     c, p = (
         np.cumsum(n, axis=1) - n,
@@ -146,11 +148,13 @@ def _hits(n: IntArray, r: IntArray, c: IntArray, p: IntArray, H: FloatArray) -> 
 
 
 def _expected_sum(n: IntArray, r: IntArray, c: IntArray, p: IntArray, H: FloatArray) -> FloatArray:
-    """Mean over orders: (r/n) [ (p+1)(H_(c+n) − H_c) + (r−1)/(n−1) · (n − (c+1)(H_(c+n) − H_c)) ].
+    """Return the sum of the precisions at the tied relevant items, as a mean over all orders of the ties:
 
-    n items are tied, r of them relevant; c items are nearer, p of them relevant. Place i of the n holds a
-    relevant item with probability r/n. On average p + 1 + (i−1)(r−1)/(n−1) of the first c + i items are then
-    relevant.
+        (r/n) [ (p+1)(H_(c+n) − H_c) + (r−1)/(n−1) · (n − (c+1)(H_(c+n) − H_c)) ]
+
+    n items are tied, r of them relevant; c items are nearer, p of them relevant; H are the harmonic numbers.
+    The i-th of the n items is relevant with probability r/n. If it is, on average p + 1 + (i−1)(r−1)/(n−1) of
+    the first c + i items are relevant.
     """
     span = H[c + n] - H[c]
     others = (r - 1) / np.maximum(n - 1, 1)  # no effect for n = 1, where n − (c+1) span = 0
@@ -159,13 +163,23 @@ def _expected_sum(n: IntArray, r: IntArray, c: IntArray, p: IntArray, H: FloatAr
 
 
 def _best_sum(n: IntArray, r: IntArray, c: IntArray, p: IntArray, H: FloatArray) -> FloatArray:
-    """Relevant items first: Σ_(i≤r) (p+i)/(c+i) = r + (p−c)(H_(c+r) − H_c)."""
+    """Return the sum of the precisions at the tied relevant items if these come first among the ties:
+
+        Σ_(i≤r) (p+i)/(c+i) = r + (p−c)(H_(c+r) − H_c)
+
+    r of the tied items are relevant; c items are nearer, p of them relevant; H are the harmonic numbers.
+    """
     precisions: FloatArray = r + (p - c) * (H[c + r] - H[c])
     return precisions
 
 
 def _worst_sum(n: IntArray, r: IntArray, c: IntArray, p: IntArray, H: FloatArray) -> FloatArray:
-    """Relevant items last: Σ_(i≤r) (p+i)/(c+n−r+i) = r + (p−c−n+r)(H_(c+n) − H_(c+n−r))."""
+    """Return the sum of the precisions at the tied relevant items if these come last among the ties:
+
+        Σ_(i≤r) (p+i)/(c+n−r+i) = r + (p−c−n+r)(H_(c+n) − H_(c+n−r))
+
+    n items are tied, r of them relevant; c items are nearer, p of them relevant; H are the harmonic numbers.
+    """
     precisions: FloatArray = r + (p - c - n + r) * (H[c + n] - H[c + n - r])
     return precisions
 
@@ -176,10 +190,11 @@ def _harmonic_numbers(last: int) -> FloatArray:
 
 
 def _hypergeometric(n: IntArray, r: IntArray, places: IntArray) -> tuple[IntArray, FloatArray]:
-    """Return all possible j and P(j) = C(r, j) C(n−r, places−j) / C(n, places), one row per query.
+    """Return the possible numbers j of relevant items in `places` places and their probabilities P(j).
 
-    Computed from P(j)/P(j−1) = (r−j+1)(places−j+1) / (j (n−r−places+j)) in logarithms, because the binomials
-    overflow. Rows with fewer possible j repeat the last one with probability 0.
+    Of n items, r are relevant, so P(j) = C(r, j) C(n−r, places−j) / C(n, places). It is computed from
+    P(j)/P(j−1) = (r−j+1)(places−j+1) / (j (n−r−places+j)) in logarithms, because the binomials overflow. Both
+    results have one row per query; a row with fewer possible j repeats the last one with probability 0.
     """
     low, high = np.maximum(0, places - (n - r)), np.minimum(r, places)
     j = low + np.arange(np.max(high - low) + 1)

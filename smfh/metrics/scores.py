@@ -45,9 +45,10 @@ class RadiusCurve:
 
 
 def radius_curve(counts: DistanceCounts) -> RadiusCurve:
-    """Average items = Σ_(d≤ρ) items_d, hits, precision = relevant / items and recall = relevant / R.
+    """Return items, hits, precision and recall of a look-up within each radius ρ, as means over queries.
 
-    The means are over queries, for each radius ρ = 0 … bits, with relevant = Σ_(d≤ρ) relevant_d.
+    A query finds items = Σ_(d≤ρ) items_d, of which relevant = Σ_(d≤ρ) relevant_d are relevant. It is a hit if
+    relevant > 0; its precision is relevant / items, and its recall relevant / R.
     """
     items, relevant = np.cumsum(counts.items, axis=1), np.cumsum(counts.relevant, axis=1)
     return RadiusCurve(
@@ -100,7 +101,7 @@ class Scores:
     chance_precision : float
         P@K of a random order, for any K.
     within : RadiusCurve
-        Look-up within each Hamming radius, whatever the distance of the ranking.
+        Look-up within each Hamming radius, whichever distance the ranking uses.
     ndcg : array (queries,)
         NDCG@100 of each query; the gain of an item is the number of labels it shares with the query.
     partner_ranks : array (queries,) or None
@@ -165,7 +166,7 @@ class Scores:
 
     @property
     def pair_retrieval(self) -> dict[str, float]:
-        """R@1, R@5, R@10 and the median rank of a query's partner, by name; empty if it is not searched."""
+        """R@1, R@5, R@10 and median rank of the partners, by name; empty if the partners are not searched."""
         if self.partner_ranks is None:
             return {}
         recall = {f"recall_at_{k}": float(np.mean(self.partner_ranks <= k)) for k in RECALL_DEPTHS}
@@ -213,7 +214,7 @@ class Scores:
 
 
 class RankedQueries(NamedTuple):
-    """What scores are computed from: an array with a row for each query in every field."""
+    """The arrays from which scores are computed; each array has one row per query."""
 
     relevance: BoolArray  # (queries, depth), which of the first results are relevant
     within: IntArray  # (queries, 2, bits + 1), items and relevant items at each Hamming distance
@@ -223,14 +224,17 @@ class RankedQueries(NamedTuple):
 
     @classmethod
     def join(cls, blocks: Iterable[Self]) -> Self:
-        """Return blocks of queries as one."""
+        """Concatenate blocks of queries."""
         return cls(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
 
 
 def measure_ties(
     blocks: Iterable[tuple[DistanceCounts, FloatArray]], definitions: Mapping[str, APDefinition]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return `precision_sums` and `tied` of all queries from counts and sums of blocks of queries."""
+    """Return the fields `precision_sums` and `tied` of `RankedQueries` for all queries.
+
+    Each block contains the counts by distance and the sums of precisions of some queries.
+    """
     sums, tied = list[FloatArray](), list[FloatArray]()
     for counts, precision_sums in blocks:
         sums.append(precision_sums)
@@ -245,7 +249,7 @@ def score(
     partner_ranks: IntArray | None = None,
     definitions: Mapping[str, APDefinition] = AP_DEFINITIONS,
 ) -> Scores:
-    """Return all scores of a search, given as source, target, protocol and distance."""
+    """Return all scores of a search; `search` is (source, target, protocol, distance)."""
     source, target, protocol, distance = search
     within = DistanceCounts(ranked.within[:, 0], ranked.within[:, 1])
     total, random = within.total_relevant, chance(within)

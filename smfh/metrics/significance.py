@@ -30,7 +30,7 @@ class Difference:
     high: float  # upper end
     seed_error: float | None  # standard error over seeds; None if a method has a single seed
     queries: int
-    seeds: int  # of the method that has fewer
+    seeds: int  # number of seeds of the method with fewer seeds
     level: float  # confidence level of all intervals together
     pairs: int  # number of pairs of methods that are compared together
 
@@ -48,7 +48,10 @@ class Difference:
 def compare_pairs(
     by_method: Mapping[str, FloatArray], level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0
 ) -> list[Difference]:
-    """Compare every pair of methods, the better first; `by_method` is title → AP, (seeds, queries)."""
+    """Compare every pair of methods; in each Difference, the better method is the first.
+
+    `by_method` maps the title of each method to its AP values, (seeds, queries).
+    """
     _check(by_method, level)
     titles = list(by_method)
     AP = np.stack([values.mean(axis=0) for values in by_method.values()], axis=1)  # (queries, methods)
@@ -58,7 +61,7 @@ def compare_pairs(
     differences = []
     for i, j in pairs:
         a, b = by_method[titles[i]], by_method[titles[j]]
-        # inverted_cdf returns a difference that occurs; few queries give few different ones
+        # inverted_cdf returns a value that occurs; with few queries there are few different values
         low, high = np.percentile(means[:, i] - means[:, j], [tail, 100 - tail], method="inverted_cdf")
         differences.append(
             Difference(

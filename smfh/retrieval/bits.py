@@ -3,7 +3,8 @@
 The words that describe a bit are found with the hash function, not with the basis U. The reconstruction by
 U has almost no influence on the codes of SMFH+, and with RBF anchors the rows of U are anchors, not words.
 The hash function encodes queries. So each word of the vocabulary is encoded alone, and its strength is the
-margin of the bit for this word minus the median over all words. This works for every method and feature map.
+margin of the bit (the value before thresholding) for this word minus the median over all words. This works
+for every method and feature map.
 """
 
 from collections.abc import Mapping
@@ -64,7 +65,8 @@ def correlate(codes: BoolArray) -> FloatArray:
 def group_bits(correlation: FloatArray, threshold: float = GROUP_CORRELATION) -> tuple[BitGroup, ...]:
     """Return groups of bits in which any two have |ρ| ≥ threshold; largest first, without dead bits.
 
-    Complete linkage: a chain of bits, each similar to the next, is not a group if its two ends differ.
+    Groups are found by complete linkage: a chain of bits, each similar to the next, is not a group if its two
+    ends differ.
     """
     live = np.flatnonzero(~np.isnan(np.diagonal(correlation)))
     which: IntArray = np.arange(len(live))
@@ -88,7 +90,7 @@ def class_shares(codes: BoolArray, labels: BoolArray) -> FloatArray:
 def class_contrast(codes: BoolArray, labels: BoolArray | Matrix) -> FloatArray:
     """Return P(on | class) − P(on | not class), (classes, bits); 0 for a class with no or all items.
 
-    The columns of `labels` can be any features that an item has or has not, also in a sparse matrix.
+    The columns of `labels` can be any yes/no features of the items, also in a sparse matrix.
     """
     both = cross_counts(labels, codes)
     n: IntArray = np.asarray(labels.sum(axis=0), dtype=np.int64)[:, None]
@@ -107,7 +109,7 @@ def largest_classes(labels: BoolArray, limit: int = MAX_CLASSES) -> IntArray:
 def confusion_shares(
     rows: IntArray, query_labels: BoolArray, labels: BoolArray, top: int = 100
 ) -> FloatArray:
-    """Return the share of results that have class k, for queries of class j; (classes, classes).
+    """Return the share of results of class k for queries of class j, as a matrix (classes, classes).
 
     The results are the first `top` of `rows` (queries, depth), which index `labels`, nearest first.
     """
@@ -141,7 +143,9 @@ class BitTopic:
     rows: tuple[int, ...]  # training items, as rows of the data set, with the bit on in every modality
     agreement: float  # share of held-out pairs whose modalities agree on the bit
     chance: float  # the same share if the modalities were independent
-    fidelity: Mapping[str, float]  # by modality: share of training items hashed to the learnt bit
+    fidelity: Mapping[
+        str, float
+    ]  # by modality: share of training items whose hashed bit equals the learnt bit
     group: BitGroup  # correlated bits, including this one; empty for a dead bit
     relatives: tuple[tuple[int, float], ...]  # the most correlated other bits, and their ρ
 
@@ -267,9 +271,10 @@ def strongest_words(
 def pair_agreement(
     hasher: FittedHasher, data: MultimodalDataset, rows: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return how often two modalities of an item agree on each bit, and p q + (1 − p)(1 − q), by chance.
+    """Return the share of items whose modalities agree on each bit, and the share expected by chance.
 
-    p and q are the shares of items with the bit on in each modality. Both are means over pairs of modalities.
+    The latter is p q + (1 − p)(1 − q), where p and q are the shares of items with the bit on in two
+    modalities. Both results are means over all pairs of modalities.
     """
     bits = {name: f.margins(data.modalities[name][rows]) > 0 for name, f in hasher.functions.items()}
     pairs = list(combinations(bits.values(), 2))

@@ -4,13 +4,13 @@
     level.scores["text", "image", "unseen"]["full"]
     level.kernel_ridge["text", "image", "unseen"]["full"]
 
-The level is not an upper bound: codes can score higher by a measure that can be gamed. But a classifier needs
-neither bits nor a common space, so a better method could close the gap between codes and this level with the
-same features. Be careful when comparing it with chance on the training database: ranking whole classes in a
-random order, which needs no features, is already better than ranking items in a random order.
+The level is not an upper bound: codes can score higher on a measure that can be exploited. But a classifier
+needs neither bits nor a common space, so a better method could close the gap between codes and this level
+with the same features. Be careful when comparing it with chance on the training database: ranking whole
+classes in a random order, which needs no features, is already better than ranking items in a random order.
 
-Kernel ridge regression predicts the labels from exactly the features of SMFH+, as real numbers. The gap
-between it and SMFH+ is the price of binary codes; what they share comes from the features.
+Kernel ridge regression predicts the labels, as real numbers, from exactly the features of SMFH+. The gap
+between its scores and those of SMFH+ is the price of binary codes; what both miss is due to the features.
 """
 
 import warnings
@@ -68,8 +68,8 @@ def measure_classifier_level(
 
     The rankings use the same information as codes. With the protocol "training", a query's class
     probabilities are compared with the labels of the training items. With "unseen", they are compared with
-    the item's class probabilities, by the classifier of the modality that is searched. Labels of queries are
-    used only to score the rankings.
+    the class probabilities that the classifier of the searched modality predicts for the item. Labels of
+    queries are used only to score the rankings.
     """
     rows = split.train
     if len(rows) > MAX_ROWS:
@@ -111,9 +111,10 @@ def measure_classifier_level(
 
 
 def rank_by_kernel_ridge(data: MultimodalDataset, split: Split, rows: IntArray) -> tuple[LevelScores, str]:
-    """Rank by the labels G (unit rows, centred) that kernel ridge regression predicts; also note the ridges.
+    """Rank by labels that kernel ridge regression predicts; return scores and a note about the ridges.
 
-    W_t = (K_tᵀK_t + γ_tI)⁻¹K_tᵀG. Features, widths and ridges are chosen on the training rows as for SMFH+.
+    The weights of modality t are W_t = (K_tᵀK_t + γ_tI)⁻¹K_tᵀG, with RBF features K_t, ridge γ_t and labels G
+    (unit rows, centred). Features, widths and ridges are chosen on the training rows as for SMFH+.
     """
     rng, X = np.random.default_rng(0), {t: x[rows] for t, x in data.modalities.items()}
     given, known, queried = data.for_training().labels, data.labels[split.train], data.labels[split.queries]
@@ -145,9 +146,9 @@ def choose_similarity(pairs: Sequence[tuple[FloatArray, FloatArray]], labels: Bo
 
 @dataclass(frozen=True, eq=False)
 class Posteriors:
-    """The chosen classifiers of a modality; call it to compute class probabilities."""
+    """The chosen classifiers of a modality; calling the object computes class probabilities."""
 
-    settings: str  # such as kernel SVM (C 10, γ 3) + extra trees (leaf 1)
+    settings: str  # for example kernel SVM (C 10, γ 3) + extra trees (leaf 1)
     models: tuple[Any, ...]  # trained on all rows
     classes: int
     out_of_fold: FloatArray  # (rows, classes), each by models that were not trained on it
@@ -164,8 +165,9 @@ def choose_classifier(
 ) -> Posteriors:
     """Find the best setting of each classifier family, and return the best combination of them.
 
-    A combination averages class probabilities. The best one has the highest whole-ranking mAP when its
-    out-of-fold probabilities for each row rank the labels of all other rows.
+    A combination averages class probabilities. The best one has the highest whole-ranking mAP if each
+    training row is a query and all other rows are ranked by their labels. The class probabilities of a query
+    are predicted out of fold: by models that were not trained on it.
     """
     scaled, hot, classes = SCALING.scale(X), labels.astype(np.float64), labels.shape[1]
     targets = labels.argmax(axis=1) if has_one_class(labels) else labels.astype(int)
@@ -190,7 +192,10 @@ def choose_classifier(
 
 
 def offered_settings(X: Matrix, labels: BoolArray) -> Mapping[str, Mapping[str, Make]]:
-    """Return settings to try, by family; the SVM needs one class per item and enough items per class."""
+    """Return the settings to try, by family of classifiers.
+
+    An SVM is tried only if every item has one class and every class has enough items.
+    """
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.ensemble import ExtraTreesClassifier
     from sklearn.linear_model import LogisticRegression
@@ -277,10 +282,11 @@ def rank_classes(
     definitions: Mapping[str, APDefinition] = AP_DEFINITIONS,
     own: bool = False,
 ) -> dict[str, float]:
-    """Rank items with class probabilities Q for queries with P; return mean scores by definition.
+    """Rank items by similarity of class probabilities; return the mean score by each definition.
 
-    Ties stay in database order. With `own`, the queries are the database items, and a query is not among its
-    own results. If there are more than MAX_QUERIES queries, a random sample is used.
+    P are the class probabilities of the queries, Q those of the items. Ties stay in database order. With
+    `own`, the queries are the database items, and a query is not among its own results. If there are more
+    than MAX_QUERIES queries, a random sample is used.
     """
     if similarity is Similarity.COSINE:
         Q = np.asarray(FeatureMap(unit_rows=True).scale(Q))

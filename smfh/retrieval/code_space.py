@@ -43,7 +43,7 @@ class CodeMap:
 
 
 def map_codes(codes: Words, rows: IntArray, bits: int, kind: str, limit: int = MAX_ITEMS) -> CodeMap:
-    """Return a map of the distinct codes, with the items of a code around it like sunflower seeds.
+    """Return a map of the distinct codes; the items of a code surround it like the seeds of a sunflower.
 
     With more than `limit` items, or more than `MAX_CODES` codes for t-SNE, the map shows a sample.
     """
@@ -79,7 +79,7 @@ def _layout(codes: BoolArray, counts: IntArray, kind: str) -> FloatArray:
 
 
 def principal_directions(codes: BoolArray, counts: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean code, and V (bits, 2): the leading eigenvectors of XᵀX, padded by 0.
+    """Return the mean code, and V (bits, 2): the leading eigenvectors of XᵀX, padded with 0.
 
     X are the codes minus their mean; each code counts `counts` times.
     """
@@ -93,7 +93,7 @@ def principal_directions(codes: BoolArray, counts: IntArray) -> tuple[FloatArray
 
 
 def sunflower_offsets(which: IntArray) -> FloatArray:
-    """Return offsets from the centre: angle k·golden and radius spacing·√k for a code's k-th item."""
+    """Return offsets from the centre: angle k·GOLDEN_ANGLE, radius SPACING·√k for the k-th item of a code."""
     order = np.argsort(which, kind="stable")
     sizes = np.bincount(which)
     k = np.empty(len(which))

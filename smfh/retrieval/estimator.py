@@ -21,13 +21,13 @@ class SMFHEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     modalities
-        Modality name → its columns in X: a slice, positions, or column names of a data frame. None: the
-        first half of the columns is "a", the second half "b".
+        The columns of X by modality name: a slice, positions, or column names of a data frame. By default
+        the first half of the columns is modality "a" and the second half is "b".
     method
-        A method with its parameters, by default `SMFHPlus()`. Grids name them `method__bits`,
-        `method__graph_weight` and so on.
+        A method with its parameters, by default `SMFHPlus()`. In a parameter grid, the parameters are named
+        `method__bits`, `method__graph_weight` and so on.
     encode
-        The modality whose codes `transform` returns; empty: the first.
+        The modality whose codes `transform` returns, by default the first.
 
     Attributes
     ----------
@@ -93,7 +93,10 @@ class SMFHEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return unpack(codes, self.hasher_.bits).astype(np.float64)
 
     def score(self, X: Any, y: Any) -> float:
-        """Return mAP@100 by Hamming distance among the training items, the mean of all directions."""
+        """Return mAP@100 with the rows of X as queries, averaged over all directions.
+
+        The training items are the database, ranked by Hamming distance.
+        """
         check_is_fitted(self)
         X, y = validate_data(self, X, y, reset=False, multi_output=True, dtype=DTYPES)
         labels, hasher = self._labels(y), self.hasher_

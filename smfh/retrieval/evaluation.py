@@ -33,7 +33,7 @@ PROTOCOLS = {
     "training": "The database is the training set with its learnt codes, as in the paper; "
     "these codes were learnt with the labels.",
     "unseen": "The database is the held-out items, encoded by the hash function of their own modality; "
-    "none of them was used in training. A query's own pair is among them.",
+    "none of them was used in training. The query's own item is among them.",
 }
 DEPTH = 1000  # results of each query in precision and recall curves
 
@@ -73,7 +73,7 @@ def evaluate(
     -------
     Scores
         Mean average precision by each definition, NDCG, precision and recall curves, look-up by radius and,
-        for unseen items, ranks of the query's partner.
+        for unseen items, the rank of each query's partner: the same item in the target modality.
 
     Raises
     ------
@@ -108,8 +108,8 @@ def score_codes(
 ) -> Scores:
     """Rank the database by its distance from every query, and return the scores.
 
-    `search` is source, target, protocol and distance. If the protocol is "unseen", item i of the database is
-    the partner of query i.
+    `search` consists of source, target, protocol and distance. If the protocol is "unseen", item i of the
+    database must be the partner of query i: the same item in the target modality.
     """
     packed = pack(database_labels)
     ranked = rank_queries(queries, database, query_labels, packed, bits, definitions, label_gains)

@@ -98,7 +98,7 @@ class Query:
 
     @property
     def notes(self) -> list[str]:
-        """How the words are interpreted, as sentences."""
+        """Messages that explain how the typed words were interpreted."""
         lines = [f"{word}: interpreted as {', '.join(known)}" for word, known in self.interpreted_as.items()]
         lines += [f"Excluded: items with {' or '.join(self.excluded)}"] if self.excluded else []
         return [*lines, "No close match; these are guesses."] if self.is_guess else lines
@@ -120,8 +120,8 @@ class SearchResults:
     average_precision: float | None  # with ties in database order
     similar: IntArray  # rows of the training items most similar to the query, which order the ties
     ties: str = "likeness"  # how items at the same distance are ordered: a key of TIES
-    names: int = 0  # the first results have the query's words as their name, whatever their distance
-    weights: FloatArray | None = None  # (bits,) of the bits in an asymmetric distance; their sum is `bits`
+    names: int = 0  # number of first results, listed there because their name is the query
+    weights: FloatArray | None = None  # (bits,), for an asymmetric distance; their sum is the number of bits
     is_unlike_all: bool = False  # the query is a picture unlike anything in the data set
 
     @property
@@ -155,7 +155,7 @@ def text_encoder(data: MultimodalDataset, source: str) -> TextEncoder:
 def query_from_words(
     data: MultimodalDataset, source: str, sentence: str, interpret: bool = True, without: str = ""
 ) -> Query:
-    """Return a query of typed words; items of a class that the words name are relevant.
+    """Return a query made of typed words; items of a class that the words name are relevant.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def query_from_words(
     wanted, excluded = split_excluded(sentence)
     excluded += split_words(without)
     if not (words := split_words(spelled := spell_out(wanted))):
-        raise InputError("There is no word to search with. Type at least one, of letters or digits.")
+        raise InputError("The query has no words. Type at least one word of letters or digits.")
     if isinstance(encoder, EmbeddedTexts):  # it understands whole sentences
         embedded = encoder.encode([spelled])
         meaning = Meaning(embedded, embedded.shape[1])
@@ -207,13 +207,16 @@ def query_from_picture(
     name: str = "picture",
     call: Callable[..., Any] = lambda work, *arguments: work(*arguments),
 ) -> Query:
-    """Return a query of a picture file; its classes are not known. `call` may decode it elsewhere."""
+    """Return a query made of a picture file, whose classes are not known.
+
+    `call` runs a function with arguments: by default here, or in another process, which decodes the picture.
+    """
     encoder = data.encoders.get(source)
     if not isinstance(encoder, PICTURE_ENCODERS):
         raise _no_encoder("Pictures", source, picture_modalities(data))
     if len(file) > MAX_PICTURE_BYTES:
         size, limit = len(file) / 2**20, MAX_PICTURE_BYTES // 2**20
-        raise InputError(f"{name} has {size:,.1f} MB; the limit is {limit} MB. Save it smaller.")
+        raise InputError(f"{name} has {size:,.1f} MB; the limit is {limit} MB. Use a smaller picture.")
     if isinstance(encoder, ImageEncoder):
         features = encoder.features(call(measure, [file]))
     else:
@@ -222,29 +225,29 @@ def query_from_picture(
 
 
 def query_from_item(data: MultimodalDataset, source: str, row: int) -> Query:
-    """Return a query of an item of the data; items that share a label with it are relevant."""
+    """Return a query made of an item of the data; items that share a label with it are relevant."""
     if source not in data.modalities:
         raise unknown("modality", source, data.modalities)
     if not 0 <= row < len(data):
-        raise InputError(f"There are {len(data):,} items, 0 to {len(data) - 1:,}; got {row}.")
+        raise InputError(f"There are {len(data):,} items, numbered 0 to {len(data) - 1:,}; got {row}.")
     classes = data.labels[row] if data.labels[row].any() else None
     return Query(source, data.modalities[source][[row]], classes, row)
 
 
 def combine(queries: Sequence[Query]) -> Query:
-    """Return one query of several, such as a picture and words; all have the same weight."""
+    """Combine several queries, for example a picture and words, into one; all have the same weight."""
     return replace(queries[0], others=tuple(queries[1:]))
 
 
 def _no_encoder(what: str, source: str, modalities: list[str]) -> InputError:
     instead = f"Choose {' or '.join(modalities)}" if modalities else "Search with an item of the data instead"
     return InputError(
-        f"{what} cannot be searched with in {source!r}: the data set came with finished features. {instead}."
+        f"{what} cannot be a query in {source!r}: the data set contains only precomputed features. {instead}."
     )
 
 
 def unknown_words(data: MultimodalDataset, source: str, sentence: str) -> list[str]:
-    """Return the words of a sentence, but those to exclude, that do not occur in the training data."""
+    """Return the words of a sentence that do not occur in the training data, without words to exclude."""
     encoder = data.encoders.get(source)
     if not isinstance(encoder, TextEncoder) or len(sentence) > MAX_CHARACTERS:
         return []
@@ -359,9 +362,10 @@ def search(
 
 
 def explain(data: MultimodalDataset, results: SearchResults, rank: int) -> list[str]:
-    """Return in sentences why the result at `rank` was found; first its name and group, then its order.
+    """Return sentences that explain why the result at `rank` was found.
 
-    The groups of a query that is no item are the labels that most of its similar training items have.
+    The first ones compare its name and group with those of the query, the others explain its position. If the
+    query is not an item, its groups are the labels of at least half of the most similar training items.
     """
     query, similar = results.query, results.similar[:EXPLAINED_ITEMS]
     own = data.labels[results.rows[rank]]
@@ -392,7 +396,7 @@ def explain(data: MultimodalDataset, results: SearchResults, rank: int) -> list[
 def searched_codes(
     hasher: FittedHasher, data: MultimodalDataset, split: Split, query: Query, target: str, database: str
 ) -> tuple[Words, IntArray]:
-    """Return the codes of the items that a query searches, and their rows; excluded items are left out."""
+    """Return the codes and rows of the items that a query searches; excluded items are left out."""
     if database not in DATABASES:
         raise unknown("database", database, DATABASES)
     codes, rows = database_codes(hasher, data, split, target, "training" if database == "all" else database)
@@ -418,9 +422,10 @@ def searched_codes(
 def is_unlike_all(data: MultimodalDataset, split: Split, query: Query) -> bool:
     """Whether a picture is unlike every training item, as a photograph is unlike drawings.
 
-    Similarity is the cosine of the network's features. The picture's highest similarity to a sample of the
-    training items is compared with those of some of these items: fewer than 1 % of them are as far from all
-    others. On Emoji this holds for all 170 crops of seventeen photographs and 1.7 % of the held-out drawings.
+    Similarity is the cosine of the network's features. For the picture and for some training items, the
+    highest similarity to other items of a sample is computed. The picture is unlike all items if its value is
+    lower than those of 99 % of the items. On Emoji this holds for all 170 crops of seventeen photographs and
+    1.7 % of the held-out drawings.
     """
     X = data.modalities[query.source]
     if not isinstance(data.encoders.get(query.source), ImageEncoder):
@@ -465,7 +470,7 @@ def fewest_flips(code: BoolArray, relevant: BoolArray, others: BoolArray) -> Int
     This covering problem is solved exactly. Flipping all of D turns q into r, so there is a solution unless
     some w equals r. The result is None if every relevant code is also among the others.
     """
-    constraints = []  # for each relevant code: which flips help against each other code, how many it needs
+    constraints = []  # by relevant code: the flips that help against each other code, and how many it needs
     for r in relevant:
         lead = np.count_nonzero(code != r) - np.count_nonzero(others != code, axis=1)  # d(q, r) − d(q, w)
         helps, same = np.unique((others == code)[lead >= 0][:, code != r], axis=0, return_inverse=True)
@@ -524,7 +529,7 @@ def part_margins(hasher: FittedHasher, data: MultimodalDataset, split: Split, qu
     X = data.modalities[query.source]
 
     def m(rows: Matrix) -> FloatArray:
-        """Return margins in double precision: the same code on every machine and in an exported page."""
+        """Return margins in double precision, so that codes agree between machines and exported pages."""
         return hasher.functions[query.source].margins(rows.astype(np.float64))
 
     rows, s = find_neighbours(data, split, query)

@@ -117,8 +117,8 @@ def read_header(id: str, header: bytes, file_bytes: int) -> RunRecord:
             raise OlderVersionError(f"{what}, saved by an older version of this program; train it again.")
         if values["format"] != FORMAT or values["version"] not in range(OLDEST_VERSION, FORMAT_VERSION + 1):
             raise InputError(
-                f"It is a {str(values['format'])[:40]} of version {str(values['version'])[:40]}; this "
-                f"program reads {FORMAT} of version {FORMAT_VERSION}."
+                f"It has the format {str(values['format'])[:40]}, version {str(values['version'])[:40]}; "
+                f"this program reads the format {FORMAT}, version {FORMAT_VERSION}."
             )
         record = header_record(id, values, file_bytes)
         named = record.key.id_for_version(record.method_version)

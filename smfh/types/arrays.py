@@ -16,7 +16,7 @@ Distances = IntArray | FloatArray  # Hamming distances are whole numbers, asymme
 Words = NDArray[np.uint64]  # packed codes, (items, ⌈bits/64⌉)
 Matrix = FloatArray | sparse.csr_array
 
-EPS = 1e-12  # keeps 0/0 finite
+EPS = 1e-12  # least divisor, so that 0/0 gives 0
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 Element = TypeVar("Element", bound=np.generic)
@@ -62,9 +62,9 @@ def as_matrix(name: str, given: Any) -> Matrix:
 def as_labels(given: Any, class_names: Sequence[str] = ()) -> tuple[BoolArray, tuple[str, ...]]:
     """Convert labels to a read-only multi-hot matrix (items, classes) and the names of the classes.
 
-    Accepts a matrix of True and False or 1 and 0 (array, sparse, data frame), or a list with one class per
-    item (words or whole numbers), from which the sorted classes are taken. Default names are these classes,
-    the columns of the data frame, or numbers from 0.
+    Accepts a matrix of True and False or 1 and 0 (array, sparse matrix or data frame), or a list with one
+    class per item (words or whole numbers). By default, the classes are named after the sorted values of the
+    list, the columns of the data frame, or numbers from 0.
     """
     columns = getattr(given, "columns", ())
     table = given.toarray() if _is_sparse(given) else _as_array(given)
@@ -76,7 +76,7 @@ def as_labels(given: Any, class_names: Sequence[str] = ()) -> tuple[BoolArray, t
             table = table.astype(np.int64)
         if table.dtype.kind not in "Uiub":
             got = ", ".join(sorted({type(label).__name__ for label in table}))
-            raise InputError(f"A class for each item must be a word or a whole number; got {got}.")
+            raise InputError(f"The class of each item must be a word or a whole number; got {got}.")
         classes, positions = np.unique(table, return_inverse=True)
         table, columns = positions[:, None] == np.arange(len(classes)), classes
     elif table.ndim != 2 or table.dtype.kind not in "fiub" or not np.all((table == 0) | (table == 1)):

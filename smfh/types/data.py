@@ -14,7 +14,7 @@ from scipy import sparse
 from smfh.types.arrays import BoolArray, IntArray, Matrix, as_labels, as_matrix, read_only
 from smfh.types.errors import InputError, collect_problems
 
-NO_LABELS = ("no label",)  # the class of data without labels, which no item has
+NO_LABELS = ("no label",)  # placeholder class of data without labels; no item belongs to it
 
 
 class Encoder(Protocol):
@@ -33,20 +33,21 @@ class MultimodalDataset:
     modalities : mapping of str to matrix (items, dimensions)
         Features, which may be negative: arrays, lists, data frames or sparse matrices. Stored read-only.
     labels : matrix (items, classes) or sequence (items,), or None
-        Multi-hot, or one class per item as words or whole numbers. None: the data has no labels, so that only
-        methods that do not use them can be trained.
+        A multi-hot matrix, or one class per item, given as a word or a whole number. If None, the data has no
+        labels, and only methods that do not use labels can be trained.
     class_names : tuple of str, optional
-        By default the names that the labels contain.
+        By default, the names are taken from `labels`.
     captions : sequence of str, optional
     thumbnails : sequence of bytes, optional
         PNG or JPEG files.
     encoders : mapping of str to Encoder, optional
-        For each modality, computes features of new sentences or pictures.
+        The encoder of each modality, which computes features of new sentences or pictures.
     training_labels : matrix (items, classes), optional
         Labels that training uses instead of the true ones, to study the effect of wrong labels. Scores always
         use `labels`.
     label_origin : str, optional
-        Where labels come from that are not part of the data, such as "found by clustering the captions".
+        How the labels were made if they are not part of the data, for example "found by clustering the
+        captions".
     item_names : sequence of str, optional
         The name of each item's file.
 
@@ -91,16 +92,20 @@ class MultimodalDataset:
         elif not labels.any() and class_names != NO_LABELS:
             problems.append("There are no labels; training needs classes.")
         if len(class_names) != labels.shape[1]:
-            problems.append(f"{len(class_names)} class names for {labels.shape[1]} columns of labels.")
+            problems.append(
+                f"There are {len(class_names)} class names, but {labels.shape[1]} columns of labels."
+            )
         for name, X in modalities.items():
             problems += _matrix_problems(name, X, rows=len(labels))
         if self.training_labels is not None:
             object.__setattr__(self, "training_labels", read_only(self.training_labels))
             if self.training_labels.shape != labels.shape or self.training_labels.dtype != np.bool_:
-                problems.append(f"Training labels must be Boolean of shape {labels.shape}, like labels.")
+                problems.append(
+                    f"Training labels must be Boolean and have the shape of labels, {labels.shape}."
+                )
         for name in ("captions", "thumbnails", "item_names"):
             if (values := getattr(self, name)) is not None and len(values) != len(labels):
-                problems.append(f"{len(values)} {name.replace('_', ' ')} for {len(labels)} items.")
+                problems.append(f"There are {len(values)} {name.replace('_', ' ')}, but {len(labels)} items.")
         if problems:
             raise InputError(problems)
 
@@ -119,7 +124,10 @@ class MultimodalDataset:
 
     @property
     def has_labels(self) -> bool:
-        """Whether the items have labels; without them, nothing is known to be relevant but an item's pair."""
+        """Whether the items have labels.
+
+        Without labels, only the same item in the other modality is known to be relevant.
+        """
         return self.class_names != NO_LABELS
 
     @property
@@ -140,12 +148,12 @@ class MultimodalDataset:
         )
 
     def for_training(self) -> "MultimodalDataset":
-        """Return this data set as training sees it: with `training_labels` as its labels, if it has any."""
+        """Return the data set that training uses: its labels are `training_labels`, if these are given."""
         given = self.training_labels
         return self if given is None else replace(self, labels=given, training_labels=None)
 
     def without_looks(self) -> "MultimodalDataset":
-        """Return this data set without captions, pictures and encoders; arrays are not copied."""
+        """Return this data set without captions, pictures, names and encoders; arrays are not copied."""
         bare = copy(self)
         for name in ("captions", "thumbnails", "item_names"):
             object.__setattr__(bare, name, None)
@@ -154,7 +162,7 @@ class MultimodalDataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over all features and labels; identifies this data in caches and files."""
+        """SHA-256 hash of all features and labels, which identifies this data in caches and files."""
         digest = hashlib.sha256()
         for name, X in self.modalities.items():
             arrays = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
@@ -192,7 +200,9 @@ def _matrix_problems(name: str, X: Matrix, rows: int | None = None) -> list[str]
     if rows is not None and X.shape[0] != rows:
         problems.append(f"Modality {name!r} has {X.shape[0]} rows, the labels have {rows}.")
     values = X.data if sparse.issparse(X) else X
-    if values.size and not (np.isfinite(values.min()) and np.isfinite(values.max())):  # NaN is both
+    if values.size and not (
+        np.isfinite(values.min()) and np.isfinite(values.max())
+    ):  # both are NaN if any is
         bad = ~np.isfinite(values)
         if sparse.issparse(X):
             first = np.flatnonzero(bad)[0]
@@ -205,7 +215,7 @@ def _matrix_problems(name: str, X: Matrix, rows: int | None = None) -> list[str]
 
 
 def check_features(name: str, given: Any, dimensions: int) -> Matrix:
-    """Convert features to a matrix; raise InputError if invalid or not of this many dimensions."""
+    """Convert features to a matrix; raise InputError if they are invalid or have other dimensions."""
     X = as_matrix(name, given)
     problems = _matrix_problems(name, X)
     if X.shape[1] != dimensions:
@@ -275,7 +285,7 @@ class Split:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over the rows of every part; identifies this split in caches and files."""
+        """SHA-256 hash of the row numbers of every part, which identifies this split in caches and files."""
         digest = hashlib.sha256()
         for rows in (self.train, self.queries, self.validation):
             digest.update(len(rows).to_bytes(8, "little"))  # marks where each part begins

@@ -11,8 +11,8 @@ from smfh.types.arrays import BoolArray, Distances, IntArray, read_only
 class DistanceCounts:
     """Number of database items, and of relevant ones, at each distance from each query, nearest first.
 
-    Columns are the Hamming distances 0 to bits, or the different asymmetric distances of each query; queries
-    with fewer have zeros at the end.
+    The columns are the Hamming distances from 0 to the number of bits, or the distinct asymmetric distances
+    of each query. The row of a query with fewer distinct distances ends with zeros.
     """
 
     items: IntArray  # (queries, distances)
@@ -47,12 +47,12 @@ class Results:
 class Point:
     """Measured values of one method at one position on an axis, one value per seed."""
 
-    method: str  # name, which decides the colour
+    method: str  # name of the method, which determines the colour
     title: str  # distinguishes several settings of a method
-    direction: str  # such as text → image
+    direction: str  # for example "text → image"
     at: float  # value on the axis, such as the number of bits
     values: tuple[float, ...]  # one per seed
-    ties: tuple[float, float] | None = None  # worst and best value over all orders of ties, mean over seeds
+    ties: tuple[float, float] | None = None  # worst and best over all orders of ties, means over seeds
     chance: float | None = None  # value of a random order
 
     @property

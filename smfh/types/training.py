@@ -1,4 +1,4 @@
-"""Training progress, and descriptions of the fields of a method: range or options, and help text."""
+"""Training progress, and descriptions of a method's parameters: ranges or options, and help texts."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -38,8 +38,8 @@ class Parameter:
     high: float
     scale: Literal["linear", "log"]
     help: str
-    typical: tuple[float, float]  # range of the slider; for log by default 1/100 to 100 times the default
-    neutral: Any = None  # value without effect; holds for runs saved before this field existed
+    typical: tuple[float, float]  # range of the slider
+    neutral: Any = None  # value without effect, assumed for runs saved before this parameter existed
 
     @property
     def allowed_values(self) -> str:
@@ -70,7 +70,11 @@ def parameter(
     neutral: Any = None,
     kw_only: bool = False,
 ) -> Any:
-    """Define a numeric or boolean dataclass field with its Parameter as metadata."""
+    """Define a numeric or boolean dataclass field with its Parameter as metadata.
+
+    By default, the slider's range `typical` is the whole range, or 1/100 to 100 times the default on a log
+    scale.
+    """
     if typical is None and scale == "log" and default:
         typical = max(low, type(default)(default / 100)), min(high, default * 100)
     about = Parameter(symbol, low, high, scale, help, typical or (low, high), neutral)
@@ -78,13 +82,13 @@ def parameter(
 
 
 def parameters(configuration: Any) -> dict[str, Parameter]:
-    """Return field name → Parameter for the fields of a dataclass that have one, in signature order."""
+    """Return the Parameter of each dataclass field that has one, by field name and in signature order."""
     ordered = sorted(fields(configuration), key=lambda f: f.kw_only is True)
     return {f.name: f.metadata["parameter"] for f in ordered if "parameter" in f.metadata}
 
 
 def range_problems(configuration: Any) -> list[str]:
-    """Return a message for each field of a dataclass whose value is not in its range or its options."""
+    """Return a message for each dataclass field whose value is outside its range or not among its options."""
     problems: list[str] = []
     for name, about in (parameters(configuration) | choices(configuration)).items():
         value = getattr(configuration, name)
@@ -97,7 +101,7 @@ def range_problems(configuration: Any) -> list[str]:
 
 
 def read_value(name: str, text: str, like: Any) -> Any:
-    """Parse text as a value of the same type as `like`, the default; `name` is for error messages."""
+    """Parse text as a value of the type of `like`, the default value; error messages quote `name`."""
     try:
         if isinstance(like, bool):
             return {"true": True, "false": False}[text.lower()]
@@ -131,5 +135,5 @@ def choice(default: Any, options: tuple[str, ...], help: str, names: Mapping[str
 
 
 def choices(configuration: Any) -> dict[str, Choice]:
-    """Return field name → Choice for the fields of a dataclass that have one."""
+    """Return the Choice of each dataclass field that has one, by field name."""
     return {f.name: f.metadata["choice"] for f in fields(configuration) if "choice" in f.metadata}

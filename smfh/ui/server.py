@@ -18,6 +18,7 @@ from smfh.datasets.user_data import UserDataset
 from smfh.engine import Engine
 from smfh.folders import app_folder
 from smfh.jobs import Job, JobContext, JobQueue
+from smfh.lessons.rooms import Rooms
 from smfh.memory import BoundedCache
 from smfh.runs import (
     MemoryRuns,
@@ -322,6 +323,12 @@ def read_in_worker(
             _readers.discard(visitor)
 
 
+@once
+def class_rooms() -> Rooms:
+    """Return the rooms in which classes answer the questions of lessons; in memory only."""
+    return Rooms()
+
+
 def private_key(source: DatasetSource, key: Hashable) -> Hashable:
     """Return the key of a job on this data; for an upload, a key that is private to the visitor."""
     return PrivateKey(visitor(), key) if source.name == UserDataset.name else key
@@ -367,9 +374,10 @@ def _forget_jobs(is_unwanted: Callable[[Hashable], bool]) -> None:
 
 
 def forget_unused(seconds: float = UNUSED_SECONDS) -> None:
-    """Drop data sets and runs that no page has used for this time."""
+    """Drop data sets and runs that no page has used for this time, and rooms whose time is over."""
     for queue in (job_queue(), data_queue(), light_queue()):
         queue.forget_results(seconds)
+    class_rooms().forget_expired()
 
 
 def forget_all() -> None:

@@ -219,8 +219,6 @@ def _draw_train(settings: Settings) -> None:
 @st.dialog("Link to this page")
 def show_link(settings: Settings) -> None:
     """Draw the link as text and QR code, with options to hide controls, start paused or present."""
-    import segno
-
     own = own_keys(st.query_params, SHARED)
     rest = {key: text for key, text in st.query_params.items() if key not in own}
     top = st.container()
@@ -231,18 +229,29 @@ def show_link(settings: Settings) -> None:
         label = "Presentation mode"
         present = st.toggle(label, settings.present, key="share_present", help=PRESENTATION_HELP)
     shared = replace(settings, hidden=frozenset(hidden), paused=paused, present=present)
-    address = st.context.url or ""  # as in the visitor's browser; the path of the first page is /
     with top:
-        link = to_link(shared, address if urlsplit(address).path else f"{address}/", rest)
-        st.code(link, language=None, wrap_lines=True)
-        if urlsplit(address).hostname in ("localhost", "127.0.0.1", "::1"):
-            st.warning(
-                "This link works only on this computer. To share it, open the app at the server's address.",
-                icon=":material/link_off:",
-            )
-        picture = io.BytesIO()
-        segno.make(link, micro=False).save(picture, kind="png", scale=6, border=2)
-        st.image(picture.getvalue(), width=QR_PIXELS, alt="QR code of the link")
+        draw_link(to_link(shared, page_address(), rest))
+
+
+def page_address() -> str:
+    """Return the address of this page as in the visitor's browser; the path of the first page is /."""
+    address = st.context.url or ""
+    return address if urlsplit(address).path else f"{address}/"
+
+
+def draw_link(link: str) -> None:
+    """Draw a link as text and QR code, with a warning if it works only on this computer."""
+    import segno
+
+    st.code(link, language=None, wrap_lines=True)
+    if urlsplit(link).hostname in ("localhost", "127.0.0.1", "::1"):
+        st.warning(
+            "This link works only on this computer. To share it, open the app at the server's address.",
+            icon=":material/link_off:",
+        )
+    picture = io.BytesIO()
+    segno.make(link, micro=False).save(picture, kind="png", scale=6, border=2)
+    st.image(picture.getvalue(), width=QR_PIXELS, alt="QR code of the link")
 
 
 def _draw_main_parameter(method: HashMethod, name: str) -> HashMethod:

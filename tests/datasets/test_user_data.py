@@ -379,7 +379,8 @@ class TestMatrices:
         [
             (
                 npz(I_tr=IMAGE, I_te=TEXT, T_tr=TEXT, T_te=TEXT, L_tr=CLASSES, L_te=CLASSES),
-                "I_tr and I_te must have the same width and kind; got I_tr (8 × 5), I_te (8 × 4).",
+                "I_tr and I_te must have the same number of columns, and all be numbers or all be words; "
+                "got I_tr (8 × 5), I_te (8 × 4).",
             ),
             (npz(image=IMAGE, labels=CLASSES), "needs at least two modalities; got image"),
             (with_features(labels=TEXT), "only 0 and 1"),

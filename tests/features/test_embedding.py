@@ -125,7 +125,7 @@ def test_a_missing_package_is_reported_in_one_sentence(pictures, monkeypatch):
     load_model.cache_clear()
     (problem,) = UserDataset(pictures, encoder="clip").preview().problems
     install = 'python -m pip install "smfh-explorer[clip]"'
-    assert problem == f"CLIP ViT-B/32 needs the package fastembed; install it by {install}."
+    assert problem == f"CLIP ViT-B/32 needs the package fastembed; install it with {install}."
 
 
 def test_unknown_encoders_and_data_with_features_are_refused(run_command):

@@ -198,7 +198,7 @@ def change_header(path, change):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda h: h.update(format="cat"), "It is a cat of version 5"),
+        (lambda h: h.update(format="cat"), "It has the format cat, version 5"),
         (lambda h: h.update(dataset="atlantis"), "Unknown data set 'atlantis'"),
         (lambda h: h.update(method="md5"), "Unknown method 'md5'"),
         (lambda h: h["parameters"].update(seed=7), "renamed or changed"),

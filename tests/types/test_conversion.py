@@ -95,5 +95,5 @@ def test_one_class_per_item(given, names):
     "given", [[[2, 0], [0, 1]], [[0.5, 0.5]], [0.5, 1.0], [np.nan, 1.0], ["a", None], [1j, 2j], None, [["a"]]]
 )
 def test_invalid_labels_are_rejected(given):
-    with pytest.raises(InputError, match=r"Labels must be|A class for each item must be"):
+    with pytest.raises(InputError, match=r"Labels must be|The class of each item must be"):
         as_labels(given)

@@ -21,10 +21,10 @@ def test_all_problems_are_listed():
     with pytest.raises(InputError) as caught:
         make(image, np.ones((5, 2), dtype=np.float32), names=("a",), captions=["x"])
     assert caught.value.problems == (
-        "1 class names for 2 columns of labels.",
+        "There are 1 class names, but 2 columns of labels.",
         "Modality 'image' has 1 NaN or infinite values, the first in row 2, column 1 (counted from 0).",
         "Modality 'text' has 5 rows, the labels have 4.",
-        "1 captions for 4 items.",
+        "There are 1 captions, but 4 items.",
     )
 
 

@@ -2,6 +2,7 @@
 
 import shlex
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -10,6 +11,7 @@ from optuna.storages import RDBStorage
 
 from smfh.datasets import DatasetSource
 from smfh.experiments.tuning.goals import BASE_MEASURES
+from smfh.experiments.tuning.preferences import ranks_by_eye, read_choices
 from smfh.experiments.tuning.storage import errors_in_words
 from smfh.experiments.tuning.study import Study, Trial
 from smfh.hashing import HashMethod
@@ -18,11 +20,15 @@ Row = dict[str, str | float | int | None]
 
 
 def trial_rows(study: Study) -> list[Row]:
-    """Return a table row for each trial, with means over its folds; `plots.csv_of` escapes formulas."""
-    return [_row(study, trial) for trial in study.trials]
+    """Return a table row for each trial, with means over its folds; `plots.csv_of` escapes formulas.
+
+    If choices are stored with the study, "by eye" is the rank of each compared trial.
+    """
+    ranks = ranks_by_eye(read_choices(study))
+    return [_row(study, trial, ranks) for trial in study.trials]
 
 
-def _row(study: Study, trial: Trial) -> Row:
+def _row(study: Study, trial: Trial, ranks: Mapping[int, int]) -> Row:
     goal = study.plan.goal
     row: Row = {
         "study": study.name,
@@ -31,6 +37,8 @@ def _row(study: Study, trial: Trial) -> Row:
         **{one.name: trial.parameters.get(one.name) for one in study.plan.ranges},
         **dict(zip(goal.titles, trial.values, strict=False)),
     }
+    if ranks:
+        row["by eye"] = ranks.get(trial.number)
     for number, value in enumerate(trial.by_fold(goal), start=1):
         row[f"{goal.titles[0]}, fold {number}"] = value
     for direction in trial.folds[0].directions if trial.folds else ():

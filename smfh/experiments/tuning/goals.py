@@ -121,3 +121,31 @@ class Goal:
             return (first if self.over == "first" else second,)
         mean = fold.measure(self.measure)
         return (mean, fold.seconds) if self.over == "seconds" else (mean,)
+
+
+def knee_of(front: Mapping[int, tuple[float, float]]) -> int | None:
+    """Return the trial at the knee of a Pareto front; None if the front does not bulge beyond its ends.
+
+    Both objectives of each trial are to be maximized. Scaled so that the ends are (0, 1) and (1, 0), the
+    point (x, y) is (x + y − 1) / √2 beyond the line between them; the knee is farthest beyond it.
+    """
+    if len(front) < 3:
+        return None
+    points = np.array(list(front.values()), dtype=np.float64)
+    size = np.ptp(points, axis=0)
+    if not size.all():
+        return None
+    beyond = ((points - points.min(axis=0)) / size).sum(axis=1) - 1
+    return list(front)[int(beyond.argmax())] if beyond.max() > 1e-9 else None
+
+
+def describe_knee(front: Mapping[int, tuple[float, float]], knee: int, goal: Goal) -> str:
+    """Return a sentence that compares the knee with the trial that is best in the first objective."""
+    best = max(front, key=front.__getitem__)
+    loss, gain = front[best][0] - front[knee][0], front[knee][1] - front[best][1]
+    title = goal.titles[0].removesuffix(", first direction")
+    if goal.over == "seconds":
+        trade = f"gives up {loss:.3f} of the {title} to save {gain:.3g} training seconds"
+    else:
+        trade = f"gives up {loss:.3f} of the {title} in the first direction for {gain:.3f} in the second"
+    return f"Knee: trial {knee} {trade}, compared with trial {best}."
