@@ -88,8 +88,8 @@ def name_captions(rows: UploadedRows) -> UploadedRows:
         without += bool(empty)
     if not without:
         return rows
-    which = "There are no captions" if without == rows.items else f"{without:,} items have no caption"
-    note = f"{which}: the names of the classes are used as text."
+    which = "There are no captions" if without == rows.items else f"Items without a caption: {without:,}"
+    note = f"{which}. The names of the classes are used as text."
     return replace(rows, captions=captions, notes=[*rows.notes, note])
 
 

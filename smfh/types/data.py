@@ -93,7 +93,7 @@ class MultimodalDataset:
             problems.append("There are no labels; training needs classes.")
         if len(class_names) != labels.shape[1]:
             problems.append(
-                f"There are {len(class_names)} class names, but {labels.shape[1]} columns of labels."
+                f"The number of class names is {len(class_names)}, that of label columns {labels.shape[1]}."
             )
         for name, X in modalities.items():
             problems += _matrix_problems(name, X, rows=len(labels))
@@ -105,7 +105,9 @@ class MultimodalDataset:
                 )
         for name in ("captions", "thumbnails", "item_names"):
             if (values := getattr(self, name)) is not None and len(values) != len(labels):
-                problems.append(f"There are {len(values)} {name.replace('_', ' ')}, but {len(labels)} items.")
+                problems.append(
+                    f"The number of {name.replace('_', ' ')} is {len(values)}, that of items {len(labels)}."
+                )
         if problems:
             raise InputError(problems)
 

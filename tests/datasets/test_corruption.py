@@ -76,7 +76,7 @@ def test_unseen_classes_have_no_training_items_and_two_classes_stay():
         assert data.labels[left.train].any(axis=0).sum() == seen
         assert data.labels[left.queries].any(axis=0).sum() == 5
     everywhere = replace(data, labels=np.hstack([np.ones((len(data), 1), bool), data.labels]), class_names=())
-    with pytest.raises(InputError, match="No training item is left"):
+    with pytest.raises(InputError, match="leaves no training item"):
         corrupt(everywhere, split, {"unseen_classes": 0.7})
 
 

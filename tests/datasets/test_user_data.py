@@ -108,7 +108,7 @@ class TestPictures:
             ("same.png", "duplicate"),
             ("Row 11 of items.csv", "no label"),
         }
-        assert "1 have no caption: the names of the classes are used as text." in preview.notes
+        assert "Items without a caption: 1. The names of the classes are used as text." in preview.notes
         assert preview.skipped_items == 9
         reasons = "\n".join(preview.skipped)
         for message in (
@@ -230,7 +230,7 @@ class TestPictures:
         assert skipped == (
             "Row 2 of t.csv",
             "missing picture",
-            "'a.png' was not found, or in several folders",
+            "'a.png' was not found, or is in several folders",
         )
 
     @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ class TestMatrices:
         [
             (
                 npz(I_tr=IMAGE, I_te=TEXT, T_tr=TEXT, T_te=TEXT, L_tr=CLASSES, L_te=CLASSES),
-                "I_tr and I_te must have the same number of columns, and all be numbers or all be words; "
+                "I_tr and I_te must have the same number of columns, and all be numbers or words; "
                 "got I_tr (8 × 5), I_te (8 × 4).",
             ),
             (npz(image=IMAGE, labels=CLASSES), "needs at least two modalities; got image"),

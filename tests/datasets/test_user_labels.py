@@ -76,7 +76,7 @@ def test_labels_corrected_by_hand_change_the_texts_that_are_class_names(tmp_path
         c for c, o in zip(data.captions, others, strict=True) if o
     ]
     np.testing.assert_array_equal(same_split.train, split.train)
-    with pytest.raises(InputError, match="for 3 items, but the files have 64"):
+    with pytest.raises(InputError, match="to 3 items, but the files have 64"):
         source.read_as(hand_labels=(("a",),) * 3).load()
 
 

@@ -91,7 +91,7 @@ def test_too_large_a_page_is_rejected_before_any_work(monkeypatch):
 def test_data_without_words_and_double_precision_are_rejected():
     data, split = Planted().load()
     hasher = make_method("cvh", bits=4).fit(data.take(split.train))
-    with pytest.raises(InputError, match="Words cannot be searched with in"):
+    with pytest.raises(InputError, match="Words cannot be a query in"):
         search_page(hasher, data, split)
     data, split = spoken(dtype=np.float64)
     hasher = make_method("cvh", bits=4).fit(data.take(split.train))

@@ -79,8 +79,8 @@ def test_codes_that_cannot_be_compared_are_refused():
     [
         (lambda: pack(np.ones((2, 3))), "boolean items × bits matrix; got float64"),
         (lambda: pack(np.ones(3, dtype=bool)), r"of shape \(3,\)"),
-        (lambda: unpack(np.zeros((1, 1), dtype=np.uint64), 65), "up to 64 bits, not 65"),
-        (lambda: unpack(np.zeros((1, 1), dtype=np.uint64), -1), "not -1"),
+        (lambda: unpack(np.zeros((1, 1), dtype=np.uint64), 65), "at most 64 bits; got bits=65"),
+        (lambda: unpack(np.zeros((1, 1), dtype=np.uint64), -1), "got bits=-1"),
         (lambda: unpack(np.zeros(1, dtype=np.uint8), 1), "uint8"),
         (lambda: distances(*[np.zeros((1, 0), dtype=np.uint64)] * 2), r"of shape \(1, 0\)"),
         (lambda: rank(*[np.zeros((1, 1), dtype=np.uint64)] * 2, top=0), "at least one result; got top=0"),

@@ -283,7 +283,7 @@ def test_signed_features_are_used_as_they_are_or_split_with_a_note(name, kind, t
     states = []
     hasher = make_method(name, bits=32).fit(signed.take(split.train), on_state=states.append)
     splits = hasher.method.needs_positive
-    assert all(("signs of image, text are split" in step.note) == splits for step in hasher.trace)
+    assert all(("image, text is split into max(x, 0)" in step.note) == splits for step in hasher.trace)
     assert all(function.feature_map.split_signs == splits for function in hasher.functions.values())
     for source, target in hasher.directions:
         for protocol in ("training", "unseen"):

@@ -37,7 +37,7 @@ def test_an_untouched_copy_loads(saved, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda h, a: h.update(format="cat"), "is a cat"),
+        (lambda h, a: h.update(format="cat"), "the format cat"),
         (lambda h, a: h.update(version=99), "version 99"),
         (lambda h, a: h.update(method="md5"), "Unknown method 'md5'"),
         (lambda h, a: h["parameters"].update(bits=16), r"projection of 'image' must be .* \(30, 16\)"),

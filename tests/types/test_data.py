@@ -21,10 +21,10 @@ def test_all_problems_are_listed():
     with pytest.raises(InputError) as caught:
         make(image, np.ones((5, 2), dtype=np.float32), names=("a",), captions=["x"])
     assert caught.value.problems == (
-        "There are 1 class names, but 2 columns of labels.",
+        "The number of class names is 1, that of label columns 2.",
         "Modality 'image' has 1 NaN or infinite values, the first in row 2, column 1 (counted from 0).",
         "Modality 'text' has 5 rows, the labels have 4.",
-        "There are 1 captions, but 4 items.",
+        "The number of captions is 1, that of items 4.",
     )
 
 

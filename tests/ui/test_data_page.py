@@ -375,7 +375,7 @@ def test_class_folders_are_used_without_the_files_that_cannot_be_read():
     assert not page.error
     assert "3 items cannot be used" in page.warning[0].value
     assert "1 duplicate: square/same.png is the same picture as circle/0.png" in texts(page)
-    assert "There are no captions: the names of the classes are used as text." in texts(page)
+    assert "There are no captions. The names of the classes are used as text." in texts(page)
     button = page.button(key="own_use")
     assert button.label == "Skip these 3 and continue"
     button.click().run()
