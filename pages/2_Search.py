@@ -6,21 +6,8 @@ from smfh.types import InputError
 from smfh.ui.address import draw_notes
 from smfh.ui.page import begin_run
 from smfh.ui.search.form import draw_code, draw_form
-from smfh.ui.search.results import (
-    draw_distances,
-    draw_export,
-    draw_methods,
-    draw_query,
-    draw_results,
-    draw_why,
-)
-from smfh.ui.search_state import (
-    current_search_state,
-    draw_unknown_words,
-    make_query,
-    results_of,
-    save_search_state,
-)
+from smfh.ui.search.results import draw_distances, draw_export, draw_methods, draw_query, draw_results, draw_why
+from smfh.ui.search_state import current_search_state, draw_unknown_words, make_query, results_of, save_search_state
 
 run = begin_run("Search", "Search with words, an item or a picture, and see why results match.")
 state, notes = current_search_state(run)

@@ -3,14 +3,7 @@
 import streamlit as st
 
 from smfh.ui.bits.tabs import draw_queries, draw_space
-from smfh.ui.bits.topics import (
-    chosen_bit,
-    draw_code_summary,
-    draw_matrices,
-    draw_reasons,
-    draw_tiles,
-    draw_topic,
-)
+from smfh.ui.bits.topics import chosen_bit, draw_code_summary, draw_matrices, draw_reasons, draw_tiles, draw_topic
 from smfh.ui.page import begin_run
 from smfh.ui.search_state import topics_of
 

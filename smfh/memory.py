@@ -67,9 +67,7 @@ def limited_memory(more_bytes: int) -> Iterator[None]:
         return
     import resource
 
-    used = next(
-        int(line.split()[1]) << 10 for line in status.read_text().splitlines() if line.startswith("VmData")
-    )
+    used = next(int(line.split()[1]) << 10 for line in status.read_text().splitlines() if line.startswith("VmData"))
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     limits = [limit for limit in (used + more_bytes, soft, hard) if limit != resource.RLIM_INFINITY]
     resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))

@@ -40,7 +40,5 @@ def hostile_upload() -> tuple[str, bytes]:
     words = np.array([text.replace("|", "/") for text in TEXTS] * 3)
     kinds = np.tile(np.eye(len(TEXTS)), (3, 1))[:, :12]
     file = io.BytesIO()
-    np.savez(
-        file, labels=words, captions=words, **{name: rng.random((60, 12)) + kinds for name in MODALITIES}
-    )
+    np.savez(file, labels=words, captions=words, **{name: rng.random((60, 12)) + kinds for name in MODALITIES})
     return f"{TEXTS[0]}{TEXTS[5]}.npz".replace("/", ""), file.getvalue()

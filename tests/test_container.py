@@ -32,9 +32,7 @@ def _expression(pattern: str) -> str:
 
 def copied() -> list[str]:
     """The sources of the COPY lines in the Dockerfile."""
-    return [
-        source for line in re.findall("^COPY (.*)$", DOCKERFILE, re.MULTILINE) for source in line.split()[:-1]
-    ]
+    return [source for line in re.findall("^COPY (.*)$", DOCKERFILE, re.MULTILINE) for source in line.split()[:-1]]
 
 
 def needed() -> list[str]:

@@ -78,9 +78,7 @@ def kill(kind: str, folder: Path, luck: random.Random) -> bool:
     By then nothing is left over of those before it.
     """
     words = {"training": TRAINING, "grid": GRID, "study": STUDY}.get(kind, [])
-    given = (
-        ["-m", "smfh", *(word.format(folder=folder) for word in words)] if words else ["-c", PROGRAMS[kind]]
-    )
+    given = ["-m", "smfh", *(word.format(folder=folder) for word in words)] if words else ["-c", PROGRAMS[kind]]
     before, until = signs_of_work(folder), time.monotonic() + SOON
     with (folder / "said.txt").open("ab") as said:
         program = subprocess.Popen(

@@ -18,9 +18,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "assets" / "guide").glob("*.md"))]
 BLOCKS = [
     pytest.param(block, id=f"{page.stem}-{number}")
     for page in PAGES
-    for number, block in enumerate(
-        re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL)
-    )
+    for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL))
 ]
 MAX_README_LINES = 180
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -31,10 +29,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 def test_code_block_runs(block, tmp_path):
     script = tmp_path / "block.py"
     script.write_text(block, encoding="utf-8")
-    command, environment = (
-        [sys.executable, "-W", "error", str(script)],
-        {**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    command, environment = ([sys.executable, "-W", "error", str(script)], {**os.environ, "PYTHONPATH": str(ROOT)})
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.strip()

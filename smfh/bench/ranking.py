@@ -59,9 +59,7 @@ def bench_distinct(report: Report, rng: np.random.Generator, repeats: int) -> No
             raise InputError("Rankings with and without merging of repeated codes differ.")
         sides: Sides = {"ours": partial(rank, queries, database, top), "one by one": one_by_one}
         seconds = least_seconds(sides | faiss_search(database, queries, bits, top), repeats)
-        what = (
-            f"top {top:,} of {number:,} queries, {len(database):,} items, {len(np.unique(database)):,} codes"
-        )
+        what = f"top {top:,} of {number:,} queries, {len(database):,} items, {len(np.unique(database)):,} codes"
         for rival in (side for side in seconds if side != "ours"):
             report.compare(f"{rival}/ranking, {name}", seconds[rival], seconds["ours"], what)
         report.seconds |= {f"{side}, {name}": value for side, value in seconds.items()}

@@ -31,9 +31,7 @@ def bench_training(report: Report, quick: bool, repeats: int) -> None:
 
     bench_products(report, train, repeats)
     peak = peak_bytes(lambda: METHOD.fit(train)) - before
-    what = (
-        f"the highest memory during a fit, the data included, compared with the data itself ({size >> 20} MB)"
-    )
+    what = f"the highest memory during a fit, the data included, compared with the data itself ({size >> 20} MB)"
     report.compare("peak memory/data", peak, size, what)
     bench_equations(report, train)
     bench_nmf(report, train)

@@ -83,11 +83,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     output.add_argument("--markdown", action="store_true", help="print the same tables in Markdown")
     options.add_cluster_argument(parser)
     add("--html", metavar="FILE.html", help="write a report with all figures to this file")
-    add(
-        "--figures",
-        metavar="FILE.zip",
-        help="write all figures to this file, as SVG, PDF, CSV and Python code",
-    )
+    add("--figures", metavar="FILE.zip", help="write all figures to this file, as SVG, PDF, CSV and Python code")
 
 
 def run(arguments: Namespace) -> None:

@@ -36,8 +36,7 @@ def run(arguments: Namespace) -> None:
             print_card(known())
         return
     (source, rows), sheet = collect_problems(
-        lambda: options.chosen_data(arguments),
-        lambda: options.output_path(arguments.sheet, "--sheet", ".png"),
+        lambda: options.chosen_data(arguments), lambda: options.output_path(arguments.sheet, "--sheet", ".png")
     )
     if arguments.remake:
         from smfh.datasets.emoji_remake import remake
@@ -90,9 +89,7 @@ def print_card(source: DatasetSource) -> None:
 
 def print_contents(data: MultimodalDataset, split: Split) -> None:
     """Print the split, the modalities, and the number of items of each class."""
-    print(
-        f"  {len(data):,} items: {len(split.train):,} training items, {len(split.queries):,} held-out queries"
-    )
+    print(f"  {len(data):,} items: {len(split.train):,} training items, {len(split.queries):,} held-out queries")
     for name, X in data.modalities.items():
         kind = f"sparse, {X.nnz / X.shape[0]:.1f} non-zero values per item" if hasattr(X, "nnz") else "dense"
         print(f"  {name}: {X.shape[1]:,} dimensions, {kind}")

@@ -37,17 +37,13 @@ def run(arguments: Namespace) -> None:
         (a, b): [evaluate(hasher, data, split, a, b, one, arguments.distance) for one in protocols]
         for a, b in hasher.directions
     }
-    print_scores(
-        hasher, data_summary(data, split), hash_codes(hasher.database_codes.values()), scores, arguments
-    )
+    print_scores(hasher, data_summary(data, split), hash_codes(hasher.database_codes.values()), scores, arguments)
 
 
 def check_data(hasher: FittedHasher, data: MultimodalDataset, split: Split | None, hint: str = "") -> None:
     """Refuse data that lacks a modality of the model; with a split, also other training items."""
     if absent := [name for name in hasher.modalities if name not in data.modalities]:
-        raise InputError(
-            f"The model encodes {', '.join(absent)}; {data.name} has {', '.join(data.modalities)}."
-        )
+        raise InputError(f"The model encodes {', '.join(absent)}; {data.name} has {', '.join(data.modalities)}.")
     if split is not None and data.take(split.train).fingerprint != hasher.trained_on:
         raise InputError(
             f"The model was trained on other items than the training items of {data.name} with this split. "

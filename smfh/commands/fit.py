@@ -93,12 +93,9 @@ def run(arguments: Namespace) -> None:
     if save is not None:
         save_hasher(hasher, save)
     scores = {
-        way: [trained.scores(*way, protocol, arguments.distance) for protocol in PROTOCOLS]
-        for way in hasher.directions
+        way: [trained.scores(*way, protocol, arguments.distance) for protocol in PROTOCOLS] for way in hasher.directions
     }
-    print_scores(
-        hasher, data_summary(data, split), hash_codes(hasher.database_codes.values()), scores, arguments
-    )
+    print_scores(hasher, data_summary(data, split), hash_codes(hasher.database_codes.values()), scores, arguments)
 
 
 def run_on_shards(arguments: Namespace) -> None:
@@ -107,8 +104,7 @@ def run_on_shards(arguments: Namespace) -> None:
     if given := named + given_options(arguments, DATA_ONLY):
         raise InputError(f"--shards already has the data and its split; leave out {', '.join(given)}.")
     method, save = collect_problems(
-        lambda: options.chosen_method(arguments),
-        lambda: options.output_path(arguments.save, "--save", ".npz"),
+        lambda: options.chosen_method(arguments), lambda: options.output_path(arguments.save, "--save", ".npz")
     )
     if (gigabytes := arguments.worker_gb) is not None and not isfinite(gigabytes):
         raise InputError(f"--worker-gb must be a number of gigabytes; got {gigabytes}.")

@@ -84,9 +84,7 @@ def settings() -> list[tuple[str, str, HashMethod]]:
         chosen.append((dataset, "smfh-plus whole ranking", whole))
         chosen.append((dataset, "smfh", make_method("smfh")))
     for name in PAPER_METHODS:
-        chosen += [
-            ("wiki", f"{name} paper", paper_method(name, "wiki").set_params(bits=b)) for b in (32, 64, 128)
-        ]
+        chosen += [("wiki", f"{name} paper", paper_method(name, "wiki").set_params(bits=b)) for b in (32, 64, 128)]
     return chosen
 
 
@@ -177,8 +175,7 @@ def overview(measured: dict[str, Any]) -> str:
     names = {name: METHODS[name].title for name in ("smfh-plus", "smfh", *NEWER[1:])}
     names |= {"smfh": "SMFH, as published"}
     rows = [
-        [title, *(_cell(measured, f"{d} {name} 64 {p} hamming") for d, p in places)]
-        for name, title in names.items()
+        [title, *(_cell(measured, f"{d} {name} 64 {p} hamming") for d, p in places)] for name, title in names.items()
     ]
     chance = [_cell(measured, f"{d} smfh-plus 64 {p} hamming", "chance") for d, p in places]
     return _table(["", *(f"{d.title()}, {p}" for d, p in places)], [*rows, ["chance", *chance]])
@@ -189,8 +186,7 @@ def lengths(measured: dict[str, Any]) -> str:
     places = [(dataset, protocol) for dataset in SETS for protocol in PROTOCOLS]
     which = [("smfh-plus", 8), ("smfh-plus", 16), ("smfh-plus", 64), ("smfh", 64)]
     rows = [
-        [METHODS[m].title, str(b), *(_cell(measured, f"{d} {m} {b} {p} hamming") for d, p in places)]
-        for m, b in which
+        [METHODS[m].title, str(b), *(_cell(measured, f"{d} {m} {b} {p} hamming") for d, p in places)] for m, b in which
     ]
     return _table(["mAP@100", "bits", *(f"{d.title()}, {p}" for d, p in places)], rows)
 
@@ -234,9 +230,7 @@ def table_1(direction: str) -> Callable[[dict[str, Any]], str]:
             cells = []
             for column, bits in COLUMNS:
                 key = f"wiki {name} paper {bits} training hamming {direction}"
-                printed = published_score(
-                    "wiki", direction.replace(" → ", "->"), ROW.get(name, name), column, bits
-                )
+                printed = published_score("wiki", direction.replace(" → ", "->"), ROW.get(name, name), column, bits)
                 cell = _number(measured["scores"][key][DEFINITIONS[column]])
                 cells.append(cell + (f" ({_number(printed)})" if printed is not None else ""))
             rows.append([METHODS[name].title, *cells])
@@ -251,8 +245,7 @@ def robustness(measured: dict[str, Any]) -> str:
     curves = measured["robustness"]
     places = list(dict.fromkeys((one["data"], one["database"]) for one in curves))
     cells = {
-        (one["method"], one["data"], one["database"]): " ".join(_number(x) for x in one["scores"])
-        for one in curves
+        (one["method"], one["data"], one["database"]): " ".join(_number(x) for x in one["scores"]) for one in curves
     }
     titles = dict.fromkeys(one["method"] for one in curves)
     rows = [[title, *(cells[title, *place] for place in places)] for title in titles]

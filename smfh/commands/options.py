@@ -12,15 +12,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from smfh.datasets import (
-    DATASETS,
-    MATRIX_FORMATS,
-    SPLIT_FORMATS,
-    DatasetSource,
-    UserDataset,
-    make_source,
-    read_split,
-)
+from smfh.datasets import DATASETS, MATRIX_FORMATS, SPLIT_FORMATS, DatasetSource, UserDataset, make_source, read_split
 from smfh.engine import Engine
 from smfh.hamming import DISTANCES
 from smfh.hashing import METHODS, HashMethod, make_method, preset
@@ -99,9 +91,7 @@ def add_metric_argument(parser: ArgumentParser) -> None:
 
 def add_distance_argument(parser: ArgumentParser) -> None:
     meanings = "; ".join(f"{name}: {words}" for name, words in DISTANCES.items())
-    parser.add_argument(
-        "--distance", default="hamming", choices=list(DISTANCES), help=f"{meanings} (default hamming)"
-    )
+    parser.add_argument("--distance", default="hamming", choices=list(DISTANCES), help=f"{meanings} (default hamming)")
 
 
 def add_cluster_argument(parser: ArgumentParser) -> None:
@@ -114,9 +104,7 @@ def add_cluster_argument(parser: ArgumentParser) -> None:
 
 def add_method_arguments(parser: ArgumentParser, default: str) -> None:
     """Add --method, --preset, and one option for each parameter of any method."""
-    presets = [
-        f"{', '.join(method.presets)} ({method.name})" for method in METHODS.values() if method.presets
-    ]
+    presets = [f"{', '.join(method.presets)} ({method.name})" for method in METHODS.values() if method.presets]
     parser.add_argument("--method", default=default, help=f"one of {', '.join(METHODS)} (default {default})")
     parser.add_argument("--preset", help=f"ready-made settings of the method: {'; '.join(presets)}")
     group = parser.add_argument_group("parameters of the methods")
@@ -133,9 +121,7 @@ def use_data_folder(arguments: Namespace) -> None:
     """Set SMFH_DATA to the folder given by --data; refuse a folder that does not exist."""
     if arguments.data is not None:
         if not Path(arguments.data).is_dir():
-            raise InputError(
-                f"--data needs the folder with the benchmark files; there is no folder {arguments.data}."
-            )
+            raise InputError(f"--data needs the folder with the benchmark files; there is no folder {arguments.data}.")
         os.environ["SMFH_DATA"] = arguments.data
 
 

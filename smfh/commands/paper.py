@@ -107,10 +107,7 @@ def train_plans(
     """Train the planned methods and code lengths of each data set; return the grids by data set."""
     runs = {name: len(methods) * len(bits) * arguments.seeds for name, (methods, bits) in plans.items()}
     grids: dict[str, Grid] = {}
-    with (
-        options.chosen_call(arguments) as (call, at_once),
-        options.progress_bar(sum(runs.values()), "run") as bar,
-    ):
+    with options.chosen_call(arguments) as (call, at_once), options.progress_bar(sum(runs.values()), "run") as bar:
         for name, (methods, bits) in plans.items():
             comparison: Comparison = methods_by_bits(bits, name, methods, arguments.seeds)
             show = partial(show_progress, bar, before=sum(runs[done] for done in grids))
@@ -124,9 +121,7 @@ def check_purpose(arguments: Namespace) -> None:
     """Refuse ignored options: a split with --check or --write-reference, --bits without either."""
     is_reference = arguments.check or arguments.write_reference
     if is_reference and (arguments.split, arguments.split_seed) != ("default", 0):
-        raise InputError(
-            "--check and --write-reference use the default split; leave out --split, --split-seed."
-        )
+        raise InputError("--check and --write-reference use the default split; leave out --split, --split-seed.")
     if arguments.bits and not is_reference:
         lengths = ", ".join(map(str, TABLE_BITS))
         raise InputError(f"--bits is only for --check and --write-reference; the tables have {lengths} bits.")

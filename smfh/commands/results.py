@@ -52,9 +52,7 @@ def run(arguments: Namespace) -> None:
     total = len(grid.keys) + 1 + sum(len(one.keys) for one in lessons.values())
     with tempfile.TemporaryDirectory() as temporary, progress_bar(total, "run") as bar:
         default = SMFHPlus()
-        write_run(
-            folder, *train(run_key(grid.data, grid.split, default), source, grid.data, grid.split), True
-        )
+        write_run(folder, *train(run_key(grid.data, grid.split, default), source, grid.data, grid.split), True)
         bar.update()
         for method, key in grid.keys.items():
             if method != default:

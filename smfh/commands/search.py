@@ -50,12 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--image", action="append", default=[], metavar="FILE", help="a picture; can be repeated")
     add("--target", help="modality to search (default: the first that is not the query's)")
     add("--database", default="all", choices=list(DATABASES), help="items to search (default all)")
-    add(
-        "--distance",
-        default="asymmetric",
-        choices=list(DISTANCES),
-        help="default asymmetric, as on the pages",
-    )
+    add("--distance", default="asymmetric", choices=list(DISTANCES), help="default asymmetric, as on the pages")
     add("--exact-words", action="store_true", help="use only words of the training texts, as they are")
     add("--json", action="store_true", help="print one JSON object")
     options.add_method_arguments(parser, default="smfh-plus")
@@ -71,9 +66,7 @@ def run(arguments: Namespace) -> None:
     )
     data, split = source.load(rows, arguments.split_seed)
     query = make_query(data, arguments)
-    target = arguments.target or next(
-        (name for name in data.modalities if name != query.source), query.source
-    )
+    target = arguments.target or next((name for name in data.modalities if name != query.source), query.source)
     with show_steps(method, []) as show:
         store = None if isinstance(source, UserDataset) else RunStore()
         hasher = find_or_train(store, source, method, data, split, show).hasher

@@ -56,10 +56,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     budget = parser.add_mutually_exclusive_group()
     budget.add_argument("--trials", type=int, help="number of trials, with the start (default 40)")
     budget.add_argument("--minutes", type=float, help="working time instead, summed over all workers")
-    for option, default, choices in (
-        ("--goal", "balanced", tuning.MEASURES),
-        ("--over", "mean", tuning.SCOPES),
-    ):
+    for option, default, choices in (("--goal", "balanced", tuning.MEASURES), ("--over", "mean", tuning.SCOPES)):
         add(option, default=default, help="; ".join(f"{name}: {words}" for name, words in choices.items()))
     add("--folds", type=int, default=3, help="validation folds per data set (default 3)")
     add("--lengths", nargs="+", type=int, default=[], metavar="BITS", help="score at several code lengths")
@@ -122,13 +119,9 @@ def open_study(studies: tuning.Studies, arguments: Namespace) -> Study:
     defaults = vars(parser.parse_args([]))
     given = [name for name, value in defaults.items() if getattr(arguments, name) != value]
     if of_plan := ", ".join(f"--{name}" for name in given if name not in OUTSIDE_PLAN):
-        raise InputError(
-            f"The plan of an existing study cannot change: {of_plan} needs a new one (--datasets)."
-        )
+        raise InputError(f"The plan of an existing study cannot change: {of_plan} needs a new one (--datasets).")
     if arguments.study is None:
-        raise InputError(
-            "Name a study with --study, or create one with --datasets; --list lists all studies."
-        )
+        raise InputError("Name a study with --study, or create one with --datasets; --list lists all studies.")
     study = studies.open(arguments.study)
     if arguments.trials is not None or arguments.minutes is not None:
         study.set_budget(arguments.trials or 0, arguments.minutes or 0.0)

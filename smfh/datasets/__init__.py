@@ -17,8 +17,7 @@ from smfh.datasets.wiki import Wiki
 from smfh.types import unknown
 
 DATASETS: dict[str, type[DatasetSource]] = {
-    source.name: source
-    for source in (Emoji, Wiki, PascalSentence, NusWide, MirFlickr, IaprTc12, Synthetic, Planted)
+    source.name: source for source in (Emoji, Wiki, PascalSentence, NusWide, MirFlickr, IaprTc12, Synthetic, Planted)
 }
 
 

@@ -91,9 +91,7 @@ def _unpaired(data: MultimodalDataset, rows: IntArray) -> MultimodalDataset:
     return replace(data, modalities={**data.modalities, **shifted})
 
 
-def _incomplete(
-    data: MultimodalDataset, train: IntArray, share: float, rng: np.random.Generator
-) -> MultimodalDataset:
+def _incomplete(data: MultimodalDataset, train: IntArray, share: float, rng: np.random.Generator) -> MultimodalDataset:
     """Return the data with one modality of a share of the training rows replaced by its mean, or by 0."""
     rows = _drawn(train, share, rng)
     lost = rng.integers(len(data.modalities), size=len(train))[: len(rows)]

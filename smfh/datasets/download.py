@@ -21,9 +21,7 @@ BLOCK_BYTES = 1 << 18
 TIMEOUT_SECONDS = 30.0  # maximum wait for the next block
 
 
-def download(
-    url: str, target: Path, on_progress: OnProgress = None, max_bytes: int = MAX_DOWNLOAD_BYTES
-) -> Path:
+def download(url: str, target: Path, on_progress: OnProgress = None, max_bytes: int = MAX_DOWNLOAD_BYTES) -> Path:
     """Download an https address to `target`, which appears only when it is complete; return `target`."""
     check_address(url)
     opener = urllib.request.build_opener(_SafeRedirects())
@@ -97,8 +95,7 @@ def unpack(archive: Path, folder: Path, paths: Collection[str], required: bool =
         missing = [path for path in paths if path not in members]
         if missing and required:
             raise InputError(
-                f"{archive.name} is incomplete: {len(missing)} files are missing, such as "
-                f"{', '.join(missing[:5])}."
+                f"{archive.name} is incomplete: {len(missing)} files are missing, such as {', '.join(missing[:5])}."
             )
         for path in set(paths) - set(missing):
             content, expected = opened.read(members[path]), checksums.get(path)

@@ -22,14 +22,7 @@ from numpy.typing import NDArray
 
 from smfh.datasets.source import DatasetCard, DatasetSource, Loaded, OnProgress, multi_hot
 from smfh.datasets.splits import resolve_split
-from smfh.features.image import (
-    BLOCKS,
-    ORIENTATIONS,
-    ImageEncoder,
-    Measurements,
-    VisualWords,
-    fit_visual_words,
-)
+from smfh.features.image import BLOCKS, ORIENTATIONS, ImageEncoder, Measurements, VisualWords, fit_visual_words
 from smfh.features.network import FEATURES
 from smfh.features.text import fit_tf_idf, split_words
 from smfh.files import Array, convert_errors, read_json, read_npz, write_npz
@@ -111,8 +104,7 @@ class Emoji(DatasetSource):
     labels: str = choice(
         "subgroup",
         tuple(LABELS),
-        "With subgroups, codes also distinguish birds from mammals. Either way, items of the same group are "
-        "relevant.",
+        "With subgroups, codes also distinguish birds from mammals. Either way, items of the same group are relevant.",
         LABELS,
     )
     languages: tuple[str, ...] = choice(
@@ -134,9 +126,7 @@ class Emoji(DatasetSource):
         for code in self.languages:
             texts[f"text ({LANGUAGES[code]})"] = [item.names.get(code, "") for item in items]
         measured = sheet.measured.take(rows)
-        if np.array_equal(
-            rows[chosen.train], sheet.learnt_from
-        ):  # these visual words need not be learnt again
+        if np.array_equal(rows[chosen.train], sheet.learnt_from):  # these visual words need not be learnt again
             image = ImageEncoder(sheet.words)
             X = image.features(measured, sheet.counts[rows].astype(np.float32))
         else:
@@ -202,9 +192,7 @@ def read_sheet(path: Path = FILE) -> Sheet:
             "codebook": (visual_words, PATCH_VALUES),
             "counts": (len(ends), visual_words),
         }
-        wrong = [
-            k for k, shape in shapes.items() if arrays[k].shape != shape or arrays[k].dtype.kind not in "uf"
-        ]
+        wrong = [k for k, shape in shapes.items() if arrays[k].shape != shape or arrays[k].dtype.kind not in "uf"]
         if wrong or len(gradients) != len(ends) or not np.isfinite(arrays["codebook"]).all():
             raise InputError(
                 f"{path.name} is damaged: it does not have features for each of its {len(ends):,} pictures."

@@ -11,16 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smfh.datasets.emoji import (
-    FILE,
-    LANGUAGES,
-    Emoji,
-    EmojiItem,
-    Sheet,
-    choose_rows,
-    choose_split,
-    write_emoji,
-)
+from smfh.datasets.emoji import FILE, LANGUAGES, Emoji, EmojiItem, Sheet, choose_rows, choose_split, write_emoji
 from smfh.datasets.source import OnProgress
 from smfh.features.image import fit_visual_words, measure
 from smfh.features.network import SIDE, network_features

@@ -87,9 +87,7 @@ def read_labels(folder: Path) -> tuple[tuple[str, ...], BoolArray]:
     return tuple(largest), np.column_stack([columns[concept] for concept in largest])
 
 
-def _selected_rows(
-    path: Path, columns: int, keep: BoolArray, on_progress: OnProgress
-) -> Iterator[NDArray[np.float32]]:
+def _selected_rows(path: Path, columns: int, keep: BoolArray, on_progress: OnProgress) -> Iterator[NDArray[np.float32]]:
     """Yield the rows selected by `keep` in blocks; refuse a file whose row count is not `len(keep)`."""
     row = 0
     for block in read_counts(path, columns):

@@ -76,9 +76,7 @@ class PascalSentence(DatasetSource):
             raise InputError(shortened(problems))
         pictures = [cache.decoded[name] for name in names]
         texts = {"text": ["\n".join(pair.sentences) for pair in pairs]}
-        data = captioned_pictures(
-            self.name, pictures, texts, labels, rows.train, seed, class_names=categories
-        )
+        data = captioned_pictures(self.name, pictures, texts, labels, rows.train, seed, class_names=categories)
         return data, rows
 
 

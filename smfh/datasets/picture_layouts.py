@@ -233,9 +233,7 @@ def _read_embedded(
     if problems := column_problems(first, columns):
         return UploadedRows("Parquet", problems=problems, headings=first.header, columns=columns)
     modalities = name_modalities(columns.captions)
-    found = Found(
-        "Parquet with pictures", modalities=list(modalities), headings=first.header, columns=columns
-    )
+    found = Found("Parquet with pictures", modalities=list(modalities), headings=first.header, columns=columns)
     wanted = list(filter(None, [*columns.captions, columns.labels]))
     by_name = {table.name: table for table, _ in tables if table.header == first.header}
     for table in by_name.values():
@@ -285,16 +283,12 @@ def _read_coco(files: Listing) -> Found | None:
         images = {}
         for image in filter(lambda one: isinstance(one, dict), value["images"]):
             images[str(image.get("id"))] = str(image.get("file_name", ""))
-        pictures = dict(
-            zip(images, find_pictures(list(images.values()), name, list(files.sizes)), strict=True)
-        )
+        pictures = dict(zip(images, find_pictures(list(images.values()), name, list(files.sizes)), strict=True))
         missing |= {images[number] for number, picture in pictures.items() if not picture}
         for number, picture in pictures.items():
             if picture:
                 found.item(picture, f"{images[number]} of {name}")
-        categories = {
-            str(one.get("id")): str(one.get("name", "")).strip() for one in _objects(value.get("categories"))
-        }
+        categories = {str(one.get("id")): str(one.get("name", "")).strip() for one in _objects(value.get("categories"))}
         for one in _objects(value.get("annotations")):
             if not (picture := pictures.get(str(one.get("image_id")), "")):
                 continue

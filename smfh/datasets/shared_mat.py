@@ -33,9 +33,7 @@ class SharedMat(DatasetSource):
         if rows.labels is None:
             problems.append(f"{path.name} lacks labels: L_tr and L_te, or LAll.")
         if not set(MODALITIES) <= set(rows.modalities):
-            problems.append(
-                f"{path.name} needs image and text features; it has {', '.join(rows.modalities)}."
-            )
+            problems.append(f"{path.name} needs image and text features; it has {', '.join(rows.modalities)}.")
         if problems or rows.labels is None:
             raise InputError(shortened(problems))
         classes = class_names_of(rows.labels)

@@ -76,9 +76,7 @@ def read_split(path: Path, load: Callable[[], MultimodalDataset]) -> Split:
         parts = np.array([cell.casefold() for cell in contents.cells[headings["part"]]])
         if invalid := sorted(set(parts.tolist()) - {*TRAIN, *QUERIES}):
             got = ", ".join(map(repr, invalid[:5]))
-            raise InputError(
-                f"In {path.name}, every value of the column “part” must be train or test; got {got}."
-            )
+            raise InputError(f"In {path.name}, every value of the column “part” must be train or test; got {got}.")
         numbers = {"train": rows[np.isin(parts, TRAIN)], "test": rows[np.isin(parts, QUERIES)]}
         return _from_row_numbers(path, numbers, first=0)
     if suffix != ".mat":

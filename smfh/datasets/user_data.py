@@ -72,8 +72,7 @@ class UserDataset(DatasetSource):
     name = "own"
     card = DatasetCard(
         title="Your data",
-        about="Pictures with captions or labels, whose features are computed here, or feature matrices with "
-        "labels.",
+        about="Pictures with captions or labels, whose features are computed here, or feature matrices with labels.",
         size="Up to 20,000 pictures, or matrices of up to 1 GB",
         terms="Yours.",
         origin="A folder or .zip of pictures: one folder per class, a table (file, caption, labels), COCO or "
@@ -261,9 +260,7 @@ def group_skipped(skipped: Sequence[Skipped], examples: int = 3) -> list[str]:
         kinds.setdefault(one.kind, []).append(one)
     lines = []
     for kind, found in kinds.items():
-        named = [
-            f"{one.item}{':' if one.item.startswith('Row ') else ''} {one.reason}" for one in found[:examples]
-        ]
+        named = [f"{one.item}{':' if one.item.startswith('Row ') else ''} {one.reason}" for one in found[:examples]]
         more = f" … and {len(found) - examples:,} more" if len(found) > examples else ""
         lines.append(f"{len(found):,} {kind}: {'; '.join(text.rstrip('.') for text in named)}{more}")
     return lines
@@ -273,8 +270,7 @@ def _notes(rows: UploadedRows, counts: Counter[str]) -> list[str]:
     notes = list(rows.notes)
     if (split := rows.split) is not None:
         notes.append(
-            f"The split in the files is used: {len(split.train):,} training items, "
-            f"{len(split.queries):,} queries."
+            f"The split in the files is used: {len(split.train):,} training items, {len(split.queries):,} queries."
         )
     if rows.has_several_captions:
         how = "each is a text of its own" if rows.groups else "they are joined into one text"
@@ -288,9 +284,7 @@ def _notes(rows: UploadedRows, counts: Counter[str]) -> list[str]:
         if X.shape[0] and X.min() < 0
     ]
     if single := [label for label, items in counts.items() if items == 1]:
-        notes.append(
-            f"{len(single)} of {len(counts)} classes have only one item, so no other item is relevant to it."
-        )
+        notes.append(f"{len(single)} of {len(counts)} classes have only one item, so no other item is relevant to it.")
     return notes
 
 

@@ -42,9 +42,7 @@ OTHER = "other"  # topic of captions that have no word in common with others
 Labels = Sequence[tuple[str, ...]]
 
 
-def label_rows(
-    rows: UploadedRows, source: str = "", topics: int = 0, by_hand: Labels | None = None
-) -> UploadedRows:
+def label_rows(rows: UploadedRows, source: str = "", topics: int = 0, by_hand: Labels | None = None) -> UploadedRows:
     """Return the rows with labels, and with class names as texts of pictures that have no caption.
 
     `source` is a key of LABEL_SOURCES; by default labels are those of the files, or else topics of the

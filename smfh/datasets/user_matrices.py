@@ -20,15 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from smfh.datasets.user_rows import (
-    CAPTION,
-    LABELS,
-    UploadedRows,
-    find_column,
-    label_text,
-    part_of,
-    split_cells,
-)
+from smfh.datasets.user_rows import CAPTION, LABELS, UploadedRows, find_column, label_text, part_of, split_cells
 from smfh.files import TABLE_SUFFIXES, Listing, Table, Variable, read_mat, read_npy, read_npz, read_table
 from smfh.files.limits import MAX_ARRAY_BYTES, MAX_LABEL_CELLS, MAX_MODALITIES, MAX_ROWS
 from smfh.types import InputError, Matrix, collect_problems
@@ -139,9 +131,7 @@ def _read_variables(files: Listing, max_bytes: int) -> Variables:
         path = PurePosixPath(name)
         suffix, stem = path.suffix.lower(), path.stem
         if suffix == ".npz":
-            arrays: dict[str, Variable] = dict(
-                read_npz(files.get(name), name=name, max_bytes=left, is_data=True)
-            )
+            arrays: dict[str, Variable] = dict(read_npz(files.get(name), name=name, max_bytes=left, is_data=True))
             arrays = {stem: next(iter(arrays.values()))} if len(arrays) == 1 and len(known) > 1 else arrays
         elif suffix == ".npy":
             arrays = {stem: read_npy(files.get(name), name, left)}
@@ -156,9 +146,7 @@ def _read_variables(files: Listing, max_bytes: int) -> Variables:
     return found
 
 
-def _read_feature_table(
-    table: Table, stem: str, is_one_of_several: bool, found: Variables
-) -> dict[str, Variable]:
+def _read_feature_table(table: Table, stem: str, is_one_of_several: bool, found: Variables) -> dict[str, Variable]:
     """Return the matrices, labels and captions of a table; add the problems of its rows to `found`."""
     probe = next((cells for _, cells, _ in table.rows(table.header)), [""] * len(table.header))
     vectors = [h for h, cell in zip(table.header, probe, strict=True) if _is_vector(cell)]
@@ -188,9 +176,7 @@ def _read_feature_table(
             f"named label; it has {', '.join(table.header[:10])}."
         )
     contents = table.read([heading for heading in (label, caption, split) if heading], groups)
-    found.problems.update(
-        {row: reason for row, reason in contents.problems.items() if row not in found.problems}
-    )
+    found.problems.update({row: reason for row, reason in contents.problems.items() if row not in found.problems})
     found.ignored.extend(others[:MAX_MODALITIES])
     variables: dict[str, Variable] = dict(contents.matrices)
     if multi_hot:
@@ -199,9 +185,7 @@ def _read_feature_table(
         variables["class_names"] = np.array(headings)
     if label and label in contents.cells:
         cells = contents.cells[label]
-        is_hot = (
-            all(isinstance(cell, np.ndarray) for cell in cells) and len({len(cell) for cell in cells}) == 1
-        )
+        is_hot = all(isinstance(cell, np.ndarray) for cell in cells) and len({len(cell) for cell in cells}) == 1
         if is_hot and cells and len(cells[0]) > 1:
             variables["labels"] = np.array(cells)
         else:
@@ -314,8 +298,7 @@ def _pieces(variables: Mapping[str, Variable], names: Sequence[str]) -> list[Var
     if len({(piece.shape[1:], piece.dtype.kind in "UT") for piece in pieces}) > 1:
         got = describe({name: variables[name] for name in names})
         raise InputError(
-            f"{' and '.join(names)} must have the same number of columns, and all be numbers or words; "
-            f"got {got}."
+            f"{' and '.join(names)} must have the same number of columns, and all be numbers or words; got {got}."
         )
     return pieces
 

@@ -107,9 +107,7 @@ class PictureCache:
         pixels = header_pixels(content) // (4 if content.startswith(b"\xff\xd8") else 1)
         if self.pixels + pixels > max_pixels:
             limit = f"{max_pixels // 1_000_000:,.0f} million pixels"
-            raise InputError(
-                f"With {name}, the pictures exceed the limit of {limit} in total. Make them smaller."
-            )
+            raise InputError(f"With {name}, the pictures exceed the limit of {limit} in total. Make them smaller.")
         self.pixels += pixels
 
 

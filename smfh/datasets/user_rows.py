@@ -14,18 +14,7 @@ PICTURE = (
     *("file", "picture", "image", "filename", "file name", "image file", "image name", "path", "photo"),
     *("file path", "image path", "img", "image id"),
 )
-CAPTION = (
-    "caption",
-    "text",
-    "description",
-    "sentence",
-    "title",
-    "comment",
-    "captions",
-    "sentences",
-    "texts",
-    "raw",
-)
+CAPTION = ("caption", "text", "description", "sentence", "title", "comment", "captions", "sentences", "texts", "raw")
 LABELS = (
     *("labels", "label", "tags", "tag", "categories", "category", "classes", "class", "keywords"),
     *("class name", "category name", "topic", "topics", "fine label", "target"),
@@ -138,18 +127,14 @@ class UploadedRows:
         if not problems:
             return self
         keep = np.setdiff1d(np.arange(self.items), list(problems))
-        skipped = [
-            Skipped(item.format(row=row + 1), kind, reason) for row, reason in sorted(problems.items())
-        ]
+        skipped = [Skipped(item.format(row=row + 1), kind, reason) for row, reason in sorted(problems.items())]
         return replace(self.take(keep), skipped=[*self.skipped, *skipped])
 
 
 def expand_split(split: Split, groups: Sequence[int]) -> Split:
     """Convert a split of groups to a split of rows, so that one picture is never in two parts."""
     numbers = np.array(groups)
-    inside = [
-        np.flatnonzero(np.isin(numbers, part)) for part in (split.train, split.queries, split.validation)
-    ]
+    inside = [np.flatnonzero(np.isin(numbers, part)) for part in (split.train, split.queries, split.validation)]
     return Split(*inside)
 
 

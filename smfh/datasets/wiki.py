@@ -72,8 +72,7 @@ class Wiki(DatasetSource):
         pairs = [pair for part in parts for pair in part]
         labels = np.eye(len(classes), dtype=np.bool_)[[pair.label for pair in pairs]]
         captions = [
-            read_caption(folder / "texts" / f"{pair.text}.xml") or f"{pair.text} / {pair.image}"
-            for pair in pairs
+            read_caption(folder / "texts" / f"{pair.text}.xml") or f"{pair.text} / {pair.image}" for pair in pairs
         ]
         paths = tuple(folder / "images" / classes[pair.label] / f"{pair.image}.jpg" for pair in pairs)
         pictures = PictureFiles(paths) if all(path.is_file() for path in paths) else None
@@ -132,9 +131,7 @@ def read_caption(path: Path) -> str:
 def read_classes(folder: Path) -> tuple[str, ...]:
     names = tuple(read_text(folder / "categories.list").split())
     if invalid := [name for name in names if not IDENTIFIER.fullmatch(name)]:
-        raise InputError(
-            f"categories.list: a class must be one plain word; got {', '.join(map(repr, invalid))}."
-        )
+        raise InputError(f"categories.list: a class must be one plain word; got {', '.join(map(repr, invalid))}.")
     return names
 
 
@@ -158,7 +155,5 @@ def _stack(features: Mapping[str, Variable], letter: str) -> FloatArray:
     parts = [features.get(f"{letter}_{part}") for part in ("tr", "te")]
     is_dense = all(isinstance(part, np.ndarray) and part.dtype.kind in "fiub" for part in parts)
     if not is_dense or len({part.shape[1:] for part in parts if part is not None}) != 1:
-        raise InputError(
-            f"raw_features.mat: {letter}_tr and {letter}_te must be dense matrices of the same width."
-        )
+        raise InputError(f"raw_features.mat: {letter}_tr and {letter}_te must be dense matrices of the same width.")
     return np.vstack([np.asarray(part) for part in parts]).astype(np.float32)

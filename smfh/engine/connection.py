@@ -42,11 +42,7 @@ def open_client(address: str, is_local: bool = False) -> Any:
     seconds = WAIT_SECONDS if is_local else CLUSTER_WAIT_SECONDS
     try:
         client = Client(
-            address,
-            security=security,
-            timeout=seconds,
-            set_as_default=False,
-            direct_to_workers=is_local or None,
+            address, security=security, timeout=seconds, set_as_default=False, direct_to_workers=is_local or None
         )
         client.wait_for_workers(1, timeout=seconds)
         if not is_local:
@@ -74,9 +70,7 @@ def check_versions(client: Any) -> None:
         if other != program_version()
     ]
     if others:
-        raise InputError(
-            f"This is {program_version()}, but {', '.join(others)}: install the same version everywhere."
-        )
+        raise InputError(f"This is {program_version()}, but {', '.join(others)}: install the same version everywhere.")
 
 
 def send_plugins(client: Any) -> None:
@@ -126,9 +120,7 @@ def check_address(address: str) -> None:
     if parts.scheme == "tls" and parts.hostname:
         return
     if parts.scheme != "tcp" or not parts.hostname:
-        raise InputError(
-            f"The address of a cluster is tls://HOST:PORT, or tcp://127.0.0.1:PORT; got {address}."
-        )
+        raise InputError(f"The address of a cluster is tls://HOST:PORT, or tcp://127.0.0.1:PORT; got {address}.")
     try:
         is_here = parts.hostname == "localhost" or ipaddress.ip_address(parts.hostname).is_loopback
     except ValueError:

@@ -25,17 +25,7 @@ from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from smfh.engine.connection import open_client, program_version
-from smfh.engine.worker import (
-    BEGUN,
-    ENDED,
-    MAX_UNREAD,
-    MEMORY_LIMIT,
-    ArrayMemory,
-    Packed,
-    run_call,
-    run_task,
-    unpack,
-)
+from smfh.engine.worker import BEGUN, ENDED, MAX_UNREAD, MEMORY_LIMIT, ArrayMemory, Packed, run_call, run_task, unpack
 from smfh.types import InputError, MultimodalDataset
 
 Result = TypeVar("Result")
@@ -208,8 +198,7 @@ class Engine:
             except CancelledError as error:
                 raise InputError(SCHEDULER_LOST) from error
         raise InputError(
-            f"Workers were killed {TASK_ATTEMPTS} times while running the same task. "
-            "Check that there is enough memory."
+            f"Workers were killed {TASK_ATTEMPTS} times while running the same task. Check that there is enough memory."
         )
 
     def trim(self) -> None:
@@ -335,9 +324,7 @@ class Engine:
 Workers = Engine | ThisProcess
 
 
-def find_workers(
-    workers: int | None = None, cluster: str | None = None, worker_bytes: int | None = None
-) -> Workers:
+def find_workers(workers: int | None = None, cluster: str | None = None, worker_bytes: int | None = None) -> Workers:
     """Return `workers` processes of this machine (0: this process), or the workers of a cluster.
 
     The default is the cluster in SMFH_CLUSTER if set, else one process per core. `worker_bytes` limits the

@@ -89,9 +89,7 @@ def fit_shards(
         if on_step is not None:
             on_step(step)
 
-    model = method.run_steps(
-        learning, trace, lambda: {t: float(m.max()) for t, m in items.maxima.items()}, report
-    )
+    model = method.run_steps(learning, trace, lambda: {t: float(m.max()) for t, m in items.maxima.items()}, report)
     hasher = FittedHasher(method, model.functions, model.codes, trace, manifest.id, model.bases)
     for name in folders.work.names():  # a finished fit needs only the sums of its passes
         if name.startswith(PASS) and not name.endswith(SAVED):
@@ -111,8 +109,7 @@ def open_folders(method: HashMethod, shards: Folder, manifest: Manifest, resume:
     if resume and work.exists(ABOUT):
         if (other := work.json(ABOUT)["program"]) != program_version():
             raise InputError(
-                f"The fit in {work.address} was started by {other}, but this is {program_version()}. "
-                "Start it again."
+                f"The fit in {work.address} was started by {other}, but this is {program_version()}. Start it again."
             )
     else:
         fits.remove(name)

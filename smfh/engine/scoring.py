@@ -45,9 +45,7 @@ def rank_part(folders: FitFolders, number: int, queries: Queries, top: int) -> N
     return Nearest(order.astype(np.int64) + open_shards(folders).starts[number], distances)
 
 
-def score_shards(
-    fit: ShardedFit, workers: Workers, distance: str = "hamming"
-) -> dict[tuple[str, str, str], Scores]:
+def score_shards(fit: ShardedFit, workers: Workers, distance: str = "hamming") -> dict[tuple[str, str, str], Scores]:
     """Return the scores by (source, target, protocol), the same as for a fit in memory."""
     data, hasher, scores = query_data(fit), fit.hasher, {}
     queries = {t: hasher.functions[t].encode_queries(X, distance) for t, X in data.modalities.items()}

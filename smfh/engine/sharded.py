@@ -69,9 +69,7 @@ class SavedPasses:
             arrays = self.work.arrays(file)
             saved = json.loads(arrays["header"].tobytes())
             if saved["kind"] != kind:
-                raise InputError(
-                    f"{file} in {self.work.address} was written by a {saved['kind']}; expected a {kind}."
-                )
+                raise InputError(f"{file} in {self.work.address} was written by a {saved['kind']}; expected a {kind}.")
             self.found += 1
             return name, {tuple(key): np.array(arrays[str(k)]) for k, key in enumerate(saved["keys"])}
         sums = work(name)
@@ -116,9 +114,7 @@ class ShardedItems:
             if phi.anchors is not None:
                 arrays[f"{number}.anchors"] = phi.anchors
         self.folders.work.write_arrays(MAPS, arrays)  # for `feature_maps`
-        return ShardedItems(
-            replace(self.folders, has_maps=True), self.manifest, self.workers, self.saved, maps
-        )
+        return ShardedItems(replace(self.folders, has_maps=True), self.manifest, self.workers, self.saved, maps)
 
     def run(self, step: Pass, *codes: Codes) -> tuple[Codes, Sums]:
         def work(name: str) -> Sums:

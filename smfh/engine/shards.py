@@ -197,8 +197,7 @@ def read_manifest(folder: Folder) -> Manifest:
     """Read, check and return the manifest of a folder of shards."""
     if not folder.exists(MANIFEST):
         raise InputError(
-            f"{folder.address} contains no shards: there is no {MANIFEST}. "
-            "`python -m smfh shard` writes them."
+            f"{folder.address} contains no shards: there is no {MANIFEST}. `python -m smfh shard` writes them."
         )
     given = folder.json(MANIFEST)
     try:

@@ -79,8 +79,7 @@ def stream_files(path: Path, seed: int, items: int | None = None) -> Stream:
             members, read = (_npz_members if path.suffix.lower() == ".npz" else _parquet_columns)(path)
         if LABELS not in members or len(members) < 2:
             raise InputError(
-                f"{path.name} needs {LABELS} and a matrix for each modality; "
-                f"it has {', '.join(members) or 'nothing'}."
+                f"{path.name} needs {LABELS} and a matrix for each modality; it has {', '.join(members) or 'nothing'}."
             )
         modalities, count = tuple(name for name in members if name != LABELS), members[LABELS]
         if wrong := [name for name in modalities if members[name] != count]:

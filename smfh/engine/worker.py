@@ -46,11 +46,7 @@ def dask_setup(worker: Any) -> None:
 
 
 def run_call(
-    queue_name: str,
-    client_version: str,
-    function: Callable[..., Any],
-    callbacks: Sequence[str],
-    *arguments: Any,
+    queue_name: str, client_version: str, function: Callable[..., Any], callbacks: Sequence[str], *arguments: Any
 ) -> tuple[str, Any]:
     """Call the function; return ("returned", value), ("raised", (error, trace)) or ("stopped", None).
 
@@ -104,9 +100,7 @@ def out_of_memory() -> str:
     """Return the error message for a worker that ran out of memory."""
     limit = int(os.environ.get(MEMORY_LIMIT, "0"))
     allowed = f"more than the {limit / 1e9:g} GB that a worker may take" if limit else "too much memory"
-    return (
-        f"This work needs {allowed}. Use a smaller data set or smaller parts, or allow a worker more memory."
-    )
+    return f"This work needs {allowed}. Use a smaller data set or smaller parts, or allow a worker more memory."
 
 
 def run_task(task: Callable[..., Any], *arguments: Any) -> Any:

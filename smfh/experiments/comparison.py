@@ -102,8 +102,7 @@ class Comparison:
         """The title of each method; several settings of SMFH get titles such as SMFH (α 2, m 50)."""
         times = Counter(method.name for method in self.methods)
         return {
-            method: method.title if times[method.name] == 1 else self._distinct_title(method)
-            for method in self.methods
+            method: method.title if times[method.name] == 1 else self._distinct_title(method) for method in self.methods
         }
 
     def _distinct_title(self, method: HashMethod) -> str:
@@ -217,8 +216,7 @@ def estimate_seconds(
     if not measured:
         return {}
     means = {
-        group: {bits: float(np.mean(rates)) for bits, rates in by_bits.items()}
-        for group, by_bits in measured.items()
+        group: {bits: float(np.mean(rates)) for bits, rates in by_bits.items()} for group, by_bits in measured.items()
     }
     estimates = {}
     for method in trainings:
@@ -315,9 +313,7 @@ def classifier_work(grid: Grid, store: SavedRuns) -> Callable[[JobContext], Clas
 
     def work(context: JobContext) -> ClassifierLevel:
         data = grid.data.without_looks()
-        level: ClassifierLevel = context.call(
-            measure_classifier_level, data, grid.split, on_progress=context.report
-        )
+        level: ClassifierLevel = context.call(measure_classifier_level, data, grid.split, on_progress=context.report)
         store.save_classifier_level(grid.classifier_key, level)
         return level
 
@@ -409,8 +405,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "tie_aware": Measure("score, ties averaged", lambda run: run.precision.tie_aware),
         "training": Measure("training seconds", lambda run: run.record.timing.training),
         "encoding": Measure(
-            "µs to encode a query",
-            lambda run: 1e6 * run.record.timing.encoding[run.scores.source] / run.scores.queries,
+            "µs to encode a query", lambda run: 1e6 * run.record.timing.encoding[run.scores.source] / run.scores.queries
         ),
         **{name: Measure(label, partial(_graded, name)) for name, (label, _) in GRADED.items()},
         **{
@@ -421,9 +416,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
 )
 
 
-def scored_runs(
-    grid: Grid, store: SavedRuns, view: View, method: HashMethod, bits: int
-) -> Iterator[ScoredRun]:
+def scored_runs(grid: Grid, store: SavedRuns, view: View, method: HashMethod, bits: int) -> Iterator[ScoredRun]:
     """Yield the finished runs of a method at one code length, one per seed; skip damaged runs."""
     for seed in range(grid.comparison.seeds):
         key = grid.keys.get(replace(method, bits=bits, seed=seed))
@@ -464,11 +457,7 @@ def points(grid: Grid, store: SavedRuns, view: View, measure: str = "map") -> li
 
 def points_every_way(grid: Grid, store: SavedRuns, view: View, measure: str = "map") -> list[Point]:
     """Return the points of all directions of the grid; see `points`."""
-    return [
-        point
-        for direction in grid.directions
-        for point in points(grid, store, view.towards(*direction), measure)
-    ]
+    return [point for direction in grid.directions for point in points(grid, store, view.towards(*direction), measure)]
 
 
 def curves(grid: Grid, store: SavedRuns, view: View) -> list[Curve]:

@@ -93,9 +93,7 @@ def parquet_file(table: CodeTable) -> bytes:
         "labels": pa.array(table.labels, pa.list_(pa.string())),
         "x": positions[:, 0].astype(np.float32),
         "y": positions[:, 1].astype(np.float32),
-        "neighbors": [
-            {"ids": ids, "distances": distances} for ids, distances in neighbours(table.codes, NEIGHBOURS)
-        ],
+        "neighbors": [{"ids": ids, "distances": distances} for ids, distances in neighbours(table.codes, NEIGHBOURS)],
     }
     about = {"bits": str(table.bits), "bit order": "bit k is bit k mod 8, from the lowest, of byte k // 8"}
     file = io.BytesIO()
@@ -116,8 +114,7 @@ def pgvector_file(table: CodeTable, name: str = TABLE) -> bytes:
     """Return an SQL file for psql: a table with a bit(n) column and an ivfflat Hamming index."""
     if not re.fullmatch("[a-z_][a-z0-9_]{0,62}", name):
         raise InputError(
-            f"A table name has only lower-case letters, digits and _, and does not start with a digit; "
-            f"got {name!r}."
+            f"A table name has only lower-case letters, digits and _, and does not start with a digit; got {name!r}."
         )
     items = len(table.rows)
     lists = max(1, items // 1000 if items <= 1_000_000 else isqrt(items))  # as pgvector recommends

@@ -134,9 +134,7 @@ def content_bytes(data: MultimodalDataset, split: Split, source: str, target: st
     """Estimate the size of a search page in bytes before compression, without creating the page."""
     features = [data.modalities[source], *([data.modalities[target]] if ties == "likeness" else [])]
     numbers = sum(X.nnz if sparse.issparse(X) else X.size for X in features)  # each stored with its column
-    pictures = (
-        0 if data.thumbnails is None else sum(min(len(file), MAX_PICTURE_BYTES) for file in data.thumbnails)
-    )
+    pictures = 0 if data.thumbnails is None else sum(min(len(file), MAX_PICTURE_BYTES) for file in data.thumbnails)
     characters = 0 if data.captions is None else sum(map(len, data.captions))
     return (8 * numbers + pictures + characters) * len(split.train) // len(data)
 

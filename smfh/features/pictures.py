@@ -28,9 +28,7 @@ def picture_formats() -> tuple[str, ...]:
     return (*FORMATS, "HEIF")
 
 
-def decode_image(
-    data: bytes, name: str = "picture", max_pixels: int = MAX_PIXELS, side: int = 0
-) -> NDArray[np.uint8]:
+def decode_image(data: bytes, name: str = "picture", max_pixels: int = MAX_PIXELS, side: int = 0) -> NDArray[np.uint8]:
     """Decode a picture file to upright RGB pixels, height × width × 3; transparent pixels become white.
 
     The size in the header and the number of scans are checked before any pixel is decoded. If `side` is

@@ -63,9 +63,7 @@ class Vocabulary:
 
     def count(self, sentences: Sequence[str]) -> sparse.csr_array:
         """Return how often each known token occurs in each sentence, (sentences, tokens)."""
-        known = [
-            [self.columns[t] for t in split_tokens(s, self.letters) if t in self.columns] for s in sentences
-        ]
+        known = [[self.columns[t] for t in split_tokens(s, self.letters) if t in self.columns] for s in sentences]
         ends = np.cumsum([0, *map(len, known)], dtype=np.int32)
         columns = np.fromiter(chain.from_iterable(known), dtype=np.int32, count=ends[-1])
         ones = np.ones(len(columns), dtype=np.float32)
@@ -140,6 +138,4 @@ def fit_tf_idf(
     """
     vocabulary = fit_vocabulary(sentences, min_items, max_tokens, letters)
     having = np.bincount(vocabulary.count(sentences).indices, minlength=len(vocabulary.tokens))
-    return TextEncoder(
-        vocabulary, 1 + np.log(np.float32(1 + len(sentences)) / (1 + having.astype(np.float32)))
-    )
+    return TextEncoder(vocabulary, 1 + np.log(np.float32(1 + len(sentences)) / (1 + having.astype(np.float32))))

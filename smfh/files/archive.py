@@ -20,15 +20,7 @@ from numpy.typing import NDArray
 
 from smfh.files.atomic import write_atomically
 from smfh.files.content import Content, convert_errors, name_of, open_content
-from smfh.files.limits import (
-    MAX_ARRAY_BYTES,
-    MAX_ENTRIES,
-    MAX_FILE_BYTES,
-    Header,
-    check_headers,
-    check_size,
-    megabytes,
-)
+from smfh.files.limits import MAX_ARRAY_BYTES, MAX_ENTRIES, MAX_FILE_BYTES, Header, check_headers, check_size, megabytes
 from smfh.types import InputError
 
 END_OF_DIRECTORY, ZIP64_LOCATOR = b"PK\x05\x06", b"PK\x06\x07"
@@ -75,9 +67,7 @@ class Archive:
 
 
 @contextmanager
-def open_archive(
-    content: Content, name: str = "", limits: ArchiveLimits = DEFAULT_LIMITS
-) -> Iterator[Archive]:
+def open_archive(content: Content, name: str = "", limits: ArchiveLimits = DEFAULT_LIMITS) -> Iterator[Archive]:
     """Open a .zip archive; refuse a bad one with an `InputError` that lists every reason."""
     name = name_of(content, name)
     with open_content(content, name, max(MAX_FILE_BYTES, limits.expanded)) as file:
@@ -106,9 +96,7 @@ def _check_directory_size(file: BinaryIO, name: str, limits: ArchiveLimits) -> N
         declared = int.from_bytes(tail[start + 12 : start + 16], "little")
         zip64 = tail[max(0, start - 20) : start].startswith(ZIP64_LOCATOR)
         if zip64 or declared > limits.members * DIRECTORY_BYTES_PER_MEMBER:
-            raise InputError(
-                f"The list of files in {name} is too long; the limit is {limits.members:,} files."
-            )
+            raise InputError(f"The list of files in {name} is too long; the limit is {limits.members:,} files.")
         start = tail.find(END_OF_DIRECTORY, start + 1)
 
 
@@ -128,9 +116,7 @@ def _problems(members: list[zipfile.ZipInfo], name: str, limits: ArchiveLimits) 
             problems.append(f"{member} is encrypted. Create the archive without a password.")
         # other compression methods can expand without limit in one step
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            problems.append(
-                f"{member} uses compression method {info.compress_type}. Use the default, deflate."
-            )
+            problems.append(f"{member} uses compression method {info.compress_type}. Use the default, deflate.")
     names = Counter(info.filename for info in members)
     return problems + [f"{name} contains {member} more than once." for member in names if names[member] > 1]
 
@@ -152,9 +138,7 @@ def read_npz(
     problems: list[str] = []
     limits = replace(NPZ_LIMITS, expanded=max(NPZ_LIMITS.expanded, max_bytes))
     with open_archive(content, name, limits) as archive:
-        members = {
-            member.removesuffix(".npy"): member for member in archive.members if member.endswith(".npy")
-        }
+        members = {member.removesuffix(".npy"): member for member in archive.members if member.endswith(".npy")}
         names = list(members) if names is None else names
         if missing := [key for key in names if key not in members]:
             raise InputError(f"{name} lacks {', '.join(missing)}; it has {', '.join(members) or 'no array'}.")

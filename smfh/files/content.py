@@ -15,9 +15,7 @@ Content = Path | bytes
 
 MAX_PROBLEMS = 20
 MAX_REASON = 200  # characters
-SURROGATE = re.compile(
-    r"\\u[dD][89a-fA-F]"
-)  # half of a surrogate pair in JSON; the other half may be missing
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # half of a surrogate pair in JSON; the other half may be missing
 
 
 def name_of(content: Content, name: str) -> str:
@@ -50,16 +48,12 @@ def convert_errors(name: str) -> Iterator[None]:
     except InputError:
         raise
     except MemoryError as error:
-        raise InputError(
-            f"{name} needs more memory than is available; it is damaged or too large."
-        ) from error
+        raise InputError(f"{name} needs more memory than is available; it is damaged or too large.") from error
     except Exception as error:  # parsers raise nearly anything on crafted bytes
         if isinstance(error, OSError) and error.errno:  # the disk failed, not the parser
             raise InputError(f"{name} cannot be read: {error.strerror or error}.") from error
         reason = f"{type(error).__name__}: {error}"[:MAX_REASON]
-        raise InputError(
-            f"{name} is damaged or truncated ({reason}). Create or download it again."
-        ) from error
+        raise InputError(f"{name} is damaged or truncated ({reason}). Create or download it again.") from error
 
 
 def read_text(content: Content, name: str = "", max_bytes: int = MAX_FILE_BYTES) -> str:

@@ -20,9 +20,7 @@ class Listing:
 
     name: str
     sizes: Mapping[str, int] = field(default_factory=dict)  # bytes
-    get: Callable[[str], Content] = field(
-        default=lambda name: b""
-    )  # returns the path or the content of a file
+    get: Callable[[str], Content] = field(default=lambda name: b"")  # returns the path or the content of a file
 
     def read(self, name: str, max_bytes: int = MAX_FILE_BYTES) -> bytes:
         check_size(name, self.sizes[name], max_bytes)
@@ -42,9 +40,7 @@ def open_listing(content: Content | Uploads, name: str = "") -> Iterator[Listing
     """
     if isinstance(content, Path) and content.is_dir():
         paths = {path.relative_to(content).as_posix(): path for path in _walk(content)}
-        yield _visible(
-            content.name, {key: path.stat().st_size for key, path in paths.items()}, paths.__getitem__
-        )
+        yield _visible(content.name, {key: path.stat().st_size for key, path in paths.items()}, paths.__getitem__)
         return
     if isinstance(content, Path) and not content.exists():
         raise InputError(f"There is no file or folder {name_of(content, name)!r}.")

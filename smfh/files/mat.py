@@ -113,9 +113,7 @@ def _convert(name: str, value: Any, max_bytes: int) -> dict[str, Variable]:
     if len(known) == len(strings):
         check_size(name, 4 * len(known) * max(map(len, known), default=0), max_bytes)
         return {name: np.array(known, dtype=np.str_)}
-    if len(cells) > MAX_MATRICES_PER_VARIABLE or any(
-        getattr(c, "dtype", array.dtype).kind in "UO" for c in cells
-    ):
+    if len(cells) > MAX_MATRICES_PER_VARIABLE or any(getattr(c, "dtype", array.dtype).kind in "UO" for c in cells):
         return {}
     parts = [_convert(f"{name} ({number})", cell, max_bytes) for number, cell in enumerate(cells, start=1)]
     return {key: part for one in parts for key, part in one.items()} if all(parts) else {}
@@ -156,9 +154,7 @@ def _check_variables(file: BinaryIO, name: str, max_bytes: int) -> list[bool]:
         ((kind, matrix),) = _elements(memoryview(data), order)
         readable.append(_is_readable(matrix, order, iter(range(MAX_CELLS))))
     if order is not None and position != size:
-        raise InputError(
-            f"{name} is truncated: it has {size:,} bytes instead of {position:,}. Download it again."
-        )
+        raise InputError(f"{name} is truncated: it has {size:,} bytes instead of {position:,}. Download it again.")
     file.seek(0)
     return readable
 

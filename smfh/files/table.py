@@ -14,15 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from smfh.files.content import (
-    MAX_PROBLEMS,
-    Content,
-    convert_errors,
-    name_of,
-    open_content,
-    read_json,
-    read_text,
-)
+from smfh.files.content import MAX_PROBLEMS, Content, convert_errors, name_of, open_content, read_json, read_text
 from smfh.files.limits import (
     MAX_CHARACTERS,
     MAX_COLUMNS,
@@ -65,9 +57,7 @@ class Table:
         If a group has only one column, the cells of this column may contain lists of numbers.
         """
         groups = groups or {}
-        wanted = list(
-            dict.fromkeys([*cells, *(heading for columns in groups.values() for heading in columns)])
-        )
+        wanted = list(dict.fromkeys([*cells, *(heading for columns in groups.values() for heading in columns)]))
         place = {heading: number for number, heading in enumerate(wanted)}
         texts: dict[str, list[Any]] = {heading: [] for heading in cells}
         vectors: dict[str, list[FloatArray]] = {name: [] for name in groups}
@@ -242,9 +232,7 @@ def _read_parquet(content: Content, name: str) -> Table:
         check_size(f"{name}, unpacked,", sum(chunk.unpacked_bytes for chunk in chunks), MAX_FILE_BYTES)
         if (values := sum(chunk.values for chunk in chunks)) > MAX_NUMBERS:
             raise InputError(f"{name} has {values:,} values; the limit is {MAX_NUMBERS:,}.")
-        opened = parquet.ParquetFile(
-            file, thrift_string_size_limit=1 << 24, thrift_container_size_limit=1 << 20
-        )
+        opened = parquet.ParquetFile(file, thrift_string_size_limit=1 << 24, thrift_container_size_limit=1 << 20)
         metadata, schema = opened.metadata, opened.schema_arrow
         if metadata.num_rows > MAX_ROWS or len(schema.names) > MAX_COLUMNS:
             raise InputError(
@@ -262,12 +250,8 @@ def _read_parquet(content: Content, name: str) -> Table:
     def rows(wanted: Sequence[str]) -> Iterator[tuple[int, list[Any], str]]:
         with convert_errors(name), open_content(content, name, MAX_FILE_BYTES) as file:
             number = 0
-            for batch in parquet.ParquetFile(file).iter_batches(
-                batch_rows, columns=list(wanted), use_threads=False
-            ):
-                columns = [
-                    _parquet_cells(batch.column(heading), names_of.get(heading, ())) for heading in wanted
-                ]
+            for batch in parquet.ParquetFile(file).iter_batches(batch_rows, columns=list(wanted), use_threads=False):
+                columns = [_parquet_cells(batch.column(heading), names_of.get(heading, ())) for heading in wanted]
                 for row in range(batch.num_rows):
                     number += 1
                     yield number, [cells[row] for cells in columns], ""

@@ -75,9 +75,7 @@ def distances_in_bits(distances: IntArray, bits: int) -> FloatArray:
     return distances * (bits / WEIGHT_SUM)
 
 
-def quantise(
-    weights: Weights, octets: int, largest_sum: int
-) -> tuple[Weights, NDArray[np.uint8], NDArray[np.int64]]:
+def quantise(weights: Weights, octets: int, largest_sum: int) -> tuple[Weights, NDArray[np.uint8], NDArray[np.int64]]:
     """Return the weights, the bit planes of the quantised weights v_k = ⌊w_k / unit⌋, and the units.
 
     The weights are padded with zeros to 8 · octets. Each query has its own unit, for which all v_k ≤ 15 and

@@ -17,9 +17,7 @@ MAX_BLOCK_PAIRS = 1 << 22  # pairs compared at once; their XORs take 32 MB
 def pack(bits: BoolArray) -> Words:
     """Pack rows of bits into rows of words; bit k of an item is bit k mod 64 of its word ⌊k/64⌋."""
     if bits.ndim != 2 or bits.dtype != np.bool_:
-        raise InputError(
-            f"Bits to pack must be a boolean items × bits matrix; got {bits.dtype} of shape {bits.shape}."
-        )
+        raise InputError(f"Bits to pack must be a boolean items × bits matrix; got {bits.dtype} of shape {bits.shape}.")
     octets = np.packbits(bits, axis=1, bitorder="little")
     octets = np.pad(octets, ((0, 0), (0, -octets.shape[1] % 8)))
     # "<u8" gives the same words on machines of either byte order
@@ -31,8 +29,7 @@ def unpack(codes: Words, bits: int) -> BoolArray:
     problems = _code_problems("codes", codes)
     if not problems and not 0 <= bits <= codes.shape[1] * WORD_BITS:
         problems.append(
-            f"Codes of {codes.shape[1]} words have at most {codes.shape[1] * WORD_BITS} bits; "
-            f"got bits={bits}."
+            f"Codes of {codes.shape[1]} words have at most {codes.shape[1] * WORD_BITS} bits; got bits={bits}."
         )
     if problems:
         raise InputError(problems)
@@ -79,6 +76,4 @@ def check_padding(codes: Words, bits: int) -> None:
     words = -(-bits // WORD_BITS)
     spare = np.uint64((1 << bits % WORD_BITS) - 1 if bits % WORD_BITS else (1 << WORD_BITS) - 1)
     if codes.shape[1] != words or np.any(codes[:, -1] & ~spare):
-        raise InputError(
-            f"Codes of {bits} bits must have {words} words and zeros after the last bit; these do not."
-        )
+        raise InputError(f"Codes of {bits} bits must have {words} words and zeros after the last bit; these do not.")

@@ -11,14 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smfh.hamming import plain
-from smfh.hamming.asymmetric import (
-    Weights,
-    check_weights,
-    distances_in_bits,
-    quantise,
-    tie_levels,
-    weighted_distances,
-)
+from smfh.hamming.asymmetric import Weights, check_weights, distances_in_bits, quantise, tie_levels, weighted_distances
 from smfh.hamming.codes import check_pair, distances
 from smfh.parallel import over_rows
 from smfh.types import Distances, InputError, IntArray, Words
@@ -176,9 +169,7 @@ class CodeIndex:
         return order, nearest if weights is None else distances_in_bits(nearest, weights.shape[1])
 
 
-def check_search(
-    queries: Words, codes: Words, top: int | None, items: int, weights: Weights | None = None
-) -> int:
+def check_search(queries: Words, codes: Words, top: int | None, items: int, weights: Weights | None = None) -> int:
     """Check the arguments of a ranking; return the number of results per query."""
     if top is not None and top < 1:
         raise InputError(f"A ranking needs at least one result; got top={top}. Use None for all items.")

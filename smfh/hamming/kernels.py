@@ -314,16 +314,7 @@ def rank_weighted_inplace(
             _bound_below_inplace(queries[q], blocks[b], planes[q], lower)
             lower[items - first :] = ~lower.dtype.type(0)  # padding: beyond every bound
             bounds[q], number[q] = _keep_weighted_inplace(
-                queries[q],
-                blocks[b],
-                tables[q],
-                lower,
-                units[q],
-                first,
-                top,
-                bounds[q],
-                number[q],
-                candidates[q],
+                queries[q], blocks[b], tables[q], lower, units[q], first, top, bounds[q], number[q], candidates[q]
             )
     for q in range(number_of_queries):
         found = candidates[q, : number[q]]
@@ -415,9 +406,7 @@ def merge_inplace(
             end = first
             while end < some and far[q, end] == far[q, first]:
                 place[end] = starts[codes[q, end]]
-                heap[end - first] = (
-                    np.int64(rows[place[end]]) << HALF_BITS
-                ) | end  # ascending: already a heap
+                heap[end - first] = (np.int64(rows[place[end]]) << HALF_BITS) | end  # ascending: already a heap
                 end += 1
             size = end - first
             while size and p < top:
@@ -435,9 +424,7 @@ def merge_inplace(
 
 
 @compiled
-def sort_all_inplace(
-    far: IntArray, starts: IntArray, which: IntArray, order: IntArray, nearest: IntArray
-) -> None:
+def sort_all_inplace(far: IntArray, starts: IntArray, which: IntArray, order: IntArray, nearest: IntArray) -> None:
     """Fill `order` and `nearest` (queries, top) in one pass over all items.
 
     `far` (queries, codes) contains the distances to the distinct codes.

@@ -23,9 +23,7 @@ def is_plain(pairs: int) -> bool:
     return pairs <= MAX_PAIRS and any(condition() for condition in _conditions)
 
 
-def rank(
-    queries: Words, database: Words, depth: int, weights: Weights | None = None
-) -> tuple[IntArray, Distances]:
+def rank(queries: Words, database: Words, depth: int, weights: Weights | None = None) -> tuple[IntArray, Distances]:
     """Return the `depth` nearest items of each query and their distances, ties in database order."""
     every: IntArray = (
         distances(queries, database) if weights is None else weighted_distances(queries, database, weights)

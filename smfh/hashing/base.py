@@ -171,9 +171,7 @@ class HashMethod(Configuration, ABC):
         if not (signed and self.needs_positive):
             return (yield from self.learn(train, rng, trace))
         parts = replace(train.without_looks(), modalities={**train.modalities, **signed})
-        split = (
-            f"{self.title} needs features ≥ 0, so {', '.join(signed)} is split into max(x, 0) and max(−x, 0)"
-        )
+        split = f"{self.title} needs features ≥ 0, so {', '.join(signed)} is split into max(x, 0) and max(−x, 0)"
 
         def takes_signs(model: Model) -> Model:
             functions = dict(model.functions)
@@ -440,9 +438,7 @@ class FittedHasher:
             raise unknown("modality", modality, self.functions)
         return self.functions[modality].encode(features)
 
-    def search(
-        self, source: str, features: Any, target: str, k: int = 10, distance: str = "asymmetric"
-    ) -> Nearest:
+    def search(self, source: str, features: Any, target: str, k: int = 10, distance: str = "asymmetric") -> Nearest:
         """Find the k training items of `target` that are nearest to queries of `source`.
 
         Parameters

@@ -249,20 +249,12 @@ def on_grid(value: Any, bound: Any, items: int) -> FloatArray:
 
 
 def code_sums(
-    block: Block,
-    Y: FloatArray,
-    items: int,
-    maxima: Mapping[str, FloatArray],
-    ceiling: FloatArray,
-    double: bool = False,
+    block: Block, Y: FloatArray, items: int, maxima: Mapping[str, FloatArray], ceiling: FloatArray, double: bool = False
 ) -> Sums:
     """Return XᵀY, YᵀY and 1ᵀY of a block, where |y_ik| ≤ ceiling_k; if `double`, YᵀY in double precision."""
     most = items * ceiling
     return {
-        **{
-            ("XtY", t): on_grid(transposed_times(x, Y), np.outer(maxima[t], most), items)
-            for t, x in block.X.items()
-        },
+        **{("XtY", t): on_grid(transposed_times(x, Y), np.outer(maxima[t], most), items) for t, x in block.X.items()},
         ("YtY", ""): on_grid(gram(Y) if double else Y.T @ Y, np.outer(ceiling, most), items),
         ("sum", ""): on_grid(column_sums(Y), most, items),
     }

@@ -47,8 +47,6 @@ class ClassCodes(KernelMethod):
         votes = labels @ (codes * (1 + TIE_SHARE * rng.random(codes.shape)))
         B = signs(np.where(votes == 0, start, votes).astype(labels.dtype))
         W = regressions.solve(regressions.correlate(B))
-        misfit = {
-            t: squared_norm(B - B.mean(axis=0) - view.project(W[t])) for t, view in regressions.views.items()
-        }
+        misfit = {t: squared_norm(B - B.mean(axis=0) - view.project(W[t])) for t, view in regressions.views.items()}
         yield StepReport({f"projection ({t})": error for t, error in misfit.items()}, note=regressions.note)
         return B

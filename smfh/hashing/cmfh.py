@@ -33,10 +33,7 @@ class CMFH(BlockMethod):
     title: ClassVar[str] = "CMFH"
     uses_labels: ClassVar[bool] = False
     best: ClassVar[str] = "strong"
-    presets: ClassVar[Mapping[str, Preset]] = {
-        "paper": Preset(),
-        "strong": Preset({"ridge": 0.3, "anchors": 500}),
-    }
+    presets: ClassVar[Mapping[str, Preset]] = {"paper": Preset(), "strong": Preset({"ridge": 0.3, "anchors": 500})}
 
     projection_weight: float = parameter(100.0, "μ", 1e-6, 1e6, PREDICTION_HELP, "log")
     ridge: float = parameter(0.01, "γ", 1e-9, 1e6, RIDGE_HELP, "log")
@@ -44,10 +41,7 @@ class CMFH(BlockMethod):
     iterations: int = parameter(25, "T", 1, 10_000, ITERATIONS_HELP, typical=(1, 100), kw_only=True)
 
     def learn_from(self, data: Items, rng: np.random.Generator, trace: Trace) -> Training:
-        maps = {
-            t: fit_rbf(X, UNIT_ROWS, self.anchors, rng) if self.anchors else UNIT_ROWS
-            for t, X in data.X.items()
-        }
+        maps = {t: fit_rbf(X, UNIT_ROWS, self.anchors, rng) if self.anchors else UNIT_ROWS for t, X in data.X.items()}
         problem = Problem(self, data.with_features(maps))
         state = problem.start(UniformRows.draw(rng, len(data), self.bits, data.dtype))
         note = warnings_of(solver.factor for solver in problem.solvers.values())
@@ -130,11 +124,7 @@ class Problem:
 
     @staticmethod
     def codes_block(
-        block: Block,
-        Y: FloatArray,
-        V: Mapping[str, FloatArray],
-        offsets: Mapping[str, FloatArray],
-        **bounds: Any,
+        block: Block, Y: FloatArray, V: Mapping[str, FloatArray], offsets: Mapping[str, FloatArray], **bounds: Any
     ) -> tuple[FloatArray, Sums]:
         """Return the rows Y = Σ_t (X_t − 1x̄_tᵀ) V_t of a block and their sums."""
         dtype = Y.dtype
@@ -153,9 +143,7 @@ class Problem:
         """Return the model: bit k is 1 if y_ik, or (x − x̄)·w_k for a query, exceeds the mean of y_k."""
         W, mean, dtype = state.W, state.mean, self.data.dtype
         functions = {
-            t: HashFunction(
-                t, X.shape[1], maps[t], W[t].astype(dtype), (mean + self.means[t] @ W[t]).astype(dtype)
-            )
+            t: HashFunction(t, X.shape[1], maps[t], W[t].astype(dtype), (mean + self.means[t] @ W[t]).astype(dtype))
             for t, X in self.data.X.items()
         }
         codes = self.data.pack(state.Y, mean.astype(dtype))

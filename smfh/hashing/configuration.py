@@ -12,9 +12,7 @@ import numpy as np
 from smfh.types import BoolArray, InputError, Parameter, Words, parameter, parameters, range_problems, unknown
 
 BITS_HELP = "Length of the code. Higher: finer distinctions, slower. Lower: more items with identical codes."
-SEED_HELP = (
-    "Random seed: the same number gives the same codes. Higher or lower: different codes of equal quality."
-)
+SEED_HELP = "Random seed: the same number gives the same codes. Higher or lower: different codes of equal quality."
 ANCHORS_HELP = (
     "Number of training items that serve as anchors of the RBF features. With 0, the features are linear. "
     "Higher: hash functions that fit finer differences, slower. Lower: simpler hash functions."
@@ -34,12 +32,9 @@ CHOSEN_RIDGE_HELP = (
     "the training items."
 )
 DIRECTION_HELP = (
-    "How strongly directions with little variance are shrunk. Higher: more stable. Lower: finer differences "
-    "count."
+    "How strongly directions with little variance are shrunk. Higher: more stable. Lower: finer differences count."
 )
-ORTHOGONALITY_HELP = (
-    "How different the bits must be. Higher: each bit adds information. Lower: bits may repeat."
-)
+ORTHOGONALITY_HELP = "How different the bits must be. Higher: each bit adds information. Lower: bits may repeat."
 SMOOTHNESS_HELP = (
     "How alike the hash functions must treat items with common labels. Higher: more alike. Lower: they "
     "predict each item's code more exactly."
@@ -48,9 +43,7 @@ PREDICTION_HELP = (
     "How closely the hash functions must predict the codes. Higher: better on new items. Lower: the codes "
     "describe the training items better."
 )
-LABEL_HELP = (
-    "How strongly codes follow the labels. Higher: classes lie further apart. Lower: features count more."
-)
+LABEL_HELP = "How strongly codes follow the labels. Higher: classes lie further apart. Lower: features count more."
 
 
 @dataclass(frozen=True)
@@ -172,6 +165,4 @@ def _character(unicode_name: str) -> str:
 
 
 def _in_words(name: str, about: Parameter, default: object) -> str:
-    return (
-        f"    {name} ({about.symbol}): {about.allowed_values}, by default {default!r}.\n        {about.help}"
-    )
+    return f"    {name} ({about.symbol}): {about.allowed_values}, by default {default!r}.\n        {about.help}"

@@ -53,10 +53,7 @@ class DCH(AlternatingMethod):
         for _ in range(self.iterations):
             G = self.classifier(B, labels)
             B = choose_bits(B, G, labels)
-            terms = {
-                "classification": squared_norm(labels - B @ G),
-                "ridge": self.classifier_ridge * squared_norm(G),
-            }
+            terms = {"classification": squared_norm(labels - B @ G), "ridge": self.classifier_ridge * squared_norm(G)}
             yield StepReport(terms, note=regressions.note)
         return B
 

@@ -20,10 +20,7 @@ class LabelGraph:
 
     @staticmethod
     def of(
-        labels: BoolArray,
-        dtype: np.dtype[Any],
-        sizes: FloatArray | None = None,
-        weights: FloatArray | None = None,
+        labels: BoolArray, dtype: np.dtype[Any], sizes: FloatArray | None = None, weights: FloatArray | None = None
     ) -> "LabelGraph":
         """Return the graph with A = L_a diag(w) L_aᵀ for the labels L_a and the weights w of the classes.
 

@@ -59,9 +59,7 @@ class PDH(PairMethod):
         "Weight of misclassified items. Higher: fewer training errors. Lower: wider margins.",
         "log",
     )
-    centred: bool = parameter(
-        False, "m", False, True, "Whether to subtract the training mean from the features."
-    )
+    centred: bool = parameter(False, "m", False, True, "Whether to subtract the training mean from the features.")
     ridge: float = parameter(1e-6, "ε", 1e-9, 1e6, DIRECTION_HELP, "log", typical=(1e-6, 10.0))
     anchors: int = parameter(0, "a", 0, 10_000, ANCHORS_HELP, typical=(0, 1000))
 

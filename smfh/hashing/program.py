@@ -126,9 +126,7 @@ class SMFHProgram(IterativeMethod):
                 "ridge": self.ridge * sum(sqrt(squared_norm(w)) for w in W.values()),
             }
             is_over = (
-                tension < MIN_TENSION or trace[-1].objective - sum(terms.values()) < self.tolerance
-                if trace
-                else False
+                tension < MIN_TENSION or trace[-1].objective - sum(terms.values()) < self.tolerance if trace else False
             )
             if previous is not None and is_over:
                 return previous

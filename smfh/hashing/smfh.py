@@ -23,16 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from smfh.features.maps import FeatureMap
-from smfh.hashing.base import (
-    FIT_HELP,
-    PULL_HELP,
-    SAMPLE_HELP,
-    BlockMethod,
-    Model,
-    StepReport,
-    Trace,
-    Training,
-)
+from smfh.hashing.base import FIT_HELP, PULL_HELP, SAMPLE_HELP, BlockMethod, Model, StepReport, Trace, Training
 from smfh.hashing.blocks import HEIGHT, Block, Codes, Items, Pass, Sums, UniformRows, code_sums, on_grid
 from smfh.hashing.configuration import ORTHOGONALITY_HELP, RIDGE_HELP, SMOOTHNESS_HELP, Preset
 from smfh.hashing.function import HashFunction, shared_codes
@@ -266,9 +257,7 @@ class Problem:
     def model(self, state: State) -> Model:
         """Return the model: bit k is 1 if y_ik, or x·w_k for a query, exceeds the mean of column k of Y."""
         thresholds = state.mean.astype(self.dtype)
-        functions = {
-            t: HashFunction(t, d, FeatureMap(), state.W[t], thresholds) for t, d in self.data.widths.items()
-        }
+        functions = {t: HashFunction(t, d, FeatureMap(), state.W[t], thresholds) for t, d in self.data.widths.items()}
         return Model(functions, shared_codes(tuple(functions), self.data.pack(state.Y, thresholds)), state.U)
 
     def totals(self, rows: IntArray, graph: LabelGraph, ceiling: FloatArray) -> dict[str, Any]:

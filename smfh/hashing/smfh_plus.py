@@ -88,9 +88,7 @@ CLUSTERS_HELP = (
     "are coarse. With 0, there are none. Higher: codes tell more items of a class apart. Lower: codes follow "
     "the labels."
 )
-ROUNDS_HELP = (
-    "Number of rounds that improve the codes bit by bit. Higher: better codes, slower. Lower: faster."
-)
+ROUNDS_HELP = "Number of rounds that improve the codes bit by bit. Higher: better codes, slower. Lower: faster."
 SAMPLE_HELP = (
     "Number of items whose labels are used in an iteration. With 0, all items are used, which costs no more. "
     "Higher: closer to using all items. Lower: a noisier pull towards items with common labels, and worse "
@@ -110,13 +108,7 @@ class SMFHPlus(BlockMethod):
         "whole ranking": Preset({"graph_weight": 130.0}, aims_at="fewer codes"),
         "fine": Preset({"clusters": 40}, aims_at="more codes"),
         "linear": Preset(
-            {
-                "anchors": 0,
-                "graph_weight": 8.0,
-                "projection_weight": 14.0,
-                "orthogonality_weight": 100.0,
-                "ridge": 0.3,
-            }
+            {"anchors": 0, "graph_weight": 8.0, "projection_weight": 14.0, "orthogonality_weight": 100.0, "ridge": 0.3}
         ),
     }
 
@@ -298,9 +290,7 @@ class Problem:
             U = {t: drop_tiny(U[t] * XtY[t] / np.maximum(U[t] @ YtY, EPS)) for t in U}
         return U
 
-    def update_codes(
-        self, state: State, U: Mapping[str, FloatArray], graph: NormalisedGraph
-    ) -> tuple[Codes, Sums]:
+    def update_codes(self, state: State, U: Mapping[str, FloatArray], graph: NormalisedGraph) -> tuple[Codes, Sums]:
         """Run the Y step, and return the new Y and its sums.
 
         The step is Y ← min(Y ∘ z, 1), where z ≥ 0 is the root of q z³ + h z = B⁺ for each element, with
@@ -347,9 +337,7 @@ class Problem:
         F, pull, diagonal = rows.factors, Y.dtype.type(alpha) * FtY, diagonal_of(rows, alpha, quadratic)
         P, YG, YC = project(block.X, V), Y @ G, Y @ C
         new = np.empty_like(Y)
-        cubic_step_inplace(
-            new, Y, P, YG, YC, diagonal, F.data, F.indices, F.indptr, pull, offset, balance, TINY
-        )
+        cubic_step_inplace(new, Y, P, YG, YC, diagonal, F.data, F.indices, F.indptr, pull, offset, balance, TINY)
         return Problem.sum_block(block, new, **totals)
 
     def pull(self, state: State, U: Mapping[str, FloatArray]) -> dict[str, Any]:
@@ -403,9 +391,7 @@ class Problem:
         return self.with_hash_functions(state.U, *self.data.run(step, state.Y), is_binary=True)
 
     @staticmethod
-    def binarise_block(
-        block: Block, Y: FloatArray, mean: FloatArray, **totals: Any
-    ) -> tuple[FloatArray, Sums]:
+    def binarise_block(block: Block, Y: FloatArray, mean: FloatArray, **totals: Any) -> tuple[FloatArray, Sums]:
         return Problem.sum_block(block, (mean < Y).astype(Y.dtype), **totals)
 
     def refine(self, state: State, graph: NormalisedGraph) -> State:
@@ -417,10 +403,7 @@ class Problem:
         """Flip bits one after another if that lowers O; FᵀY and YᵀY − T are updated after each flip."""
         linear, _ = self.data.run(Pass(self.pull_block, self.bits, **self.pull(state, U)))
         pull = self.graph_pull(state, graph)
-        carried: Sums = {
-            ("FtY", ""): pull.pop("FtY").astype(np.float64),
-            ("excess", ""): state.YtY - self.target,
-        }
+        carried: Sums = {("FtY", ""): pull.pop("FtY").astype(np.float64), ("excess", ""): state.YtY - self.target}
         G = weighted_gram(U, self.weights).astype(np.float64)
         flip = Pass(self.flip_block, self.bits, G=G, spread=self.spread, **pull)
         flipped, _ = self.data.sweep(flip, carried, state.Y, linear)
@@ -450,8 +433,7 @@ class Problem:
         """Return the model: bit k is 1 if y_ik, or H(x)_k for a query, exceeds the mean of column k of Y."""
         thresholds = state.mean.astype(self.dtype)
         functions = {
-            t: HashFunction(t, X.shape[1], maps[t], state.W[t], thresholds - state.b[t])
-            for t, X in self.data.X.items()
+            t: HashFunction(t, X.shape[1], maps[t], state.W[t], thresholds - state.b[t]) for t, X in self.data.X.items()
         }
         return Model(functions, shared_codes(tuple(functions), self.data.pack(state.Y, thresholds)), state.U)
 

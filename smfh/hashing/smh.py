@@ -25,9 +25,7 @@ from smfh.hashing.solvers import warnings_of
 from smfh.hashing.views import PairMethod, View, directional_model, view_modalities, whiten_both
 from smfh.types import BoolArray, FloatArray, MultimodalDataset, parameter
 
-SEED_HELP = (
-    "Random seed of the anchors; nothing else is random. Higher or lower: other anchors, equally good."
-)
+SEED_HELP = "Random seed of the anchors; nothing else is random. Higher or lower: other anchors, equally good."
 FEW_DIMENSIONS = 64  # up to this size, a full decomposition is as fast as finding one pair
 
 
@@ -38,18 +36,14 @@ class SMH(PairMethod):
     name: ClassVar[str] = "smh"
     title: ClassVar[str] = "SMH"
     best: ClassVar[str] = "strong"
-    presets: ClassVar[Mapping[str, Preset]] = {
-        "paper": Preset(),
-        "strong": Preset({"ridge": 0.01, "anchors": 500}),
-    }
+    presets: ClassVar[Mapping[str, Preset]] = {"paper": Preset(), "strong": Preset({"ridge": 0.01, "anchors": 500})}
 
     sequential: bool = parameter(
         True,
         "seq",
         False,
         True,
-        "On: each bit is fitted to what the previous bits do not explain yet. Off: all "
-        "bits are fitted together.",
+        "On: each bit is fitted to what the previous bits do not explain yet. Off: all bits are fitted together.",
     )
     ridge: float = parameter(1e-6, "ε", 1e-9, 1e6, DIRECTION_HELP, "log", typical=(1e-6, 10.0))
     anchors: int = parameter(0, "a", 0, 10_000, ANCHORS_HELP, typical=(0, 1000))
@@ -121,9 +115,7 @@ class BitPairs:
     def add(self, *whitened: FloatArray) -> None:
         """Add the bits h = sgn(X_ca), g = sgn(Y_cb) of a pair; subtract (X_cᵀh)(Y_cᵀg)ᵀ, whitened, from R."""
         k, self.count = self.count, self.count + 1
-        for view, factor, u, A, H in zip(
-            self.views, self.factors, whitened, self.directions, self.signs, strict=True
-        ):
+        for view, factor, u, A, H in zip(self.views, self.factors, whitened, self.directions, self.signs, strict=True):
             A[:, k] = factor.directions(u)
             H[:, k] = np.where(view.project(A[:, k : k + 1])[:, 0] > 0, 1, -1)
         h, g = (H[:, k] for H in self.signs)
@@ -132,8 +124,7 @@ class BitPairs:
         self.squared += 2 * inner(*overlaps) - float(len(h)) ** 2
         self.agreement += self.similarity.agreement(h, g)
         explained = [
-            w.whiten(v.correlate(H[:, k : k + 1]))
-            for v, w, H in zip(self.views, self.factors, self.signs, strict=True)
+            w.whiten(v.correlate(H[:, k : k + 1])) for v, w, H in zip(self.views, self.factors, self.signs, strict=True)
         ]
         self.R -= np.outer(*explained)
 

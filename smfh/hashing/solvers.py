@@ -114,9 +114,7 @@ class RidgeSolver:
     smoothness: float = 0.0  # η
 
     @staticmethod
-    def of_sums(
-        sums: Sums, t: str, ridge: float, smoothness: float, gram: FloatArray | None = None
-    ) -> "RidgeSolver":
+    def of_sums(sums: Sums, t: str, ridge: float, smoothness: float, gram: FloatArray | None = None) -> "RidgeSolver":
         """Make the solver of modality t from `feature_sums`, with XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ."""
         XtX, XtF = sums["XtX", t], sums["XtF", t]
         scatter = sums.get(("XtDX", t), XtX) - XtF @ XtF.T

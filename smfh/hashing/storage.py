@@ -107,9 +107,7 @@ def restore_anchors(arrays: dict[str, Array], train: MultimodalDataset) -> dict[
 def _scaled(train: MultimodalDataset, about: dict[str, Any]) -> FloatArray:
     """Return the scaled features of a modality as a dense matrix, the form in which anchors are stored."""
     X = train.modalities[str(about["name"])]
-    phi = FeatureMap(
-        float(about["power"]), bool(about["unit_rows"]), split_signs=bool(about.get("split_signs", False))
-    )
+    phi = FeatureMap(float(about["power"]), bool(about["unit_rows"]), split_signs=bool(about.get("split_signs", False)))
     scaled = phi.scale(X)
     return np.ascontiguousarray(scaled.toarray() if sparse.issparse(scaled) else scaled)
 
@@ -167,9 +165,7 @@ def _cut(value: object) -> str:
     return str(value)[:MAX_QUOTED_CHARACTERS]
 
 
-def _step(
-    iteration: int, terms: dict[str, float], seconds: float, phase: str, note: str = ""
-) -> TrainingStep:
+def _step(iteration: int, terms: dict[str, float], seconds: float, phase: str, note: str = "") -> TrainingStep:
     """Make a step of the trace from the values in a file, converted to their types."""
     numbers = {str(term): float(x) for term, x in terms.items()}
     if not all(isfinite(x) for x in (*numbers.values(), float(seconds))):
@@ -211,8 +207,7 @@ def _array_problems(
             array = arrays[f"{number}.{part}"]
             if array.shape != shape or array.dtype not in dtypes:
                 problems.append(
-                    f"{label}: {part} of {name!r} must be {dtypes[0]} {shape}; "
-                    f"got {array.dtype} {array.shape}."
+                    f"{label}: {part} of {name!r} must be {dtypes[0]} {shape}; got {array.dtype} {array.shape}."
                 )
             elif array.dtype in FLOATS and not np.isfinite(array).all():
                 problems.append(f"{label}: {part} of {name!r} has NaN or infinite values.")

@@ -106,9 +106,7 @@ def view_modalities(
     return views
 
 
-def directional_model(
-    views: Sequence[View], directions: Sequence[FloatArray], train: MultimodalDataset
-) -> Model:
+def directional_model(views: Sequence[View], directions: Sequence[FloatArray], train: MultimodalDataset) -> Model:
     """Return a model with hash functions along these directions and separate codes per modality."""
     functions = {v.modality: v.hash_function(W) for v, W in zip(views, directions, strict=True)}
     return Model(functions, {t: functions[t].encode(train.modalities[t]) for t in functions})

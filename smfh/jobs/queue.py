@@ -467,9 +467,7 @@ class JobQueue:
                 "wait until one of them has finished, or cancel one."
             )
         if len(self._unfinished) >= self.workers + self.max_waiting and not _end_unviewed(jobs):
-            raise InputError(
-                f"The queue is full: {self.load[1]} jobs are waiting. Try again when one has finished."
-            )
+            raise InputError(f"The queue is full: {self.load[1]} jobs are waiting. Try again when one has finished.")
 
 
 def _end_unviewed(jobs: Iterable[Job[Any]]) -> bool:

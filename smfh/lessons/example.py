@@ -56,9 +56,7 @@ def make_example(data: MultimodalDataset, rows: Sequence[int]) -> Example:
     few = data.take(chosen)
     present = np.flatnonzero(few.labels.sum(axis=0))
     classes = tuple(data.class_names[k] for k in present)
-    small = replace(
-        few, modalities=modalities, labels=few.labels[:, present], class_names=classes, encoders={}
-    )
+    small = replace(few, modalities=modalities, labels=few.labels[:, present], class_names=classes, encoders={})
     return Example(small, tuple(rows), features)
 
 
@@ -72,9 +70,7 @@ def default_rows(data: MultimodalDataset) -> tuple[int, ...]:
     return tuple(dict.fromkeys([*first, *range(min(MIN_ITEMS, len(data)))]))
 
 
-def _readable_features(
-    data: MultimodalDataset, modality: str, rows: IntArray
-) -> tuple[FloatArray, tuple[str, ...]]:
+def _readable_features(data: MultimodalDataset, modality: str, rows: IntArray) -> tuple[FloatArray, tuple[str, ...]]:
     """Return a few columns of readable features for these rows, and the names of the columns."""
     if data.thumbnails is not None and (modality in picture_modalities(data) or modality == "image"):
         return np.array([colour_shares(data.thumbnails[row]) for row in rows]), COLOURS
@@ -82,9 +78,7 @@ def _readable_features(
     X = np.asarray(sliced.toarray() if sparse.issparse(sliced) else sliced, dtype=np.float64)
     vocabulary = getattr(data.encoders.get(modality), "vocabulary", None)
     if vocabulary is not None and len(vocabulary.tokens) == X.shape[1]:
-        in_captions = (
-            {word for row in rows for word in split_words(data.captions[row])} if data.captions else set()
-        )
+        in_captions = {word for row in rows for word in split_words(data.captions[row])} if data.captions else set()
         columns = choose_words(X * [2.0 if token in in_captions else 1.0 for token in vocabulary.tokens])
         few = X[:, columns]
         lengths = np.maximum(np.linalg.norm(few, axis=1, keepdims=True), EPS)

@@ -96,9 +96,7 @@ class LessonRuns:
         firsts = [int(self.split.queries[np.argmax(column)]) for column in labels.T if column.any()]
         return {captions[row] if captions is not None else f"item {row}": row for row in firsts}
 
-    def nearest(
-        self, run: EvaluatedRun, direction: Direction, row: int, depth: int
-    ) -> tuple[list[int], list[int]]:
+    def nearest(self, run: EvaluatedRun, direction: Direction, row: int, depth: int) -> tuple[list[int], list[int]]:
         """Return rows and distances of the training items nearest to an item; ties in database order."""
         source, target = direction
         found = run.hasher.search(source, self.data.modalities[source][[row]], target, depth, "hamming")

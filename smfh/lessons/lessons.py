@@ -89,9 +89,7 @@ def compare_samples(measured: LessonRuns) -> WorkedLesson:
     slowest = max(range(len(runs) - 1), key=seconds.__getitem__)
     best = f"The best of these samples is m = {stops[means.best]} of {items:,} items."
     if stops[means.best] == "all":
-        best = (
-            f"m = {stops[-2]} gives {means.values[-2]:.3f}; all {items:,} items give {means.values[-1]:.3f}."
-        )
+        best = f"m = {stops[-2]} gives {means.values[-2]:.3f}; all {items:,} items give {means.values[-1]:.3f}."
     reason = ""
     if seconds[-1] <= seconds[slowest]:
         reason = " Every new sample needs a new matrix inverse; all items together need only one."
@@ -104,8 +102,7 @@ def compare_samples(measured: LessonRuns) -> WorkedLesson:
             Series("training", tuple(seconds), "seconds"),
         ),
         tuple(
-            f"m = {stop}: mAP@100 is {a:.3f} text → image and {b:.3f} image → text. Training took "
-            f"{run.seconds:.1f} s."
+            f"m = {stop}: mAP@100 is {a:.3f} text → image and {b:.3f} image → text. Training took {run.seconds:.1f} s."
             for stop, a, b, run in zip(stops, by_text, by_image, runs, strict=True)
         ),
         f"Each of the {runs[0].hasher.trace[-1].iteration} iterations draws a new sample. {best} A small "
@@ -237,10 +234,7 @@ def sort_ties_by_class(measured: LessonRuns, run: EvaluatedRun) -> FloatArray:
     for _ in range(CLASS_ORDERS):
         order = np.argsort(rng.permutation(labels.shape[1])[labels.argmax(axis=1)], kind="stable")
         codes = {name: own[order] for name, own in run.hasher.database_codes.items()}
-        hasher, sorted_split = (
-            replace(run.hasher, database_codes=codes),
-            replace(split, train=split.train[order]),
-        )
+        hasher, sorted_split = (replace(run.hasher, database_codes=codes), replace(split, train=split.train[order]))
         ranked = find_results(hasher, data, sorted_split, *IMAGE_QUERIES).relevance
         scores.append(average_precision(ranked, relevant, AP_DEFINITIONS["found"]).mean())
     return np.array(scores)
@@ -251,9 +245,7 @@ def compare_directions(measured: LessonRuns) -> WorkedLesson:
     run, data, split = measured.runs[0], measured.data, measured.split
     queries = list(measured.queries.values())
     classes = [int(data.labels[row].argmax()) for row in queries]
-    by_query = {
-        way: run.scores[way].average_precision["found"].by_query for way in (TEXT_QUERIES, IMAGE_QUERIES)
-    }
+    by_query = {way: run.scores[way].average_precision["found"].by_query for way in (TEXT_QUERIES, IMAGE_QUERIES)}
     by_class = {
         way: tuple(float(scores[data.labels[split.queries, k]].mean()) for k in classes)
         for way, scores in by_query.items()
@@ -298,9 +290,7 @@ def class_bit_agreement(measured: LessonRuns, run: EvaluatedRun, modality: str) 
 def compare_bits(measured: LessonRuns) -> WorkedLesson:
     """Compare the bits of two seeds: the classes of each bit, and whether equal numbers mean the same."""
     first = measured.runs[0]
-    second = next(
-        run for run in measured.runs if run.method == replace(first.method, seed=first.method.seed + 1)
-    )
+    second = next(run for run in measured.runs if run.method == replace(first.method, seed=first.method.seed + 1))
     data, split, bits, pair = measured.data, measured.split, first.hasher.bits, (first, second)
     topics = [describe_bits(run.hasher, data, split) for run in pair]
     codes = [unpack(next(iter(run.hasher.database_codes.values())), bits) for run in pair]

@@ -150,10 +150,7 @@ def _cells(walkthrough: Walkthrough, query: int) -> list[tuple[str, str]]:
         ("code", ALGORITHM.format(steps=steps, eps=EPS)),
         ("markdown", "## Train\nA bit is on where Y is above the mean of its column."),
         ("code", TRAIN.format(arguments=arguments, **SEARCH_CODE)),
-        (
-            "markdown",
-            "## Search\nThe hash function W turns features into a code; fewest different bits first.",
-        ),
+        ("markdown", "## Search\nThe hash function W turns features into a code; fewest different bits first."),
         ("code", SEARCH.format(source=walkthrough.source, item=query, **SEARCH_CODE)),
         ("markdown", "## The same numbers as on the page"),
         ("code", CHECK.format(relaxed=_literal(last.Y.tolist()))),

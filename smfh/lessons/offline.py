@@ -49,8 +49,7 @@ def lesson_page(name: str, worked: WorkedLesson, data: MultimodalDataset, terms:
         "notes": worked.notes,
         "series": [{"name": s.name, "unit": s.unit, "values": s.values} for s in worked.series],
         "galleries": {
-            query: [[gallery(one) for one in stop] for stop in stops]
-            for query, stops in worked.galleries.items()
+            query: [[gallery(one) for one in stop] for stop in stops] for query, stops in worked.galleries.items()
         },
         "options": prediction.options,
         "verdicts": [prediction.verdict(guess) for guess in (*range(len(prediction.options)), -1)],

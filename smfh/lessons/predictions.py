@@ -47,9 +47,7 @@ def _seed(worked: WorkedLesson) -> Prediction:
     wins = int(np.count_nonzero(np.sign(a - b) != np.sign((a - b).mean())))
     options = tuple(str(count) for count in range(len(a) // 2 + 1))
     better, worse = worked.series if (a - b).mean() >= 0 else worked.series[::-1]
-    question = (
-        f"On average {better.name} beats {worse.name}. With how many of {len(a)} seeds is it the reverse?"
-    )
+    question = f"On average {better.name} beats {worse.name}. With how many of {len(a)} seeds is it the reverse?"
     return Prediction(question, options, min(wins, len(options) - 1))
 
 
@@ -74,9 +72,7 @@ PREDICTIONS: Mapping[str, Callable[[WorkedLesson], Prediction]] = MappingProxyTy
             "Image queries: at which α is mAP@100 highest?", worked.series[0].values, worked
         ),
         "sample": _sample,
-        "length": lambda worked: _best_stop(
-            "With how many bits is mAP@100 highest?", worked.series[0].values, worked
-        ),
+        "length": lambda worked: _best_stop("With how many bits is mAP@100 highest?", worked.series[0].values, worked),
         "seed": _seed,
         "ties": lambda worked: _size(
             f"With {worked.stops[0]} bits, how far apart are the best and the worst order of ties?",

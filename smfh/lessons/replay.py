@@ -64,9 +64,7 @@ class Replay:
             )
             for caption, row in self.items.queries.items()
         }
-        gains = {
-            caption: sum(stops[-1].relevant) - sum(stops[0].relevant) for caption, stops in found.items()
-        }
+        gains = {caption: sum(stops[-1].relevant) - sum(stops[0].relevant) for caption, stops in found.items()}
         return dict(sorted(found.items(), key=lambda query: -gains[query[0]]))
 
     @cached_property
@@ -87,11 +85,7 @@ class Replay:
 
 
 def record_replay(
-    source: DatasetSource,
-    data: MultimodalDataset,
-    split: Split,
-    on_step: OnStep | None = None,
-    call: Call = here,
+    source: DatasetSource, data: MultimodalDataset, split: Split, on_step: OnStep | None = None, call: Call = here
 ) -> Replay:
     """Train REPLAY_METHOD and evaluate each iteration."""
     recorder, items = Snapshots(), LessonRuns(data, split, ())

@@ -25,9 +25,7 @@ def runs_checksum(grid: Grid) -> str:
 
 def write_lessons(worked: Mapping[str, tuple[Grid, WorkedLesson]], file: Path = FILE) -> None:
     """Write the answers of all lessons."""
-    values = {
-        name: {"runs": runs_checksum(grid), "answer": asdict(one)} for name, (grid, one) in worked.items()
-    }
+    values = {name: {"runs": runs_checksum(grid), "answer": asdict(one)} for name, (grid, one) in worked.items()}
     file.write_text(json.dumps(values, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
 
 

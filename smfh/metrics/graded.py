@@ -57,9 +57,7 @@ def ranked_gains(
     """
     gains = np.ones(query_labels.shape[1]) if label_gains is None else np.asarray(label_gains, dtype=float)
     if gains.shape != query_labels.shape[1:] or not np.all(np.isfinite(gains) & (gains >= 0)):
-        raise InputError(
-            f"There must be a gain of 0 or more for each of {query_labels.shape[1]} labels; got {gains}."
-        )
+        raise InputError(f"There must be a gain of 0 or more for each of {query_labels.shape[1]} labels; got {gains}.")
     # items with the same labels have the same gain, so each set of labels is compared once
     packed, kind, sizes = np.unique(database_labels, axis=0, return_inverse=True, return_counts=True)
     octets = np.ascontiguousarray(packed, dtype="<u8").view(np.uint8)

@@ -103,9 +103,7 @@ def _merge_beyond(counts: DistanceCounts, top: int | None) -> DistanceCounts:
     last = int(np.argmax(is_beyond)) + 1 if is_beyond.any() else len(is_beyond)
     if last + 1 >= len(is_beyond):
         return counts
-    items, relevant = (
-        np.column_stack([x[:, :last], x[:, last:].sum(axis=1)]) for x in (counts.items, counts.relevant)
-    )
+    items, relevant = (np.column_stack([x[:, :last], x[:, last:].sum(axis=1)]) for x in (counts.items, counts.relevant))
     return DistanceCounts(items, relevant)
 
 
@@ -120,10 +118,7 @@ def chance_average_precision(counts: DistanceCounts, definition: APDefinition) -
 def _tied_block(n: IntArray, r: IntArray, definition: APDefinition, H: FloatArray) -> FloatArray:
     """Return expected, best and worst AP, (3, queries), from n items, r relevant, at each distance."""
     K = len(H) if definition.top is None else definition.top
-    c, p = (
-        np.cumsum(n, axis=1) - n,
-        np.cumsum(r, axis=1) - r,
-    )  # items, and relevant items, at smaller distances
+    c, p = (np.cumsum(n, axis=1) - n, np.cumsum(r, axis=1) - r)  # items, and relevant items, at smaller distances
     whole = c + n <= K
     cut = np.count_nonzero(whole, axis=1, keepdims=True)  # the first distance that does not fit into K
     n_cut, r_cut = (np.take_along_axis(np.pad(x, ((0, 0), (0, 1))), cut, axis=1) for x in (n, r))
@@ -133,8 +128,7 @@ def _tied_block(n: IntArray, r: IntArray, definition: APDefinition, H: FloatArra
     denominator = definition.denominator(p_cut + j, *(x.sum(axis=1, keepdims=True) for x in (r, n)))
     sums = (_hits, _hits, _hits) if definition.counts_hits else (_expected_sum, _best_sum, _worst_sum)
     expected, best, worst = (
-        (add(n, r, c, p, H).sum(axis=1, where=whole, keepdims=True) + add(places, j, c_cut, p_cut, H))
-        / denominator
+        (add(n, r, c, p, H).sum(axis=1, where=whole, keepdims=True) + add(places, j, c_cut, p_cut, H)) / denominator
         for add in sums
     )
     best, worst = best.max(axis=1), worst.min(axis=1)
@@ -221,8 +215,6 @@ def check_ranking(relevance: BoolArray, total_relevant: IntArray | None = None) 
                 f"got {total_relevant.dtype} of shape {total_relevant.shape}."
             )
         elif not problems and (bad := np.count_nonzero(relevance.sum(axis=1) > total_relevant)):
-            problems.append(
-                f"{bad} queries find more relevant items than total_relevant, the number in the database."
-            )
+            problems.append(f"{bad} queries find more relevant items than total_relevant, the number in the database.")
     if problems:
         raise InputError(problems)

@@ -194,9 +194,7 @@ class Scores:
 
     def _repr_html_(self) -> str:
         """Return the scores as an HTML table, for notebooks."""
-        head = "".join(
-            f"<th>{name}</th>" for name in ("measure", "score", "worst ties", "best ties", "chance")
-        )
+        head = "".join(f"<th>{name}</th>" for name in ("measure", "score", "worst ties", "best ties", "chance"))
         rows = "".join(
             f"<tr><td>{html.escape(score.definition.label)}</td>"
             + "".join(f"<td>{x:.3f}</td>" for x in (score.mean, score.worst, score.best, score.chance))

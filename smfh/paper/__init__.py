@@ -1,13 +1,6 @@
 """The paper's tables and figures: published numbers, measured numbers, and errata."""
 
-from smfh.paper.errata import (
-    CONTRADICTED_CLAIMS,
-    EQUATION_NOTE,
-    ERRATA,
-    NOT_AN_ERROR,
-    NOT_REPRODUCED,
-    Erratum,
-)
+from smfh.paper.errata import CONTRADICTED_CLAIMS, EQUATION_NOTE, ERRATA, NOT_AN_ERROR, NOT_REPRODUCED, Erratum
 from smfh.paper.figures import figure_2, figure_3, figure_4a, figure_4b
 from smfh.paper.plan import (
     BENCHMARKS,

@@ -24,6 +24,4 @@ ERRATA = tuple(Erratum(**erratum) for erratum in _TEXTS["errata"])
 EQUATION_NOTE: str = _TEXTS["equation_note"]
 NOT_AN_ERROR: str = _TEXTS["not_an_error"]
 CONTRADICTED_CLAIMS: tuple[str, ...] = tuple(_TEXTS["contradicted_claims"])
-NOT_REPRODUCED: tuple[tuple[str, str], ...] = tuple(
-    (one["what"], one["why"]) for one in _TEXTS["not_reproduced"]
-)
+NOT_REPRODUCED: tuple[tuple[str, str], ...] = tuple((one["what"], one["why"]) for one in _TEXTS["not_reproduced"])

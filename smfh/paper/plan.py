@@ -87,14 +87,10 @@ class Part:
 
 PARTS: Mapping[str, Part] = {
     "table-1": Part(
-        "Table 1: mAP and Precision@100",
-        "In the paper for Wiki and NUS-WIDE.",
-        partial(methods_by_bits, TABLE_BITS),
+        "Table 1: mAP and Precision@100", "In the paper for Wiki and NUS-WIDE.", partial(methods_by_bits, TABLE_BITS)
     ),
     "table-2": Part(
-        "Table 2: training time",
-        "In the paper for all three data sets.",
-        partial(methods_by_bits, TABLE_2_BITS),
+        "Table 2: training time", "In the paper for all three data sets.", partial(methods_by_bits, TABLE_2_BITS)
     ),
     "figure-2": Part(
         "Figure 2: mAP by code length",
@@ -112,8 +108,6 @@ PARTS: Mapping[str, Part] = {
         smfh_by_sample,
     ),
     "figure-4b": Part(
-        "Figure 4b: convergence, SMFH, 64 bits",
-        "In the paper for Wiki with m = 1,000, without numbers.",
-        smfh_once,
+        "Figure 4b: convergence, SMFH, 64 bits", "In the paper for Wiki with m = 1,000, without numbers.", smfh_once
     ),
 }

@@ -139,9 +139,7 @@ def summarise_agreement(cells: Sequence[Cell]) -> str:
     scores = [cell for cell in cells if cell.measure != "seconds"]
     agreements = [cell.agrees for cell in scores if cell.agrees is not None]
     if agreements:
-        return (
-            f"{sum(agreements)} of {len(agreements)} measured scores are within {TOLERANCE:g} of the paper."
-        )
+        return f"{sum(agreements)} of {len(agreements)} measured scores are within {TOLERANCE:g} of the paper."
     printed = sum(cell.published is not None for cell in scores)
     return f"None of the {printed} published scores has been measured yet." if printed else ""
 

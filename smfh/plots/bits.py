@@ -236,9 +236,7 @@ def _tile_traces(tiles: Sequence[Tile], class_names: Sequence[str], columns: int
     passive = {"hoverinfo": "skip", "unselected": OPAQUE}
     traces = []
 
-    def add(
-        at: Sequence[int], height: float, foot: float, colour: str, pattern: Any = None, **look: Any
-    ) -> None:
+    def add(at: Sequence[int], height: float, foot: float, colour: str, pattern: Any = None, **look: Any) -> None:
         down, across = np.divmod(np.asarray(at), columns)
         marker = {"color": colour, "pattern": pattern, "line": {"width": 0}} | look.pop("marker", {})
         place = {"x": across, "y": np.full(len(at), height), "base": -1 - down + foot}
@@ -251,9 +249,7 @@ def _tile_traces(tiles: Sequence[Tile], class_names: Sequence[str], columns: int
                 names = ", ".join(class_names[position] for position in tile.classes) or "no class"
                 use = "dead" if tile.kind == "dead" else f"follows {names}"
                 similar = f" · near-duplicate of bit {tile.echo_label}" if tile.echoes else ""
-                hover.append(
-                    f"Bit {tile.number}: {tile.summary} · on for {tile.balance:.0%} · {use}{similar}"
-                )
+                hover.append(f"Bit {tile.number}: {tile.summary} · on for {tile.balance:.0%} · {use}{similar}")
                 echo = f" ≈ {tile.echo_label}" if tile.echoes and columns <= COLUMNS else ""
                 labels.append(f"<b>{tile.number}</b>{echo}")
             add(

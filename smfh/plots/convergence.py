@@ -90,8 +90,7 @@ def convergence(
         )
     return PhaseChart(
         kind="convergence",
-        title="; ".join(_summary(name, steps) for name, steps in phases.items()).capitalize()
-        or "Nothing trained yet",
+        title="; ".join(_summary(name, steps) for name, steps in phases.items()).capitalize() or "Nothing trained yet",
         description=_description(phases),
         panels=tuple(panels),
         note=NOTE,
@@ -226,9 +225,7 @@ def objective_at(trace: Sequence[TrainingStep], scores: Sequence[float] = (), at
         lines.append(Line("mAP@100", iterations, np.array(scores), PALETTE[0], symbol=SYMBOLS[0]))
     title = "Nothing trained yet"
     if len(trace):
-        title = (
-            f"Iteration {at}: the objective is at {objective[at - 1] / objective[0]:.0%} of its first value"
-        )
+        title = f"Iteration {at}: the objective is at {objective[at - 1] / objective[0]:.0%} of its first value"
         title += f", mAP@100 at {scores[at - 1]:.3f}" if len(scores) else ""
     return LineChart(
         kind="objective and score",

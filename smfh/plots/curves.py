@@ -191,9 +191,7 @@ def score_curves(
         description=description,
         x=replace(axis, ticks=ticks or None),
         # a tick per power of ten: Plotly would also label ticks between them
-        y=Axis(
-            label, log=time, ticks=tuple(10.0**k for k in range(powers[0], powers[1] + 1)) if powers else None
-        ),
+        y=Axis(label, log=time, ticks=tuple(10.0**k for k in range(powers[0], powers[1] + 1)) if powers else None),
         lines=lines + chance_lines(chances),
         note="No measurement yet. Run the comparison to see each finished run here.",
         compare_at_x=False,  # a click selects one point

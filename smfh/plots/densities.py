@@ -71,9 +71,7 @@ def _spread(best: Sequence[TrialDot], rest: Sequence[TrialDot], axis: Axis) -> f
     return float(np.ptp(_placed(best, axis)) / every) if every > 0 else 1.0
 
 
-def _curves(
-    best: Sequence[TrialDot], rest: Sequence[TrialDot], axis: Axis, is_first: bool
-) -> list[go.Scatter]:
+def _curves(best: Sequence[TrialDot], rest: Sequence[TrialDot], axis: Axis, is_first: bool) -> list[go.Scatter]:
     """Return the two densities of a panel, and a tick at each of the best trials."""
     every = _placed([*best, *rest], axis)
     size = float(np.ptp(every)) or 1.0

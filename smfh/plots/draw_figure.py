@@ -37,9 +37,7 @@ SYMBOLS = {
 }
 
 
-def draw(
-    spec: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], columns: int = 1, bands: bool = True
-) -> Any:
+def draw(spec: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], columns: int = 1, bands: bool = True) -> Any:
     """Return a Matplotlib figure of the rows, for one or two columns of a page, with or without bands."""
     from matplotlib.figure import Figure
 
@@ -77,9 +75,7 @@ def draw_series(
     figure: Any, axis: Any, one: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], shift: float
 ) -> None:
     """Draw one series into a panel, its symbols shifted by this share of their distance."""
-    x, y = (
-        [float(row[name]) if row[name] not in ("", None) else float("nan") for row in rows] for name in "xy"
-    )
+    x, y = ([float(row[name]) if row[name] not in ("", None) else float("nan") for row in rows] for name in "xy")
     look = {"color": one["colour"], "alpha": one["opacity"], "label": one["name"] if one["listed"] else "_"}
     marker = SYMBOLS.get(one["symbol"].removesuffix("-open"), "o") if one["symbol"] else None
     fill = "none" if one["symbol"].endswith("-open") else "full"
@@ -87,16 +83,8 @@ def draw_series(
         axis.fill(x, y, linewidth=0, zorder=1, **look | {"label": "_"})
     elif one["kind"] == "line":
         every = max(1, len(x) // MARKED_POINTS)
-        marks = {
-            "marker": marker,
-            "markevery": (int(shift * every), every),
-            "markersize": 3.5,
-            "fillstyle": fill,
-        }
-        dash = DASHES.get(one["dash"]) or (
-            0,
-            [float(part.removesuffix("px")) / 2 for part in one["dash"].split(",")],
-        )
+        marks = {"marker": marker, "markevery": (int(shift * every), every), "markersize": 3.5, "fillstyle": fill}
+        dash = DASHES.get(one["dash"]) or (0, [float(part.removesuffix("px")) / 2 for part in one["dash"].split(",")])
         axis.plot(x, y, linestyle=dash, linewidth=one["width"] / 2.2, zorder=3, **look, **marks)
     elif one["kind"] == "points":
         marks = {"marker": marker or "o", "markersize": one["size"] / 2.6, "fillstyle": fill}
@@ -104,11 +92,7 @@ def draw_series(
     elif one["kind"] == "bars":
         values = [float(row["value"]) for row in rows]
         base = [float(row["base"] or 0) for row in rows]
-        look |= {
-            "color": [row["colour"] or one["colour"] for row in rows],
-            "hatch": one["pattern"],
-            "linewidth": 0,
-        }
+        look |= {"color": [row["colour"] or one["colour"] for row in rows], "hatch": one["pattern"], "linewidth": 0}
         if one["horizontal"]:
             axis.barh(y, values, left=base, height=one["width"], **look)
         else:
@@ -129,9 +113,7 @@ def draw_series(
 def finish_panel(axis: Any, panel: Mapping[str, Any], characters: int) -> None:
     """Set labels, scales, limits, ticks and reference lines of a panel."""
     for way, about in (("x", panel["x"]), ("y", panel["y"])):
-        lines = [
-            line if "$" in line else textwrap.fill(line, characters) for line in about["label"].split("\n")
-        ]
+        lines = [line if "$" in line else textwrap.fill(line, characters) for line in about["label"].split("\n")]
         getattr(axis, f"set_{way}label")("\n".join(lines), fontsize=FONT_POINTS)
         if about["log"]:
             getattr(axis, f"set_{way}scale")("log")

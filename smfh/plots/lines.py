@@ -96,10 +96,7 @@ class LineChart(Chart):
         if self.formula:
             small = f'<span style="font-size: {FORMULA_PIXELS}px">{typeset_html(self.formula)}</span>'
             figure.update_layout({f"xaxis{panel}_title_text": f"{plain(self.x.label)}<br>{small}"})
-        drawn = (
-            [*(_band(line, band, refs) for band in line.bands), self._trace(line, refs)]
-            for line in self.lines
-        )
+        drawn = ([*(_band(line, band, refs) for band in line.bands), self._trace(line, refs)] for line in self.lines)
         figure.add_traces([trace for traces in drawn for trace in traces])
         if self.ends_named and self._listed:
             self._name_ends(figure, {"xref": refs["xaxis"], "yref": refs["yaxis"]})
@@ -129,8 +126,7 @@ class LineChart(Chart):
         ends = {line: self.y.place(float(np.fmax(line.y[-1], low))) for line in self._listed}
         lines = sorted(ends, key=ends.__getitem__)
         names = [  # in short lines, but not split within a direction such as "text → image"
-            textwrap.wrap(line.name.replace(" → ", "\u00a0→\u00a0"), NAME_LENGTH, break_long_words=False)
-            or [""]
+            textwrap.wrap(line.name.replace(" → ", "\u00a0→\u00a0"), NAME_LENGTH, break_long_words=False) or [""]
             for line in lines
         ]
         pixels = (self.height - MARGIN_PIXELS) / (self.y.place(high) - self.y.place(low))
@@ -167,10 +163,7 @@ class LineChart(Chart):
                 if line.points is not None:
                     row["point"] = line.points[k]
                 for band in line.bands:
-                    row |= {
-                        f"{band.name}, low": band.low[k].item(),
-                        f"{band.name}, high": band.high[k].item(),
-                    }
+                    row |= {f"{band.name}, low": band.low[k].item(), f"{band.name}, high": band.high[k].item()}
                 rows.append(row)
         return rows
 

@@ -62,18 +62,14 @@ def figure_parts(chart: Chart) -> tuple[Spec, list[Row]]:
     """Return the description of a chart (panels and series), and its data as rows."""
     figure = chart.figure(titled=False)
     layout, series, rows = figure.layout, list[Spec](), list[Row]()
-    places = list(dict.fromkeys((trace.xaxis or "x", trace.yaxis or "y") for trace in figure.data)) or [
-        ("x", "y")
-    ]
+    places = list(dict.fromkeys((trace.xaxis or "x", trace.yaxis or "y") for trace in figure.data)) or [("x", "y")]
     panels = [_panel(layout, *place) for place in places]
     domains = [tuple(layout[_axis_name(place[0])].domain or (0, 1)) for place in places]
     is_across = len(set(domains)) > 1
     if formula := getattr(chart, "formula", ""):
         typeset_formula = typeset(formula, words=lambda text: text.replace("$", r"\$"))
         for given, drawn in (("$, ", "$\n"), ("$ · ", "$\n"), (r"\sum", r"\Sigma"), (r"\frac", r"\dfrac")):
-            typeset_formula = typeset_formula.replace(
-                given, drawn
-            )  # limits beside the sum sign need less space
+            typeset_formula = typeset_formula.replace(given, drawn)  # limits beside the sum sign need less space
         panels[-1]["x"]["label"] += f"\n{typeset_formula}"
     heights: dict[Any, float] = {}  # of stacked bars, by panel and position
     for trace in figure.data:
@@ -117,14 +113,7 @@ def _axis(axis: Any) -> Spec:
     names = None if ticks is None or axis.ticktext is None else [_text(str(name)) for name in axis.ticktext]
     label = _text((axis.title.text or "").split("<br>")[0])
     is_reversed = axis.autorange == "reversed"
-    return {
-        "label": label,
-        "log": is_log,
-        "limits": limits,
-        "ticks": ticks,
-        "names": names,
-        "reversed": is_reversed,
-    }
+    return {"label": label, "log": is_log, "limits": limits, "ticks": ticks, "names": names, "reversed": is_reversed}
 
 
 def _series(trace: Any, panel: int) -> Spec:
@@ -185,9 +174,7 @@ def _trace_rows(trace: Any) -> list[Row]:
         z = np.asarray(trace.z, dtype=float)
         x = _numbers(trace.x) if trace.x is not None else list(range(z.shape[1]))
         y = _numbers(trace.y) if trace.y is not None else list(range(z.shape[0]))
-        return [
-            {"x": x[k], "y": y[i], "value": float(z[i, k])} for i in range(len(z)) for k in range(z.shape[1])
-        ]
+        return [{"x": x[k], "y": y[i], "value": float(z[i, k])} for i in range(len(z)) for k in range(z.shape[1])]
     x, y = _numbers(trace.x), _numbers(trace.y)
     if trace.type != "bar":
         return [{"x": a, "y": b} for a, b in zip(x, y, strict=True)]

@@ -48,10 +48,7 @@ def distance_histogram(
         f"{'query' if single else 'queries (mean)'}, 0 to {bits} bits. {title}.",
         along=Axis("Hamming distance (bits)", limits=(-0.5, bits + 0.5)),
         value=Axis("items" if single else "items per query (mean)"),
-        series=(
-            Bars("relevant", at, relevant, GREEN),
-            Bars("not relevant", at, items - relevant, GREY, pattern="/"),
-        )
+        series=(Bars("relevant", at, relevant, GREEN), Bars("not relevant", at, items - relevant, GREY, pattern="/"))
         if relevance_known
         else (Bars("items", at, items, BLUE),),
         marks=(Mark(f"radius {radius}", radius + 0.5),) if radius is not None and len(items) else (),
@@ -60,9 +57,7 @@ def distance_histogram(
 
 
 @chart
-def bit_strips(
-    query: BoolArray | None, result: BoolArray | None, weights: FloatArray | None = None
-) -> TraceChart:
+def bit_strips(query: BoolArray | None, result: BoolArray | None, weights: FloatArray | None = None) -> TraceChart:
     """Show the codes of a query and a result, (bits,), in lines of bits; None if nothing is selected.
 
     With the weights of an asymmetric distance, heavier bits are larger.

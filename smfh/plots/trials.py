@@ -180,10 +180,7 @@ class Panel:
         """Return a grid of means of the near trials' scores, by distance; NaN where no trial is near."""
         axes = (self.x, self.y)
         at = np.column_stack(
-            [
-                np.log10(values) if axis.log else values
-                for axis, values in zip(axes, self.at[finished].T, strict=True)
-            ]
+            [np.log10(values) if axis.log else values for axis, values in zip(axes, self.at[finished].T, strict=True)]
         )
         low, size = at.min(axis=0), np.ptp(at, axis=0)
         at = (at - low) / np.where(size > 0, size, 1)
@@ -250,9 +247,7 @@ def trial_history(dots: Sequence[TrialDot], label: str, selected: int | None = N
     best, start = best_dot(dots), start_dot(dots)
     title = "History: no trial is finished yet"
     if best is not None:
-        title = (
-            f"Best {label} so far: {number(best.score)} in trial {best.number}{_beside_start(best, start)}"
-        )
+        title = f"Best {label} so far: {number(best.score)} in trial {best.number}{_beside_start(best, start)}"
     at = _places([(dot.number, dot.score) for dot in dots])
     return TrialChart(
         kind="history of trials",
@@ -318,9 +313,7 @@ def trial_contour(
 
 
 @chart
-def trial_slices(
-    dots: Sequence[TrialDot], axes: Sequence[Axis], label: str, selected: int | None = None
-) -> TrialChart:
+def trial_slices(dots: Sequence[TrialDot], axes: Sequence[Axis], label: str, selected: int | None = None) -> TrialChart:
     """Show the score over each parameter in its own panel, for the first MAX_PANELS of `axes`."""
     best, panels = best_dot(dots), []
     title = "Slices: no trial is finished yet"
@@ -341,9 +334,7 @@ def trial_slices(
 
 
 @chart
-def trial_lines(
-    dots: Sequence[TrialDot], axes: Sequence[Axis], label: str, selected: int | None = None
-) -> TraceChart:
+def trial_lines(dots: Sequence[TrialDot], axes: Sequence[Axis], label: str, selected: int | None = None) -> TraceChart:
     """Show finished trials in parallel coordinates: a line per trial across a scale per parameter."""
     along = [_values(dots, axis) for axis in axes]
     drawn = [dot for dot in dots if not dot.stopped_early and all(dot.number in values for values in along)]
@@ -453,19 +444,14 @@ def sweep_curve(
     if drawn and best is not None:
         title = f"Highest {label} at {settings_text(best.settings)}: {number(best.score)}"
         title += _beside_start(best, start)
-        axis = _fit_axis(
-            axis, [*drawn, *(dot for some in others.values() for dot in _along(some, axis))], start
-        )
+        axis = _fit_axis(axis, [*drawn, *(dot for some in others.values() for dot in _along(some, axis))], start)
         traces = [*_goal_traces(drawn, axis, label, best, start), *_other_traces(others, axis)]
         if ringed := [dot for dot in drawn if dot.number == selected]:
             at = [dot.settings[axis.label] for dot in ringed]
             traces.append(selected_ring(at, [dot.score for dot in ringed], selected))
         names = [name for name in drawn[0].measures if name != label]
         for name, (colour, dash) in zip(names, PART_LOOKS, strict=False):
-            values, line = (
-                [dot.measures[name] for dot in drawn],
-                {"color": colour, "dash": dash, "width": 1.5},
-            )
+            values, line = ([dot.measures[name] for dot in drawn], {"color": colour, "dash": dash, "width": 1.5})
             traces.append(_curve(name, drawn, axis, values, line).update(yaxis="y2", marker={"size": 5}))
         tall = {"y0": 0, "y1": 1, "yref": "y domain", "showlegend": True}
         for mark in marks:
@@ -576,9 +562,7 @@ def _fit_axis(axis: Axis, dots: Sequence[TrialDot], start: TrialDot | None) -> A
     limits = (low / beside, high * beside) if axis.log else (low - beside, high + beside)
     if len(values) > MAX_TICKS:
         return replace(axis, limits=limits)
-    first = (
-        [float(short_number(start.settings[axis.label]))] if start is not None and start.fits(axis) else []
-    )
+    first = [float(short_number(start.settings[axis.label]))] if start is not None and start.fits(axis) else []
     gap, ticks = MIN_TICK_GAP * (axis.place(limits[1]) - axis.place(limits[0])), list[float]()
     for value in [*first, *values]:  # the start has a tick in any case
         if all(abs(axis.place(value) - axis.place(tick)) >= gap for tick in ticks):
@@ -636,9 +620,7 @@ class SweepMap(HeatMap):
 
 
 @chart
-def sweep_map(
-    dots: Sequence[TrialDot], across: Axis, up: Axis, label: str, selected: int | None = None
-) -> SweepMap:
+def sweep_map(dots: Sequence[TrialDot], across: Axis, up: Axis, label: str, selected: int | None = None) -> SweepMap:
     """Show the score of each pair of values; the start (trial 0) is marked, also between the cells."""
     swept = [dot for dot in dots if not dot.stopped_early and not dot.is_start]
     columns, rows = (sorted({dot.settings[axis.label] for dot in swept}) for axis in (across, up))
@@ -664,9 +646,7 @@ def sweep_map(
         value=Axis(label),
         values=values,
         numbers=numbers,
-        start=None
-        if start is None or not values.size
-        else (_cell(start, across, columns), _cell(start, up, rows)),
+        start=None if start is None or not values.size else (_cell(start, across, columns), _cell(start, up, rows)),
         selected=selected,
     )
 

@@ -75,9 +75,7 @@ def group_bits(correlation: FloatArray, threshold: float = GROUP_CORRELATION) ->
         tree = linkage(squareform(apart, checks=False), "complete")
         which = fcluster(tree, 1 - threshold, "distance").astype(np.int64)
     members = [live[which == k] for k in np.unique(which)]
-    groups = [
-        tuple((int(bit), 1 if correlation[bits[0], bit] > 0 else -1) for bit in bits) for bits in members
-    ]
+    groups = [tuple((int(bit), 1 if correlation[bits[0], bit] > 0 else -1) for bit in bits) for bits in members]
     return tuple(sorted(groups, key=lambda group: (-len(group), group)))
 
 
@@ -106,9 +104,7 @@ def largest_classes(labels: BoolArray, limit: int = MAX_CLASSES) -> IntArray:
     return order[sizes[order] > 0]
 
 
-def confusion_shares(
-    rows: IntArray, query_labels: BoolArray, labels: BoolArray, top: int = 100
-) -> FloatArray:
+def confusion_shares(rows: IntArray, query_labels: BoolArray, labels: BoolArray, top: int = 100) -> FloatArray:
     """Return the share of results of class k for queries of class j, as a matrix (classes, classes).
 
     The results are the first `top` of `rows` (queries, depth), which index `labels`, nearest first.
@@ -143,9 +139,7 @@ class BitTopic:
     rows: tuple[int, ...]  # training items, as rows of the data set, with the bit on in every modality
     agreement: float  # share of held-out pairs whose modalities agree on the bit
     chance: float  # the same share if the modalities were independent
-    fidelity: Mapping[
-        str, float
-    ]  # by modality: share of training items whose hashed bit equals the learnt bit
+    fidelity: Mapping[str, float]  # by modality: share of training items whose hashed bit equals the learnt bit
     group: BitGroup  # correlated bits, including this one; empty for a dead bit
     relatives: tuple[tuple[int, float], ...]  # the most correlated other bits, and their ρ
 
@@ -263,14 +257,11 @@ def strongest_words(
         strength[class_contrast(on, has) < FOLLOWS_DIFFERENCE] = 0
     best = top_rows(strength, MAX_WORDS)
     return [
-        tuple((names[i], float(strength[i, k])) for i in best[:, k] if strength[i, k] > 0)
-        for k in range(hasher.bits)
+        tuple((names[i], float(strength[i, k])) for i in best[:, k] if strength[i, k] > 0) for k in range(hasher.bits)
     ]
 
 
-def pair_agreement(
-    hasher: FittedHasher, data: MultimodalDataset, rows: IntArray
-) -> tuple[FloatArray, FloatArray]:
+def pair_agreement(hasher: FittedHasher, data: MultimodalDataset, rows: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the share of items whose modalities agree on each bit, and the share expected by chance.
 
     The latter is p q + (1 − p)(1 − q), where p and q are the shares of items with the bit on in two

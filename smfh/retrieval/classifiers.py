@@ -239,9 +239,7 @@ def draw_folds(labels: BoolArray) -> IntArray:
     return folds
 
 
-def predict_out_of_fold(
-    make: Make, X: Matrix, targets: IntArray, folds: IntArray, classes: int
-) -> FloatArray:
+def predict_out_of_fold(make: Make, X: Matrix, targets: IntArray, folds: IntArray, classes: int) -> FloatArray:
     """Return the class probabilities of each row, from a classifier trained on the other folds."""
     P = np.zeros((len(targets), classes))
     for fold in range(FOLDS):

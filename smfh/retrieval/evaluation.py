@@ -6,16 +6,7 @@ import numpy as np
 
 from smfh.hamming import Queries, judge, own_ranks, pack, rank, tally, tally_weighted
 from smfh.hashing import FittedHasher
-from smfh.metrics import (
-    AP_DEFINITIONS,
-    APDefinition,
-    RankedQueries,
-    Scores,
-    measure_ties,
-    ndcg,
-    ranked_gains,
-    score,
-)
+from smfh.metrics import AP_DEFINITIONS, APDefinition, RankedQueries, Scores, measure_ties, ndcg, ranked_gains, score
 from smfh.types import (
     BoolArray,
     DistanceCounts,
@@ -162,9 +153,7 @@ def find_results(
     return Results(rows.astype(np.int32)[order], distances, relevance)
 
 
-def encode_queries(
-    hasher: FittedHasher, data: MultimodalDataset, split: Split, source: str, distance: str
-) -> Queries:
+def encode_queries(hasher: FittedHasher, data: MultimodalDataset, split: Split, source: str, distance: str) -> Queries:
     """Return the codes of the held-out queries, with the weights of their bits if the distance needs them."""
     if source not in hasher.functions:
         raise unknown("modality", source, hasher.functions)

@@ -438,12 +438,7 @@ def is_unlike_all(data: MultimodalDataset, split: Split, query: Query) -> bool:
 
 
 def find_fewest_flips(
-    hasher: FittedHasher,
-    data: MultimodalDataset,
-    split: Split,
-    query: Query,
-    target: str,
-    protocol: str = "training",
+    hasher: FittedHasher, data: MultimodalDataset, split: Split, query: Query, target: str, protocol: str = "training"
 ) -> IntArray | None:
     """Return the fewest bits of a query's code to flip so that a relevant item is nearer than all others.
 

@@ -132,8 +132,7 @@ def check_cost(method: HashMethod, data: MultimodalDataset, split: Split, limits
             found.append((value / current, f"{about[name].symbol} = {value:,} instead of {current:,}"))
     what_fits = f"It fits with {max(found)[1]}." if found else "No setting fits this data: use fewer items."
     raise InputError(
-        f"Training {method.title} with {method.bits:,} bits would take {cost}; the limit here is {limits}. "
-        f"{what_fits}"
+        f"Training {method.title} with {method.bits:,} bits would take {cost}; the limit here is {limits}. {what_fits}"
     )
 
 

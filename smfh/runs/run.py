@@ -92,9 +92,7 @@ class Run:
     data: MultimodalDataset
     split: Split
     hasher: FittedHasher
-    _scores: BoundedCache[Search, Scores] = field(
-        default_factory=lambda: BoundedCache(MAX_CACHED_SEARCHES), repr=False
-    )
+    _scores: BoundedCache[Search, Scores] = field(default_factory=lambda: BoundedCache(MAX_CACHED_SEARCHES), repr=False)
 
     @property
     def method(self) -> HashMethod:
@@ -105,9 +103,7 @@ class Run:
         """All pairs (source, target) of different modalities, text → image first."""
         return text_to_image_first(self.hasher.directions)
 
-    def scores(
-        self, source: str, target: str, protocol: str = "training", distance: str = "hamming"
-    ) -> Scores:
+    def scores(self, source: str, target: str, protocol: str = "training", distance: str = "hamming") -> Scores:
         """Return the scores over all queries, computed on the first call and then cached."""
         search = (source, target, protocol, distance)
         return self._scores.get(search, lambda: evaluate(self.hasher, self.data, self.split, *search))
@@ -117,19 +113,12 @@ class Run:
         self._scores.get(scores.search, lambda: scores)
 
     def results(
-        self,
-        source: str,
-        target: str,
-        protocol: str = "training",
-        distance: str = "hamming",
-        depth: int = DEPTH,
+        self, source: str, target: str, protocol: str = "training", distance: str = "hamming", depth: int = DEPTH
     ) -> Results:
         """Return the first `depth` results of every query."""
         return find_results(self.hasher, self.data, self.split, source, target, protocol, distance, depth)
 
-    def typical_query(
-        self, source: str, target: str, protocol: str = "training", distance: str = "hamming"
-    ) -> int:
+    def typical_query(self, source: str, target: str, protocol: str = "training", distance: str = "hamming") -> int:
         """Return the position of the query with the median average precision."""
         return median_query(self.scores(source, target, protocol, distance))
 
@@ -211,8 +200,5 @@ def ready_searches(directions: Sequence[tuple[str, str]]) -> list[Search]:
 def all_searches(directions: Sequence[tuple[str, str]]) -> list[Search]:
     """Return the searches in these directions by every protocol and distance."""
     return [
-        (*direction, protocol, distance)
-        for direction in directions
-        for protocol in PROTOCOLS
-        for distance in DISTANCES
+        (*direction, protocol, distance) for direction in directions for protocol in PROTOCOLS for distance in DISTANCES
     ]

@@ -48,8 +48,7 @@ def run_header(run: Run, timing: Timing, scores: Iterable[Scores], saved_by: str
         {
             "search": one.search,
             "figures": {
-                name: [getattr(one.average_precision[name], figure) for figure in FIGURES]
-                for name in AP_DEFINITIONS
+                name: [getattr(one.average_precision[name], figure) for figure in FIGURES] for name in AP_DEFINITIONS
             },
             "headline": one.headline,
             "chance_precision": one.chance_precision,

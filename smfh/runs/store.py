@@ -111,9 +111,7 @@ class RunStore:
     have scores but no model.
     """
 
-    def __init__(
-        self, folder: Path | None = None, gigabytes: float | None = None, shipped: Path | None = None
-    ) -> None:
+    def __init__(self, folder: Path | None = None, gigabytes: float | None = None, shipped: Path | None = None) -> None:
         if gigabytes is None:
             gigabytes = read_number("SMFH_RUNS_GB", DEFAULT_GIGABYTES, allow_zero=True)
         self.folder = cache_folder() / "runs" if folder is None else folder
@@ -122,9 +120,7 @@ class RunStore:
         self.saved_by = ""
         self._write_problem: list[str] = []  # of the last write; all copies share it and the caches
         self._headers: dict[str, tuple[FileStamp, RunRecord | DamagedRun]] = {}  # by id
-        self._scores: BoundedCache[tuple[str, FileStamp | None, Search], Scores] = BoundedCache(
-            MAX_CACHED_SCORES
-        )
+        self._scores: BoundedCache[tuple[str, FileStamp | None, Search], Scores] = BoundedCache(MAX_CACHED_SCORES)
 
     def saving_as(self, name: str) -> "RunStore":
         """Return a copy of this store that records `name` as the owner of the runs it saves."""

@@ -48,8 +48,7 @@ def as_matrix(name: str, given: Any) -> Matrix:
     X: Any = sparse.csr_array(given) if _is_sparse(given) else _as_array(given)
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise InputError(
-            f"Modality {name!r} must be an items × dimensions matrix of real numbers; "
-            f"got {X.dtype} of shape {X.shape}."
+            f"Modality {name!r} must be an items × dimensions matrix of real numbers; got {X.dtype} of shape {X.shape}."
         )
     if X.dtype not in FLOATS:
         X = X.astype(np.float32)

@@ -79,8 +79,7 @@ class MultimodalDataset:
         if given is None:
             given, names = np.zeros((self._count_rows(), 1), dtype=np.bool_), NO_LABELS
         (labels, class_names), *matrices = collect_problems(
-            partial(as_labels, given, names),
-            *(partial(as_matrix, name, X) for name, X in self.modalities.items()),
+            partial(as_labels, given, names), *(partial(as_matrix, name, X) for name, X in self.modalities.items())
         )
         modalities = MappingProxyType(dict(zip(self.modalities, matrices, strict=True)))
         converted = {"modalities": modalities, "labels": labels, "class_names": class_names}
@@ -100,9 +99,7 @@ class MultimodalDataset:
         if self.training_labels is not None:
             object.__setattr__(self, "training_labels", read_only(self.training_labels))
             if self.training_labels.shape != labels.shape or self.training_labels.dtype != np.bool_:
-                problems.append(
-                    f"Training labels must be Boolean and have the shape of labels, {labels.shape}."
-                )
+                problems.append(f"Training labels must be Boolean and have the shape of labels, {labels.shape}.")
         for name in ("captions", "thumbnails", "item_names"):
             if (values := getattr(self, name)) is not None and len(values) != len(labels):
                 problems.append(
@@ -202,9 +199,7 @@ def _matrix_problems(name: str, X: Matrix, rows: int | None = None) -> list[str]
     if rows is not None and X.shape[0] != rows:
         problems.append(f"Modality {name!r} has {X.shape[0]} rows, the labels have {rows}.")
     values = X.data if sparse.issparse(X) else X
-    if values.size and not (
-        np.isfinite(values.min()) and np.isfinite(values.max())
-    ):  # both are NaN if any is
+    if values.size and not (np.isfinite(values.min()) and np.isfinite(values.max())):  # both are NaN if any is
         bad = ~np.isfinite(values)
         if sparse.issparse(X):
             first = np.flatnonzero(bad)[0]

@@ -90,9 +90,7 @@ def readers_of(value: Any) -> dict[str, Reader]:
     return readers
 
 
-def encode(
-    value: Any, default: Any, prefix: str = "", always: Sequence[str] = (), /, **readers: Reader
-) -> UrlQuery:
+def encode(value: Any, default: Any, prefix: str = "", always: Sequence[str] = (), /, **readers: Reader) -> UrlQuery:
     """Return the link parameters of a value; leave out None, and defaults of fields not in `always`."""
     query = {}
     for name in readers_of(value) | readers:
@@ -114,9 +112,7 @@ def decode(query: UrlQuery, default: T, prefix: str = "", /, **readers: Reader) 
                 names = [f"{prefix}{other}" for other in known] or ["none"]
                 raise unknown("link parameter", key[:QUOTE_CHARACTERS], names)
             if len(text) > MAX_TEXT_CHARACTERS:
-                raise InputError(
-                    f"{name} must have at most {MAX_TEXT_CHARACTERS:,} characters; got {len(text):,}."
-                )
+                raise InputError(f"{name} must have at most {MAX_TEXT_CHARACTERS:,} characters; got {len(text):,}.")
             value = replace(value, **{name: known[name](name, text)})
         except InputError as error:
             notes += error.problems
@@ -125,9 +121,7 @@ def decode(query: UrlQuery, default: T, prefix: str = "", /, **readers: Reader) 
 
 def shorten_notes(notes: Sequence[str]) -> list[str]:
     """Return the first notes, each shortened, because a link can contain any number of long texts."""
-    first = [
-        note if len(note) <= NOTE_CHARACTERS else f"{note[:NOTE_CHARACTERS]} …" for note in notes[:MAX_NOTES]
-    ]
+    first = [note if len(note) <= NOTE_CHARACTERS else f"{note[:NOTE_CHARACTERS]} …" for note in notes[:MAX_NOTES]]
     more = len(notes) - MAX_NOTES
     return [*first, f"{more:,} more parameters of the link are not valid."] if more > 0 else first
 
@@ -147,9 +141,7 @@ class Part(Generic[T]):
     about: str = ""  # identifies the data; when it changes, the link parameters are read again
 
 
-def part_of(
-    default: T, prefix: str, /, always: Sequence[str] = (), about: str = "", **readers: Reader
-) -> Part[T]:
+def part_of(default: T, prefix: str, /, always: Sequence[str] = (), about: str = "", **readers: Reader) -> Part[T]:
     """Return the address part of a page; `readers` adds fields whose range depends on the data."""
     return Part(
         (prefix,),

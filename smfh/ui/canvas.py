@@ -60,9 +60,7 @@ def make_sheet(pictures: Sequence[bytes]) -> Sheet:
     from PIL import Image
 
     columns = max(1, math.isqrt(len(pictures) - 1) + 1)
-    sheet = Image.new(
-        "RGB", (columns * PICTURE_PIXELS, -(-len(pictures) // columns) * PICTURE_PIXELS), "white"
-    )
+    sheet = Image.new("RGB", (columns * PICTURE_PIXELS, -(-len(pictures) // columns) * PICTURE_PIXELS), "white")
     for k, picture in enumerate(pictures):
         image = Image.open(io.BytesIO(picture)).convert("RGB")
         image.thumbnail((PICTURE_PIXELS, PICTURE_PIXELS))
@@ -73,9 +71,7 @@ def make_sheet(pictures: Sequence[bytes]) -> Sheet:
     return Sheet(file.getvalue(), columns)
 
 
-def map_chart(
-    kind: str, codes: CodeMap, data: MultimodalDataset, query: Words, results: IntArray
-) -> MapChart:
+def map_chart(kind: str, codes: CodeMap, data: MultimodalDataset, query: Words, results: IntArray) -> MapChart:
     """Return the chart of a map of codes; `query` is a packed code, `results` are rows to mark."""
     rows = codes.rows
     return code_map(
@@ -138,9 +134,7 @@ def draw_code_map(
     return rows
 
 
-def show_pictures(
-    chart: MapChart, sheet: Sheet, key: str, on_brush: Callable[[], None] = lambda: None
-) -> list[int]:
+def show_pictures(chart: MapChart, sheet: Sheet, key: str, on_brush: Callable[[], None] = lambda: None) -> list[int]:
     """Draw the map with a picture for each point, in sheet order, and return the brushed rows."""
     st.text(chart.title)
     _SHEET(data=sheet.file, key=f"{key}_sheet")

@@ -4,14 +4,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from smfh.experiments.comparison import (
-    Grid,
-    GridProgress,
-    Problems,
-    estimate_seconds,
-    grid_work,
-    name_training,
-)
+from smfh.experiments.comparison import Grid, GridProgress, Problems, estimate_seconds, grid_work, name_training
 from smfh.jobs import Job
 from smfh.runs import RunStore, check_costs, current_limits
 from smfh.types import InputError
@@ -107,9 +100,7 @@ def _draw_start(grid: Grid, job: Job[Problems] | None, name: str, verb: str) -> 
     if job is not None and job.state == "cancelled":
         st.info("Cancelled. Finished runs are saved; start again to train the rest.")
         return
-    problems: Sequence[str] = (
-        () if job is None else job.problems
-    )  # why the whole grid failed, or else each failed run
+    problems: Sequence[str] = () if job is None else job.problems  # why the whole grid failed, or else each failed run
     if job is not None and job.state == "finished":
         problems = [f"{name_training(method)}: {' '.join(why)}" for method, why in job.result.items()]
     if job is not None and problems:

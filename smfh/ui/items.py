@@ -100,9 +100,7 @@ def about_item(data: MultimodalDataset, row: int) -> list[str]:
 
 def in_bits(distance: float, decimals: int = 2) -> str:
     """Return a distance with its unit, such as "1 bit", "2 bits" or "0.35 bits"."""
-    return (
-        f"{distance:,.{0 if distance == int(distance) else decimals}f} {'bit' if distance == 1 else 'bits'}"
-    )
+    return f"{distance:,.{0 if distance == int(distance) else decimals}f} {'bit' if distance == 1 else 'bits'}"
 
 
 def pictures_of(data: MultimodalDataset, rows: Sequence[int], modality: str | None) -> list[bytes]:

@@ -51,9 +51,7 @@ def log_event(event: str, visitors: str | Iterable[str] = "", **values: object) 
     log.info("%s", line_of(event, visitors, **values))
 
 
-def log_job(
-    state: str, key: Hashable, visitors: Iterable[str], seconds: float, error: BaseException | None
-) -> None:
+def log_job(state: str, key: Hashable, visitors: Iterable[str], seconds: float, error: BaseException | None) -> None:
     """Log one line for a job that started, ended or was refused; the queues call this."""
     is_refused, about = isinstance(error, InputError), describe_job(key)
     if error is not None and not is_refused:  # the job itself logs the traceback

@@ -78,9 +78,7 @@ def explore(
         data = data.take(np.concatenate([split.train, copies]))
     if any(len(codes) != len(split.train) for codes in hasher.database_codes.values()):
         counts = ", ".join(f"{len(codes):,}" for codes in hasher.database_codes.values())
-        raise InputError(
-            f"The model has codes of {counts} items; the split has {len(split.train):,} to train."
-        )
+        raise InputError(f"The model has codes of {counts} items; the split has {len(split.train):,} to train.")
     key = f"{data.fingerprint[:12]}{split.fingerprint[:4]}"
     folder = cache_folder() / "notebooks" / key
     file, plugin = folder / "data.npz", folder / "plugin.py"

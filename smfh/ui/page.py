@@ -24,18 +24,14 @@ from smfh.ui.sidebar import CONTROL, SWEEP, draw_sidebar
 from smfh.ui.visitor import COOKIE, visitor
 
 STYLE, PRESENTATION_STYLE, SCRIPT = (
-    Path(__file__).with_name(name).read_text(encoding="utf-8")
-    for name in ("page.css", "presentation.css", "page.js")
+    Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("page.css", "presentation.css", "page.js")
 )
 # a page reloads at most once in this time, in case two servers share an address
 TIMES = {"pollMilliseconds": 5000, "reloadMilliseconds": 60_000}
 SAVED_RUN_SECONDS = 2.0  # for which a page waits until a saved run is read
 RELATIVE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)")
 # the icon of the browser tab, four bits; a named icon would be fetched from the network at every redraw
-ICON = (
-    '<svg viewBox="0 0 2 2"><path fill="#dfe3f0" d="M0 0h2v2H0z"/>'
-    '<path fill="#445cb0" d="M0 0h1v2h1V1H0z"/></svg>'
-)
+ICON = '<svg viewBox="0 0 2 2"><path fill="#dfe3f0" d="M0 0h2v2H0z"/><path fill="#445cb0" d="M0 0h1v2h1V1H0z"/></svg>'
 MEASURED = ("How is this measured?", "results.md")  # label and file of a guide
 
 _INVISIBLE = st.components.v2.component("smfh_page", js=SCRIPT)
@@ -54,17 +50,13 @@ class PageEntry:
 
 SEARCH_PLACES = "words row source target why"
 PAGES = {  # Streamlit's own list would name the first page after its file
-    "Explore": PageEntry(
-        "streamlit_app.py", ":material/image_search:", "search.", SEARCH_PLACES, (MEASURED,)
-    ),
+    "Explore": PageEntry("streamlit_app.py", ":material/image_search:", "search.", SEARCH_PLACES, (MEASURED,)),
     "Search": PageEntry("pages/2_Search.py", ":material/search:", "search.", SEARCH_PLACES),
     "Bits": PageEntry("pages/3_Bits.py", ":material/grid_view:", "bits.", "bit", (MEASURED,)),
     "Tune": PageEntry("pages/4_Tune.py", ":material/tune:", "tune.", "study", (MEASURED,)),
     "Compare": PageEntry("pages/5_Compare.py", ":material/stacked_line_chart:", "compare.", "", (MEASURED,)),
     "Learn": PageEntry("pages/9_Learn.py", ":material/school:", "learn.", "part lesson"),
-    "Runs": PageEntry(
-        "pages/6_Runs.py", ":material/history:", guides=(MEASURED, ("Run it for a class", "server.md"))
-    ),
+    "Runs": PageEntry("pages/6_Runs.py", ":material/history:", guides=(MEASURED, ("Run it for a class", "server.md"))),
     "Paper": PageEntry("pages/7_Paper.py", ":material/article:", "paper.", "", (MEASURED,)),
     "Data": PageEntry("pages/8_Data.py", ":material/folder_open:"),
 }
@@ -77,9 +69,7 @@ def draw_guide(label: str, file: str) -> None:
         st.dialog(label, width="large")(partial(st.markdown, RELATIVE_LINK.sub(r"\1", text)))()
 
 
-def begin_plainly(
-    title: str, subtitle: str, trains: bool = False, methods: bool = True, data: bool = True
-) -> Settings:
+def begin_plainly(title: str, subtitle: str, trains: bool = False, methods: bool = True, data: bool = True) -> Settings:
     """Draw navigation, title and sidebar, and return the settings."""
     is_presented = current(SETTINGS, CONTROL)[0].present
     st.set_page_config(
@@ -125,9 +115,7 @@ def begin_plainly(
     return settings
 
 
-def begin_page(
-    title: str, subtitle: str, trains: bool = False, methods: bool = True
-) -> tuple[Settings, Loaded]:
+def begin_page(title: str, subtitle: str, trains: bool = False, methods: bool = True) -> tuple[Settings, Loaded]:
     """Draw the start of a page, and return settings and data; without data, explain and stop."""
     settings = begin_plainly(title, subtitle, trains, methods)
     if missing := settings.source.missing():

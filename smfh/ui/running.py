@@ -110,9 +110,7 @@ def draw_convergence(current: CurrentRun, shown: Run, pinned: Run | None) -> Non
             live()
 
 
-def draw_job_buttons(
-    job: Job[Any], phase: str, name: str, can_step: bool = False, is_owned: bool = False
-) -> None:
+def draw_job_buttons(job: Job[Any], phase: str, name: str, can_step: bool = False, is_owned: bool = False) -> None:
     """Draw the buttons of an unfinished job; call this outside of redrawn parts, which miss clicks.
 
     Only the owner may cancel a job that `is_owned`; see `cancel`.

@@ -30,19 +30,7 @@ from smfh.retrieval.search import (
 )
 from smfh.runs import Run
 from smfh.types import InputError, MultimodalDataset
-from smfh.ui.address import (
-    Part,
-    any_text,
-    current,
-    hold,
-    keep,
-    link_field,
-    one_of,
-    part_of,
-    several,
-    switch,
-    whole,
-)
+from smfh.ui.address import Part, any_text, current, hold, keep, link_field, one_of, part_of, several, switch, whole
 from smfh.ui.items import cut, in_bits
 from smfh.ui.log import logging_upload
 from smfh.ui.server import derive, read_in_worker

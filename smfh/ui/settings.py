@@ -60,9 +60,7 @@ def read_settings(query: UrlQuery) -> tuple[Settings, list[str]]:
     paused, present = query.get(START) == PAUSED, left.pop(PRESENT, "") not in ("", "false")
     source, about_data = decode(own_keys(query, (OPTION,)), settings.source, OPTION)
     method, about_method = decode(left, settings.method)
-    return Settings(source, method, hidden, paused, present), shorten_notes(
-        [*notes, *about_data, *about_method]
-    )
+    return Settings(source, method, hidden, paused, present), shorten_notes([*notes, *about_data, *about_method])
 
 
 def write_settings(settings: Settings) -> UrlQuery:
@@ -87,9 +85,7 @@ def to_link(settings: Settings, page: str = "", rest: UrlQuery = MappingProxyTyp
 def setting_keys() -> list[str]:
     """Return the link parameters that determine a run; a change of one is a step for Back."""
     methods = [name for method in METHODS for name in parameters(make_method(method))]
-    options = [
-        f"{OPTION}{name}" for one in DATASETS.values() for name in (*parameters(one()), *choices(one()))
-    ]
+    options = [f"{OPTION}{name}" for one in DATASETS.values() for name in (*parameters(one()), *choices(one()))]
     return [DATA, METHOD, *dict.fromkeys(methods + options)]
 
 

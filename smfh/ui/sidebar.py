@@ -169,10 +169,7 @@ def _draw_presets(settings: Settings) -> None:
     offered = [name for name in offered if name == now or name not in redundant]
     shown_preset = bound_control(f"{CONTROL}preset_{method.name}", now, apply)
     st.pills(
-        "Preset",
-        offered,
-        help="Ready-made settings; the number of bits and the seed stay unchanged.",
-        **shown_preset,
+        "Preset", offered, help="Ready-made settings; the number of bits and the seed stay unchanged.", **shown_preset
     )
 
 

@@ -74,8 +74,6 @@ def test_only_known_host_names_reach_a_local_server(app, host, status):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     headers = {"Host": f"{host}:{port}", "Origin": f"http://{host}:{port}", "Upgrade": "websocket"}
     headers |= {"Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
-    connection.request(
-        "GET", "/_stcore/stream", headers=headers | {"Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="}
-    )
+    connection.request("GET", "/_stcore/stream", headers=headers | {"Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="})
     assert connection.getresponse().status == status
     connection.close()

@@ -64,10 +64,7 @@ def test_plain_texts_are_shown_unchanged(watched: Page, start_server, tmp_path):
     watched.goto(start_server(root=root, PYTHONPATH=paths).address)
     expect(watched.get_by_text("tag link").last).to_be_visible()
     expect_plain_text(watched)
-    said = [
-        words.replace("\u2060", "")
-        for words in watched.get_by_test_id("stCaptionContainer").all_inner_texts()
-    ]
+    said = [words.replace("\u2060", "") for words in watched.get_by_test_id("stCaptionContainer").all_inner_texts()]
     for text in (*TEXTS, *MODALITIES):
         line = " ".join("".join(c if c >= " " else " " for c in text).split())
         assert line in said

@@ -93,10 +93,7 @@ def test_one_step_fits_on_a_screen_in_presentation_mode(page: Page, app: str):
         page.goto(f"{app}/Learn?present=true&learn.part=iteration&learn.step={step}&learn.iteration=2")
         expect(heading(page, 2, step)).to_be_visible(timeout=TRAINED_MS)
         until_still(page)
-        for part in (
-            page.locator(".st-key-learn_entry"),
-            page.locator(".st-key-learn_matrices .groups").first,
-        ):
+        for part in (page.locator(".st-key-learn_entry"), page.locator(".st-key-learn_matrices .groups").first):
             expect(part).to_be_visible()
             place = part.bounding_box()
             assert place["y"] >= 0
@@ -134,9 +131,7 @@ def test_steps_of_an_iteration_and_the_numbers_of_an_entry(page: Page, app: str,
 
     other = browser.new_context().new_page()
     other.goto(page.url)
-    expect(other.get_by_role("heading", name=re.compile("^Iteration 2, step"))).to_be_visible(
-        timeout=TRAINED_MS
-    )
+    expect(other.get_by_role("heading", name=re.compile("^Iteration 2, step"))).to_be_visible(timeout=TRAINED_MS)
     other.context.close()
 
 

@@ -31,9 +31,7 @@ def test_a_page_reloads_after_a_restart_of_the_server(page: Page, start_server):
 def test_a_page_does_not_reload_again_and_again(page: Page, app: str):
     """Two servers that take turns behind one address cause one reload."""
     other = '{"ready": true, "started": "another"}'
-    page.route(
-        re.compile("/health"), lambda route: route.fulfill(body=other, content_type="application/json")
-    )
+    page.route(re.compile("/health"), lambda route: route.fulfill(body=other, content_type="application/json"))
     loads = []
     page.on("load", lambda: loads.append(1))
     page.goto(app + LINK)

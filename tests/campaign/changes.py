@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 TOKENS = [  # that mean something to one parser or another
-    *b"True -1 0 99999999999999999999 1e999 nan <U3 |O |V8 ( ' , \" ; labels image:1 PK\5\6 PK\1\2".split(
-        b" "
-    ),
+    *b"True -1 0 99999999999999999999 1e999 nan <U3 |O |V8 ( ' , \" ; labels image:1 PK\5\6 PK\1\2".split(b" "),
     *(b"\r", b"\n\n", b"\0" * 4, "😀".encode(), b"{", b"]", b"[[[[", b"9" * 4400),
     *(b"\xff" * 4, b"\x7f" + b"\xff" * 3, b"\xff" * 3 + b"\x7f", b"\xd8\x00"),
 ]

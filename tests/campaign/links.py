@@ -25,26 +25,10 @@ from smfh.ui.settings import DATA, HIDE, METHOD, OPTION, PRESENT, SETTINGS, STAR
 from smfh.ui.tune.state import REQUEST as TUNED
 
 WORDS = ["", "true", "False", "0", "-0", "1e3", "1_0", "١٢", "8.0", "nan", "-inf", ",", ",,a,", "α=1:2:3"]
-WORDS += [
-    "=::",
-    "graph_weight=nan:1:1",
-    "a" * 5000,
-    "9" * 4400,
-    "-" + "9" * 14,
-    "text",
-    "image",
-    "U:text:1:1",
-]
+WORDS += ["=::", "graph_weight=nan:1:1", "a" * 5000, "9" * 4400, "-" + "9" * 14, "text", "image", "U:text:1:1"]
 WORDS += [*METHODS, *DATASETS, "own", "paused", *(str(value) for value in VALUES if value != 10**400)]
 WORDS += [token.decode(errors="replace") for token in TOKENS]
-LINKED = (
-    "2_Search",
-    "3_Bits",
-    "4_Tune",
-    "5_Compare",
-    "7_Paper",
-    "9_Learn",
-)  # pages with their own parameters
+LINKED = ("2_Search", "3_Bits", "4_Tune", "5_Compare", "7_Paper", "9_Learn")  # pages with their own parameters
 
 
 @cache

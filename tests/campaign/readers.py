@@ -204,9 +204,7 @@ def changed_layout(name: str) -> Make:
         line = rng.integers(len(lines) - (kind == "jsonl"))
         lines[line] = change_json(lines[line], rng) if is_json else change(lines[line], rng)
         renamed = file if rng.random() < 0.9 else change(file.encode(), rng).decode(errors="replace") or "x"
-        return zipped(
-            {key: content for key, content in files.items() if key != file} | {renamed: b"\n".join(lines)}
-        )
+        return zipped({key: content for key, content in files.items() if key != file} | {renamed: b"\n".join(lines)})
 
     return make
 
@@ -298,9 +296,7 @@ def plan() -> StudyPlan:
 
 PART = asdict(FoldScores("Planted", 0, 8, 0.1, {"text → image": dict.fromkeys(BASE_MEASURES, 0.5)}))
 DIFFERENCE = Difference("a", "b", 0.1, 0.0, 0.2, None, 10, 1, 0.95, 1)
-CONFIRMED = asdict(
-    Confirmation(1, (MeasuredPair("Planted", "text → image", "found", (0.5,), (0.6,), DIFFERENCE),))
-)
+CONFIRMED = asdict(Confirmation(1, (MeasuredPair("Planted", "text → image", "found", (0.5,), (0.6,), DIFFERENCE),)))
 
 
 ATTRIBUTE_VALUES = (plan().to_json().encode(), json.dumps([PART]).encode(), json.dumps(CONFIRMED).encode())
@@ -477,9 +473,7 @@ def parquet_file() -> bytes:
 
 STREAMED = NUMBERS | {"labels": np.eye(8, 2, dtype=bool)}
 ROWS = {"train": np.arange(1, 6), "test": np.arange(6, 10)}
-SHARED = {
-    f"{letter}_{part}": np.random.default_rng(0).random((4, 3)) for letter in "IT" for part in ("tr", "te")
-}
+SHARED = {f"{letter}_{part}": np.random.default_rng(0).random((4, 3)) for letter in "IT" for part in ("tr", "te")}
 SHARED |= {f"L_{part}": np.array([[1], [2], [1], [2]]) for part in ("tr", "te")}
 PASCAL = {"a.jpg": {"category": "cat", "captions": ["a cat", "one more"]}}
 DATA_SETS = {
@@ -494,9 +488,7 @@ DATA_SETS = {
     "shared .mat": Reader(20, one_of([saved(lambda file: scipy.io.savemat(file, SHARED))]), read_shared_mat),
     "split .npz": Reader(20, valid_archive(ROWS), read_split_file(".npz")),
     "split .csv": Reader(20, one_of([b"row,part\n0,train\n1,train\n2,test\n"]), read_split_file(".csv")),
-    "split .mat": Reader(
-        20, one_of([saved(lambda file: scipy.io.savemat(file, ROWS))]), read_split_file(".mat")
-    ),
+    "split .mat": Reader(20, one_of([saved(lambda file: scipy.io.savemat(file, ROWS))]), read_split_file(".mat")),
 }
 IN_SHARDS = {
     "manifest": Reader(20, lambda rng: change_json(SHARDS()["manifest.json"], rng), read_shards),

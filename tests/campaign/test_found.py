@@ -21,10 +21,7 @@ def trial(**changes):
 
 
 FOUND = {
-    "a huge number": (
-        "ceiling",
-        json.dumps(CEILING | {"searches": [{**CEILING["searches"][0], "scores": HUGE}]}),
-    ),
+    "a huge number": ("ceiling", json.dumps(CEILING | {"searches": [{**CEILING["searches"][0], "scores": HUGE}]})),
     "half a character": ("ceiling", json.dumps(CEILING | {"told": ["\ud800"]})),
     "a class of 4,400 digits": ("wiki", "t1\ti1\t" + "9" * 4400),
     "a name that is too long for a disk": ("pascal", json.dumps({"x" * 5000: PASCAL["a.jpg"]})),

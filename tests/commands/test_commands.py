@@ -182,9 +182,7 @@ def test_help_has_examples(capsys, command):
 
 def test_a_process_exits_with_2_on_wrong_input():
     command = [sys.executable, "-m", "smfh", "fit", "atlantis"]
-    finished = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, check=False, env=os.environ
-    )
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=os.environ)
     assert (finished.returncode, finished.stdout) == (2, "")
     assert finished.stderr.startswith("error: Unknown data set")
 
@@ -222,9 +220,7 @@ def test_a_contact_sheet_of_emoji(capsys, tmp_path):
 
 
 def test_map_all_does_not_depend_on_the_chosen_definition(printed):
-    found, full = (
-        printed("fit", "planted", *FAST, "--ap", ap)["scores"]["text->image"] for ap in ("found", "full")
-    )
+    found, full = (printed("fit", "planted", *FAST, "--ap", ap)["scores"]["text->image"] for ap in ("found", "full"))
     for suffix in ("", "_unseen"):
         assert found[f"map_all{suffix}"] == full[f"map_all{suffix}"] == full[f"map{suffix}"]
     assert found["map_all"] != found["map"]

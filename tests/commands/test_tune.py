@@ -54,10 +54,7 @@ def test_a_sweep_over_two_parameters_by_name_and_by_symbol(tune):
     study = json.loads(
         tune(*FEW, "--sweep", "α", "graph_sample", "--range", "α=1:100:3", "--range", "m=10:40:2", "--json")
     )
-    points = [
-        (trial["parameters"]["graph_weight"], trial["parameters"]["graph_sample"])
-        for trial in study["trials"]
-    ]
+    points = [(trial["parameters"]["graph_weight"], trial["parameters"]["graph_sample"]) for trial in study["trials"]]
     assert points == [(2.0, 1000), (1, 10), (1, 40), (10, 10), (10, 40), (100, 10), (100, 40)]
     assert {trial["state"] for trial in study["trials"]} == {"complete"}
 
@@ -84,9 +81,7 @@ def test_trials_are_scored_by_the_chosen_distance(tune):
 def test_studies_are_listed_and_deleted(tune):
     assert tune("--list") == "There are no studies yet.\n"
     tune(*FEW, "--trials", "1", "--study", "mine")
-    assert re.match(
-        r"mine: search of SMFH on planted, 1 of 1 trials, best balanced score 0\.\d", tune("--list")
-    )
+    assert re.match(r"mine: search of SMFH on planted, 1 of 1 trials, best balanced score 0\.\d", tune("--list"))
     tune("--study", "mine", "--delete")
     assert Studies().names() == []
 

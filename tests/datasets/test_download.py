@@ -101,8 +101,7 @@ def test_a_missing_connection_is_reported(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "address",
-    ["http://example.org/file", "ftp://example.org/file", "file:///etc/passwd", "https:///file", "file"],
+    "address", ["http://example.org/file", "ftp://example.org/file", "file:///etc/passwd", "https:///file", "file"]
 )
 def test_only_https_addresses_are_accepted_also_after_redirects(url, address, tmp_path):
     with pytest.raises(InputError, match="Only https"):

@@ -34,9 +34,7 @@ def official(tmp_path, monkeypatch):
     write_rows(folder / "Low_Level_Features/BoW_int.dat", words, " ", " \r\n")
     write_rows(folder / "NUS_WID_Tags/AllTags1k.txt", tags, "\t", "\t\r\n")
     for concept, column in zip(CONCEPTS, labels.T, strict=True):
-        write_rows(
-            folder / f"Groundtruth/AllLabels/Labels_{concept}.txt", column[:, None].astype(int), "", "\n"
-        )
+        write_rows(folder / f"Groundtruth/AllLabels/Labels_{concept}.txt", column[:, None].astype(int), "", "\n")
     monkeypatch.setenv("SMFH_DATA", str(tmp_path))
     return folder, labels, words, tags
 
@@ -116,8 +114,6 @@ def test_counts_are_parsed_like_python_does(rows, separator, end):
     np.testing.assert_array_equal(parse_counts(text.rstrip() + b"\n\n", 3), rows)
 
 
-@pytest.mark.parametrize(
-    "text", [b"1 2", b"1 2\n3", b"1 2 x", b"1 -2 3", b"1 2 3.5", b"1 2 nan", b"1 2 12345678901"]
-)
+@pytest.mark.parametrize("text", [b"1 2", b"1 2\n3", b"1 2 x", b"1 -2 3", b"1 2 3.5", b"1 2 nan", b"1 2 12345678901"])
 def test_other_text_is_not_parsed(text):
     assert parse_counts(text, 3) is None

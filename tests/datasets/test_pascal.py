@@ -89,10 +89,7 @@ def test_features_are_fitted_on_training_rows_alone(folders):
     text.write_text("Only here stands zygomorphic.\n")
     row = [(pair.category, pair.image) for pair in read_pairs(folders)].index(("bus", "2008_003.jpg"))
     others = np.delete(np.arange(20), row)
-    for split in (
-        Split(np.append(others[4:], row), others[:4]),
-        Split(others[4:], np.append(others[:4], row)),
-    ):
+    for split in (Split(np.append(others[4:], row), others[:4]), Split(others[4:], np.append(others[:4], row))):
         data, _ = PascalSentence().load(split)
         assert bool(data.encoders["text"].unknown_words("zygomorphic")) == (row not in split.train)
 

@@ -77,9 +77,7 @@ def shared(tmp_path):
     """The planted rows in another order, at unit length, as authors share them; and the order."""
     data, _ = Planted(items=120).load()
     order = np.random.default_rng(1).permutation(len(data))[:100]
-    scaled = {
-        t: X[order] / np.linalg.norm(X[order], axis=1, keepdims=True) for t, X in data.modalities.items()
-    }
+    scaled = {t: X[order] / np.linalg.norm(X[order], axis=1, keepdims=True) for t, X in data.modalities.items()}
     parts = {"tr": slice(70), "te": slice(70, None)}
     variables = {f"{t[0].upper()}_{part}": scaled[t][rows] for t in scaled for part, rows in parts.items()}
     labels = data.labels[order].argmax(axis=1)[:, None] + 1

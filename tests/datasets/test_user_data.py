@@ -130,10 +130,7 @@ class TestPictures:
         source = zipped({"t.csv": table, **{f"{i}.png": png(i, size=(20, 16)) for i in range(6)}})
         for _ in range(2):
             skipped = source.read().skipped
-            assert [(one.item, one.kind) for one in skipped] == [
-                ("4.png", "too large"),
-                ("5.png", "too large"),
-            ]
+            assert [(one.item, one.kind) for one in skipped] == [("4.png", "too large"), ("5.png", "too large")]
 
     def test_links_out_of_a_folder_are_not_followed(self, tmp_path):
         (tmp_path / "secret.png").write_bytes(png())
@@ -146,12 +143,7 @@ class TestPictures:
             (folder / "inner").symlink_to(tmp_path)
         except OSError:
             pytest.skip("this system has no links")
-        rows = [
-            "file,caption,labels",
-            "link.png,words,a",
-            "../secret.png,words,a",
-            "inner/secret.png,words,a",
-        ]
+        rows = ["file,caption,labels", "link.png,words,a", "../secret.png,words,a", "inner/secret.png,words,a"]
         (folder / "t.csv").write_text("\n".join([*rows, *(f"{number},words,a" for number in PICTURES)]))
         rows = UserDataset(folder).read()
         assert [one.item for one in rows.skipped] == [f"Row {row} of t.csv" for row in (2, 3, 4)]
@@ -168,17 +160,12 @@ class TestPictures:
 
     def test_a_picture_is_decoded_once(self, monkeypatch):
         decoded, really = [], user_pictures.decode_picture
-        monkeypatch.setattr(
-            user_pictures, "decode_picture", lambda file, _: decoded.append(1) or really(file)
-        )
+        monkeypatch.setattr(user_pictures, "decode_picture", lambda file, _: decoded.append(1) or really(file))
         source = UserDataset(example_archive(), "template.zip")
         assert source.preview().first[0].thumbnail
         source.load("random", seed=1)
         other = Columns("file", ("labels",), "caption")
-        assert source.read_as(columns=other, separator=";").preview().classes[0] == (
-            "a red triangle on white",
-            1,
-        )
+        assert source.read_as(columns=other, separator=";").preview().classes[0] == ("a red triangle on white", 1)
         assert len(decoded) == 12
 
     @pytest.mark.parametrize(
@@ -214,9 +201,7 @@ class TestPictures:
         rows = [f"{i}.png,{i}.png,word {i},wort {i},x;y{i % 2}" for i in range(4)]
         table = "\n".join(["file,other,caption,german,labels", *rows])
         source = zipped({"t.csv": table, **PICTURES})
-        data, _ = source.read_as(
-            columns=Columns("other", ("caption", "german"), "labels"), separator="|"
-        ).load()
+        data, _ = source.read_as(columns=Columns("other", ("caption", "german"), "labels"), separator="|").load()
         assert list(data.modalities) == ["image", "text", "text (german)"]
         assert data.captions[0] == "word 0 · wort 0"
         assert data.class_names == ("x;y0", "x;y1")
@@ -227,11 +212,7 @@ class TestPictures:
         table = "file,caption,labels\n" + "a.png,words,x\nb/a.png,words,x\n"
         source = zipped({"t.csv": table, "b/a.png": png(), "c/a.png": png(1)})
         (skipped,) = source.read().skipped
-        assert skipped == (
-            "Row 2 of t.csv",
-            "missing picture",
-            "'a.png' was not found, or is in several folders",
-        )
+        assert skipped == ("Row 2 of t.csv", "missing picture", "'a.png' was not found, or is in several folders")
 
     @pytest.mark.parametrize(
         ("members", "problem"),
@@ -307,11 +288,7 @@ class TestMatrices:
 
     @pytest.mark.parametrize(
         "names",
-        [
-            "I_tr I_te T_tr T_te L_tr L_te",
-            "XTrain XTest YTrain YTest LTrain LTest",
-            "i_TR i_te t_tr T_TE l_tr L_te",
-        ],
+        ["I_tr I_te T_tr T_te L_tr L_te", "XTrain XTest YTrain YTest LTrain LTest", "i_TR i_te t_tr T_TE l_tr L_te"],
     )
     @pytest.mark.parametrize("upright", [True, False])
     def test_the_usual_layout_has_a_split(self, names, upright):
@@ -390,10 +367,7 @@ class TestMatrices:
             (npz(image=IMAGE[:2], text=TEXT[:2], labels=CLASSES[:2]), "at least 4"),
             (with_features(labels=np.full(8, np.nan)), "0 items that can be used"),
             (with_features(image=IMAGE * 1e300), "0 items that can be used"),
-            (
-                npz(image=IMAGE, text=TEXT, sound=np.zeros(8), labels=CLASSES),
-                "sound in mine.npz must be a matrix",
-            ),
+            (npz(image=IMAGE, text=TEXT, sound=np.zeros(8), labels=CLASSES), "sound in mine.npz must be a matrix"),
             (with_features(labels=np.eye(8, 3), class_names=np.array(["a"])), "1 class_names for 3 columns"),
             (
                 npz(image=np.ones((60_000, 1)), text=np.ones((60_000, 1)), labels=np.arange(60_000)),
@@ -403,10 +377,7 @@ class TestMatrices:
                 with_features(mat, text=sparse.csc_array(([1.0], ([0], [0])), shape=(8, 5_000_000))),
                 "at most 1,000,000 columns",
             ),
-            (
-                with_features(mat, labels=sparse.csc_array(([1.0], ([0], [0])), shape=(100_000, 100_000))),
-                "too large",
-            ),
+            (with_features(mat, labels=sparse.csc_array(([1.0], ([0], [0])), shape=(100_000, 100_000))), "too large"),
         ],
     )
     def test_unusable_matrices_are_refused(self, source, problem):

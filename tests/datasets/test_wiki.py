@@ -87,9 +87,7 @@ def test_names_that_could_leave_the_folder_are_refused(tmp_path, line):
 
 
 @pytest.mark.parametrize("is_set", [True, False])
-def test_wiki_is_downloaded_into_the_data_folder(
-    wiki_folder, tmp_path, monkeypatch, user_data_folder, capsys, is_set
-):
+def test_wiki_is_downloaded_into_the_data_folder(wiki_folder, tmp_path, monkeypatch, user_data_folder, capsys, is_set):
     """Into SMFH_DATA or, if it is not set, the user's data folder, where the set is found afterwards."""
     archive = tmp_path / "wikipedia_dataset.zip"
     with zipfile.ZipFile(archive, "w") as packed:

@@ -234,9 +234,7 @@ def test_a_cluster_with_a_worker_of_an_old_version_is_refused(cluster, tmp_path)
 
 
 def test_unsuitable_methods_are_refused_before_training(shards):
-    with pytest.raises(
-        InputError, match="needs all items in memory; methods for shards: smfh-plus, smfh, cmfh"
-    ):
+    with pytest.raises(InputError, match="needs all items in memory; methods for shards: smfh-plus, smfh, cmfh"):
         fit_shards(make_method("cvh"), shards, ThisProcess())
     with pytest.raises(InputError, match="set clusters to 0"):
         fit_shards(make_method("smfh-plus", clusters=4), shards, ThisProcess())

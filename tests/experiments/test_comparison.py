@@ -199,9 +199,7 @@ def test_problems_are_listed_by_run_and_a_full_folder_ends_the_job(store, queue)
     grid = Grid(Comparison(SOURCE, (bad, CVH()), (4,), 1), *SOURCE.load())
     job = queue.submit(grid.key, grid_work(grid, store))
     assert job.wait(timeout=SOON)
-    assert [(method.name, "3 modality weights" in said[0]) for method, said in job.result.items()] == [
-        ("smfh", True)
-    ]
+    assert [(method.name, "3 modality weights" in said[0]) for method, said in job.result.items()] == [("smfh", True)]
     assert [method.name for method in grid.found(store)] == ["cvh"]
     queue.forget(lambda key: key == grid.key)
     stopped = queue.submit(grid.key, grid_work(grid, RunStore(store.folder, gigabytes=0)))

@@ -47,16 +47,7 @@ def finished(tmp_path_factory):
 def test_every_chart_has_its_formula_and_both_methods(finished):
     charts = every_chart(*finished, VIEW)
     scores = ["found", "full", "precision"]
-    assert list(charts) == [
-        *scores,
-        "ndcg_at_100",
-        "at_k",
-        "recall",
-        "radius",
-        "hits",
-        "training",
-        "encoding",
-    ]
+    assert list(charts) == [*scores, "ndcg_at_100", "at_k", "recall", "radius", "hits", "training", "encoding"]
     for chart in charts.values():
         named = {trace.name for trace in chart.figure().data}
         assert {"SMFH", "CVH"} <= named

@@ -58,9 +58,7 @@ def write_pair(folder):
     about = {"model_max_length": 77, "pad_token": "[PAD]", "unk_token": "[UNK]"}
     (folder / "text/tokenizer_config.json").write_text(json.dumps(about))
     (folder / "text/config.json").write_text(json.dumps({"pad_token_id": 0}))
-    (folder / "text/special_tokens_map.json").write_text(
-        json.dumps({"pad_token": "[PAD]", "unk_token": "[UNK]"})
-    )
+    (folder / "text/special_tokens_map.json").write_text(json.dumps({"pad_token": "[PAD]", "unk_token": "[UNK]"}))
     return f"clip={folder}"
 
 
@@ -91,9 +89,7 @@ def test_pictures_and_words_share_a_space(encoder):
 
 
 @pytest.mark.extra
-def test_a_folder_is_trained_and_searched_with_the_encoder(
-    encoder, pictures, capsys, monkeypatch, run_command
-):
+def test_a_folder_is_trained_and_searched_with_the_encoder(encoder, pictures, capsys, monkeypatch, run_command):
     data, _ = UserDataset(pictures, encoder=encoder).load()
     assert {name: X.shape[1] for name, X in data.modalities.items()} == {"image": 3, "text": 3}
     monkeypatch.setattr(user_pictures, "decode_picture", None)  # the second time, nothing is decoded

@@ -89,8 +89,6 @@ def test_small_patches_of_labels_need_a_narrow_width(rng, kind):
     X = rng.random((600, 4))
     features = fit_rbf(kind(X), FeatureMap(), 200, rng)
     patches, halves = np.floor(2 * X[:, :2]).sum(axis=1) % 2 == 0, X.sum(axis=1) + rng.normal(size=600) > 2
-    narrow, wide = (
-        choose_width(features, kind(X), np.stack([on, ~on], axis=1), rng).width for on in (patches, halves)
-    )
+    narrow, wide = (choose_width(features, kind(X), np.stack([on, ~on], axis=1), rng).width for on in (patches, halves))
     assert narrow == pytest.approx(min(SHARES) * features.width)
     assert wide > narrow

@@ -82,9 +82,7 @@ def test_tf_idf_equals_scikit_learn() -> None:
     counts = PETS.vocabulary.count(ANIMALS)
     expected = TfidfTransformer().fit(counts)
     np.testing.assert_array_equal(PETS.weights, expected.idf_)
-    np.testing.assert_allclose(
-        PETS.encode(ANIMALS).toarray(), expected.transform(counts).toarray(), rtol=1e-6
-    )
+    np.testing.assert_allclose(PETS.encode(ANIMALS).toarray(), expected.transform(counts).toarray(), rtol=1e-6)
     assert PETS.weights.dtype == PETS.encode(ANIMALS).dtype == np.float32
 
 

@@ -27,9 +27,7 @@ def test_no_hostile_text_is_a_command(text):
 
 
 def test_a_table_has_a_rule_above_each_group_and_as_many_cells_as_columns():
-    table = latex_table(
-        "100 %", ["Task", "Method", "a_1"], [[["1", "x", "$2$"]], [["2", "y", "--"]]], words=2
-    )
+    table = latex_table("100 %", ["Task", "Method", "a_1"], [[["1", "x", "$2$"]], [["2", "y", "--"]]], words=2)
     assert table.splitlines()[2:-2] == [
         r"\caption{100 \%}",
         r"\begin{tabular}{llr}",

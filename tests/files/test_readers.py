@@ -117,10 +117,7 @@ HOSTILE_MAT = {
         "the limit is 500,000 rows",
     ),
     "negative shape": (crafted(MX_DOUBLE, (-1, -2), element(MI_DOUBLE, bytes(16))), "damaged"),
-    "element of 4 GB": (
-        crafted(MX_DOUBLE, (1, 2), struct.pack("<II", MI_DOUBLE, 0xFFFFFFF0)),
-        "damaged|memory",
-    ),
+    "element of 4 GB": (crafted(MX_DOUBLE, (1, 2), struct.pack("<II", MI_DOUBLE, 0xFFFFFFF0)), "damaged|memory"),
     "compressed bomb": (compressed_bomb(), "unpacked, needs 64.0 MB; the limit is 64.0 MB"),
     "sparse rows outside": (crafted_sparse((1 << 30, -5, 7), (0, 1, 2, 3, 3)), "damaged"),
     "sparse columns outside": (crafted_sparse((0, 1, 2), (0, 1 << 30, -7, 3, 3)), "damaged"),
@@ -137,10 +134,7 @@ HOSTILE_MAT = {
 class TestMat:
     @pytest.mark.parametrize("version", ["4", "5"])
     def test_matrices_are_read_as_written(self, version):
-        x, tags = (
-            np.arange(6.0).reshape(2, 3),
-            sparse.random_array((30, 20), density=0.1, rng=1, format="csc"),
-        )
+        x, tags = (np.arange(6.0).reshape(2, 3), sparse.random_array((30, 20), density=0.1, rng=1, format="csc"))
         file = io.BytesIO()
         scipy.io.savemat(file, {"x": x, "tags": tags}, format=version)
         variables, ignored = read_mat(file.getvalue())
@@ -173,9 +167,7 @@ class TestMat:
         assert ignored == ("mixed (cell, 1 × 2)", "model (struct, 1 × 1)", "cube (2 × 2 × 2)")
 
     def test_the_limit_applies_to_strings_too(self):
-        strings = np.array(
-            [["x" * 10_000], *[["y"]] * 999], dtype=object
-        )  # 40 MB: each as wide as the longest
+        strings = np.array([["x" * 10_000], *[["y"]] * 999], dtype=object)  # 40 MB: each as wide as the longest
         with pytest.raises(InputError, match=r"strings needs 38\.1 MB; the limit is 4\.0 MB"):
             read_mat(mat(strings=strings), max_bytes=1 << 22)
 
@@ -345,9 +337,7 @@ class TestTable:
 
     def test_a_table_is_parsed_once_whatever_its_columns(self, monkeypatch):
         parsed = []
-        monkeypatch.setattr(
-            csv, "reader", lambda *a, _real=csv.reader, **k: parsed.append(1) or _real(*a, **k)
-        )
+        monkeypatch.setattr(csv, "reader", lambda *a, _real=csv.reader, **k: parsed.append(1) or _real(*a, **k))
         names = [f"m{number}_{k}" for number in range(500) for k in range(3)]
         table = read_table("\n".join([",".join(names), *[",".join("1" * 1500)] * 3]).encode())
         contents = table.read([], {f"m{n}": names[3 * n : 3 * n + 3] for n in range(500)})
@@ -380,10 +370,7 @@ def parquet_file(**columns):
 class TestParquet:
     def test_the_footer_is_read_as_pyarrow_reads_it(self):
         content = parquet_file(
-            text=["a", None, "猫" * 20],
-            vector=[[1.5, 2.0]] * 3,
-            flag=[True, False, None],
-            inner=[{"x": b"1"}] * 3,
+            text=["a", None, "猫" * 20], vector=[[1.5, 2.0]] * 3, flag=[True, False, None], inner=[{"x": b"1"}] * 3
         )
         known = parquet.ParquetFile(io.BytesIO(content)).metadata
         groups = [known.row_group(number) for number in range(known.num_row_groups)]

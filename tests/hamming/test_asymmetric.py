@@ -31,10 +31,7 @@ def slow_distances(codes, weights, database):
     """The sum of the weights of the bits that differ, one pair at a time."""
     bits = weights.shape[1]
     queries, items = unpack(codes, bits), unpack(database, bits)
-    return [
-        [sum(int(w) for w in weight[q != i]) for i in items]
-        for q, weight in zip(queries, weights, strict=True)
-    ]
+    return [[sum(int(w) for w in weight[q != i]) for i in items] for q, weight in zip(queries, weights, strict=True)]
 
 
 def slow_order(far, top=None):
@@ -83,9 +80,7 @@ def test_distances_order_items_as_the_score_of_the_margins_does(seed):
     queries = as_queries(margins, "asymmetric")
     order, _ = rank(queries.codes, pack(items), weights=queries.weights)
     for q, m in enumerate(margins):  # exact sums: rounding cannot change an order
-        exact = [
-            sum(Fraction(float(x)) * (1 if b else -1) for x, b in zip(m, row, strict=True)) for row in items
-        ]
+        exact = [sum(Fraction(float(x)) * (1 if b else -1) for x, b in zip(m, row, strict=True)) for row in items]
         assert order[q].tolist() == sorted(range(50), key=lambda i: (-exact[i], i))
 
 

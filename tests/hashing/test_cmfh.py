@@ -32,9 +32,7 @@ def centred(x):
 
 def start(method: CMFH, data: MultimodalDataset, seed: int):
     rng = np.random.default_rng(seed)
-    items = ItemsInMemory(data.modalities, data.labels).with_features(
-        dict.fromkeys(data.modalities, UNIT_ROWS)
-    )
+    items = ItemsInMemory(data.modalities, data.labels).with_features(dict.fromkeys(data.modalities, UNIT_ROWS))
     problem = Problem(method, items)
     return problem, problem.start(UniformRows.draw(rng, len(data), method.bits, np.float64))
 
@@ -56,13 +54,7 @@ powers = st.floats(-3, 3).map(lambda power: 10**power)
 
 @pytest.mark.slow
 @settings(max_examples=30, deadline=None)
-@given(
-    seed=st.integers(0, 2**16),
-    mu=powers,
-    gamma=powers,
-    modalities=st.sampled_from([2, 3]),
-    thin=st.booleans(),
-)
+@given(seed=st.integers(0, 2**16), mu=powers, gamma=powers, modalities=st.sampled_from([2, 3]), thin=st.booleans())
 def test_objective_never_rises(seed, mu, gamma, modalities, thin):
     data = random_data(seed, modalities, thin)
     problem, state = start(CMFH(bits=6, projection_weight=mu, ridge=gamma), data, seed)

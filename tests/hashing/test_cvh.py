@@ -68,8 +68,7 @@ def test_known_correlations_are_found():
     data = MultimodalDataset("wide", wide, data.labels, data.class_names)
     hasher = CVH(bits=3, ridge=1e-9).fit(data)
     found = [
-        correlation(*(hasher.functions[name].margins(x)[:, k] for name, x in data.modalities.items()))
-        for k in range(3)
+        correlation(*(hasher.functions[name].margins(x)[:, k] for name, x in data.modalities.items())) for k in range(3)
     ]
     np.testing.assert_allclose(found, KNOWN[:3], atol=0.03)
 

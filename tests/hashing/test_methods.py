@@ -187,9 +187,7 @@ def test_time_in_on_step_is_not_training_time():
 def test_too_large_features_are_refused_with_advice(name, kind):
     train, largest = training_items(), np.finfo(kind).max
     huge = {t: X.astype(kind) / X.max() * largest for t, X in train.modalities.items()}
-    with pytest.raises(
-        InputError, match=rf"{largest:.3g}".replace("+", r"\+") + r"[\s\S]* Scale the features"
-    ):
+    with pytest.raises(InputError, match=rf"{largest:.3g}".replace("+", r"\+") + r"[\s\S]* Scale the features"):
         make_method(name, bits=8).fit(huge, train.labels)
 
 

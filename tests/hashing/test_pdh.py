@@ -43,9 +43,7 @@ def test_classifiers_equal_those_of_liblinear(rng, centred, thin, margin_weight)
     view = view_modalities(noisy_pairs(0, thin=thin), 0, rng)[1]
     view = view if centred else view.uncentred()
     X = view.project(np.eye(len(view.mean)))
-    bits = (X - X.mean(axis=0)) @ rng.standard_normal((X.shape[1], 6)) + 0.1 * rng.standard_normal(
-        (len(X), 6)
-    ) > 0
+    bits = (X - X.mean(axis=0)) @ rng.standard_normal((X.shape[1], 6)) + 0.1 * rng.standard_normal((len(X), 6)) > 0
     solver = MaxMargin(view, margin_weight)
     W = solver.train(bits, solver.untrained(6))
     for k in range(6):

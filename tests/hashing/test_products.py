@@ -38,9 +38,7 @@ def test_gram_of_single_precision_can_be_centred(rng):
     X = (5 + 1e-3 * rng.random((2000, 4))).astype(np.float32)
     exact = X.astype(np.float64)
     centred = gram(X) - len(X) * np.outer(exact.mean(axis=0), exact.mean(axis=0))
-    np.testing.assert_allclose(
-        centred, (exact - exact.mean(axis=0)).T @ (exact - exact.mean(axis=0)), rtol=1e-4
-    )
+    np.testing.assert_allclose(centred, (exact - exact.mean(axis=0)).T @ (exact - exact.mean(axis=0)), rtol=1e-4)
 
 
 def test_kernels_are_compiled_once_for_writable_and_read_only_matrices(matrices, rng):

@@ -44,10 +44,7 @@ def steps(method, train):
         half = np.diag(1 / np.sqrt(np.diag(D)))
         L = half @ (D - A) @ half
         systems = [x.T @ x + method.smoothness * m**-0.1 * x[rows].T @ L @ x[rows] for x in X]
-        W = [
-            np.linalg.solve(s + method.ridge * np.eye(len(s)), x.T @ Y)
-            for s, x in zip(systems, X, strict=True)
-        ]
+        W = [np.linalg.solve(s + method.ridge * np.eye(len(s)), x.T @ Y) for s, x in zip(systems, X, strict=True)]
         norm = np.linalg.norm
         tension = norm(Y[rows].T @ (D - A) @ Y[rows])
         fits = [norm(Y - x @ w) for x, w in zip(X, W, strict=True)]

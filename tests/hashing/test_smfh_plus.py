@@ -21,9 +21,7 @@ from smfh.hashing.kernels import cubic_root
 from smfh.hashing.smfh_plus import Problem, class_codes, label_codes, rank_codes
 
 
-def random_problem(
-    rng, method: SMFHPlus, modalities: int = 2, sparse_too: bool = False, items: int = 40
-) -> Problem:
+def random_problem(rng, method: SMFHPlus, modalities: int = 2, sparse_too: bool = False, items: int = 40) -> Problem:
     sizes = (12, 9, 7)[:modalities]
     X = {f"m{t}": rng.random((items, d)) * (rng.random((items, d)) < 0.6) for t, d in enumerate(sizes)}
     if sparse_too:
@@ -162,9 +160,7 @@ def test_newton_finds_the_cubic_root(q, h, b):
 def test_reported_terms_add_up_to_the_objective(rng, modalities):
     problem = random_problem(rng, SMFHPlus(bits=6), modalities, sparse_too=True)
     state = problem.start(rng)
-    descend, refine = (
-        lambda state, do=do: do(state, problem.graph) for do in (problem.descend, problem.refine)
-    )
+    descend, refine = (lambda state, do=do: do(state, problem.graph) for do in (problem.descend, problem.refine))
     for step in (descend, descend, problem.binarise, refine):
         state = step(state)
         assert sum(problem.terms(state).values()) == pytest.approx(objective(problem, state), rel=1e-9)
@@ -232,9 +228,7 @@ def test_rare_labels_decide_which_codes_are_near(rng):
 
 def test_sample_of_all_items_equals_the_whole_graph(planted):
     train = planted[0].take(planted[1].train)
-    exact, *others = (
-        SMFHPlus(bits=12, iterations=4, graph_sample=m).fit(train) for m in (0, len(train), 10**6)
-    )
+    exact, *others = (SMFHPlus(bits=12, iterations=4, graph_sample=m).fit(train) for m in (0, len(train), 10**6))
     for hasher in others:
         assert [step.terms for step in hasher.trace] == [step.terms for step in exact.trace]
         for t, codes in exact.database_codes.items():
@@ -315,8 +309,7 @@ def test_clusters_tell_items_of_a_class_apart():
     train = data.take(split.train[:500])
     subgroups = make_source("emoji").load()[0].labels[split.train[:500], 9:]
     codes = {
-        c: SMFHPlus(bits=32, anchors=200, ridge=0.1, clusters=c).fit(train).database_codes["text"]
-        for c in (0, 40)
+        c: SMFHPlus(bits=32, anchors=200, ridge=0.1, clusters=c).fit(train).database_codes["text"] for c in (0, 40)
     }
     assert len(np.unique(codes[40], axis=0)) > 2 * len(np.unique(codes[0], axis=0))
     near = {c: distances(B, B).argsort(axis=1, kind="stable")[:, :5] for c, B in codes.items()}

@@ -57,9 +57,7 @@ def test_more_bits_lower_the_residual(labels_per_item):
 @pytest.mark.parametrize("bits", [16, 48])
 def test_sequential_is_no_worse_than_orthogonal(seed, labels_per_item, bits):
     train = Planted(items=200, labels_per_item=labels_per_item, noise=0.3, data_seed=seed).load()[0]
-    sequential, orthogonal = (
-        SMH(bits=bits, sequential=each).fit(train).trace[-1].objective for each in (True, False)
-    )
+    sequential, orthogonal = (SMH(bits=bits, sequential=each).fit(train).trace[-1].objective for each in (True, False))
     assert sequential <= orthogonal
 
 
@@ -107,12 +105,8 @@ def test_sparse_features_give_the_same_codes(planted):
     train = double(planted[0].take(planted[1].train))
     thin = {name: sparse.csr_array(x) for name, x in train.modalities.items()}
     first, second = (
-        SMH(bits=24).fit(data)
-        for data in (train, MultimodalDataset("sparse", thin, train.labels, train.class_names))
+        SMH(bits=24).fit(data) for data in (train, MultimodalDataset("sparse", thin, train.labels, train.class_names))
     )
-    a, b = (
-        np.hstack([unpack(codes, 24).T for codes in hasher.database_codes.values()])
-        for hasher in (first, second)
-    )
+    a, b = (np.hstack([unpack(codes, 24).T for codes in hasher.database_codes.values()]) for hasher in (first, second))
     same = np.mean(a == b, axis=1)  # a pair of directions may be turned round in both views at once
     assert np.all(np.maximum(same, 1 - same) > 0.99)

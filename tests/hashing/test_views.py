@@ -48,9 +48,7 @@ def test_view_equals_the_centred_matrix(seed, sparse_text):
 @pytest.mark.parametrize("sparse_text", [False, True])
 def test_whitened_features_are_uncorrelated(sparse_text):
     data = random_pairs(1, sparse_text)
-    for view, m in zip(
-        view_modalities(data, 0, np.random.default_rng(0)), data.modalities.values(), strict=True
-    ):
+    for view, m in zip(view_modalities(data, 0, np.random.default_rng(0)), data.modalities.values(), strict=True):
         factor = view.factor(1e-9)
         X = centred(m) @ factor.directions(np.eye(len(view.mean)))
         np.testing.assert_allclose(X.T @ X, np.eye(len(view.mean)), atol=1e-6)

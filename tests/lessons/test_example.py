@@ -70,8 +70,7 @@ def test_data_without_words_or_pictures_uses_the_columns_that_vary_most(name):
 
 
 @pytest.mark.parametrize(
-    ("rows", "wrong"),
-    [((0, 1, 2), "4 to 12"), ((0, 0, 1, 2, 3), "4 to 12"), ((0, 1, 2, 10_000), "0 to 1,739")],
+    ("rows", "wrong"), [((0, 1, 2), "4 to 12"), ((0, 0, 1, 2, 3), "4 to 12"), ((0, 1, 2, 10_000), "0 to 1,739")]
 )
 def test_unsuitable_rows_are_rejected(emoji, rows, wrong):
     with pytest.raises(InputError, match=wrong):

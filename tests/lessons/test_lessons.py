@@ -60,9 +60,7 @@ def test_every_stop_has_numbers_notes_and_galleries(worked, measured, name):
 def test_no_number_of_an_answer_is_written_by_hand(worked, measured, name):
     """Other scores must change every number with three decimals."""
     fewer = replace(measured[name], runs=tuple(replace_scores(run) for run in measured[name].runs))
-    there, now = (
-        set(re.findall(r"0\.\d{3}", told.answer)) for told in (worked[name], LESSONS[name].answer(fewer))
-    )
+    there, now = (set(re.findall(r"0\.\d{3}", told.answer)) for told in (worked[name], LESSONS[name].answer(fewer)))
     assert there
     assert not there & now - {"0.000"}
 
@@ -73,9 +71,7 @@ def replace_scores(run):
     scores = {}
     for way, one in run.scores.items():
         thirds = {
-            key: replace(
-                ap, by_query=ap.by_query / 3, tie_aware=ap.tie_aware / 3, best=ap.best / 3, worst=ap.worst / 3
-            )
+            key: replace(ap, by_query=ap.by_query / 3, tie_aware=ap.tie_aware / 3, best=ap.best / 3, worst=ap.worst / 3)
             for key, ap in one.average_precision.items()
         }
         scores[way] = replace(one, average_precision=thirds)
@@ -107,9 +103,7 @@ def test_a_gallery_shows_the_nearest_items(worked, measured):
         away = [bin(int(word) ^ int(code[0])).count("1") for (word,) in run.hasher.database_codes["image"]]
         order = sorted(range(len(train)), key=lambda place: (away[place], place))[:GALLERY_ITEMS]
         assert by_words.rows == tuple(int(train[place]) for place in order)
-        assert by_words.relevant == tuple(
-            bool((data.labels[row] & data.labels[asked]).any()) for row in by_words.rows
-        )
+        assert by_words.relevant == tuple(bool((data.labels[row] & data.labels[asked]).any()) for row in by_words.rows)
 
 
 def test_a_database_sorted_by_class_scores_between_worst_and_best(measured):

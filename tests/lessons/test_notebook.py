@@ -49,9 +49,7 @@ def test_a_notebook_with_another_number_is_noticed(example, capsys):
 def test_the_script_runs_alone(example, tmp_path):
     file = tmp_path / "example.py"
     file.write_text(make_script(walk_through(example, DEFAULT_METHOD)), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-I", file], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-I", file], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "The numbers equal those of the page." in done.stdout
     assert "cat face" in done.stdout
 
@@ -81,9 +79,4 @@ def test_the_expression_of_an_entry_gives_the_entry(example):
                 value = eval(code, {"np": np})  # noqa: S307, our own numbers
                 assert float(value) == pytest.approx(matrix[row, column], rel=1e-9, abs=1e-12)
                 checked.add((step.name, key[0]))
-    assert {
-        ("bases", "basis"),
-        ("codes", "relaxed"),
-        ("scale", "relaxed"),
-        ("functions", "function"),
-    } <= checked
+    assert {("bases", "basis"), ("codes", "relaxed"), ("scale", "relaxed"), ("functions", "function")} <= checked

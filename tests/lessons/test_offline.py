@@ -36,10 +36,7 @@ def test_a_lesson_page_holds_the_measurements_and_no_markup_of_the_data(worked, 
 
 def test_the_sheet_has_question_and_measured_answer_of_every_lesson():
     bits = tuple(Series(name, (0.5, 0.7, 0.6)) for name in ("a", "b"))
-    lessons = {
-        name: WorkedLesson("x", ("1", "2", "3"), bits + bits[:1], ("", "", ""), HOSTILE, {})
-        for name in LESSONS
-    }
+    lessons = {name: WorkedLesson("x", ("1", "2", "3"), bits + bits[:1], ("", "", ""), HOSTILE, {}) for name in LESSONS}
     for name in ("seed", "directions"):
         lessons[name] = WorkedLesson("x", ("1", "2", "3"), bits, ("", "", ""), "", {})
     sheet = teacher_sheet(lessons)

@@ -201,9 +201,7 @@ def test_without_ties_expected_best_and_worst_are_equal(ranking, definition):
         assert which == pytest.approx(ap, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("n", "r", "K"), [(180_000, 20_000, 100), (20_000, 10_000, 3_000), (3_000, 2_990, 1_000)]
-)
+@pytest.mark.parametrize(("n", "r", "K"), [(180_000, 20_000, 100), (20_000, 10_000, 3_000), (3_000, 2_990, 1_000)])
 def test_large_ties_are_computed_accurately(n, r, K):
     # 50 items, 30 relevant, at distance 0; then n items, r relevant, cut at K
     counts = DistanceCounts(items=np.array([[50, n]]), relevant=np.array([[30, r]]))

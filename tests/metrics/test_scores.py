@@ -82,12 +82,7 @@ def test_repr_is_one_readable_paragraph(scores):
 
 
 def test_pair_retrieval_by_hand(scores):
-    assert scores.pair_retrieval == {
-        "recall_at_1": 0.5,
-        "recall_at_5": 0.5,
-        "recall_at_10": 1.0,
-        "median_rank": 4.0,
-    }
+    assert scores.pair_retrieval == {"recall_at_1": 0.5, "recall_at_5": 0.5, "recall_at_10": 1.0, "median_rank": 4.0}
 
 
 def test_notebook_table_lists_every_definition(scores):

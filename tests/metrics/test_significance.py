@@ -54,9 +54,7 @@ def test_a_shared_difficulty_cancels_out(rng):
 
 
 def test_every_pair_is_listed_with_the_better_method_first(rng):
-    by_method = {
-        name: rng.random((2, 60)) / 4 + base for name, base in zip("abc", (0.1, 0.7, 0.4), strict=True)
-    }
+    by_method = {name: rng.random((2, 60)) / 4 + base for name, base in zip("abc", (0.1, 0.7, 0.4), strict=True)}
     found = compare_pairs(by_method)
     assert [(pair.first, pair.second) for pair in found] == [("b", "c"), ("b", "a"), ("c", "a")]
     assert all(pair.mean > 0 and pair.low <= pair.mean <= pair.high for pair in found)
@@ -65,9 +63,7 @@ def test_every_pair_is_listed_with_the_better_method_first(rng):
 def test_more_pairs_widen_the_intervals(rng):
     two = {name: rng.random((1, 100)) for name in "ab"}
     alone = compare_pairs(two)[0]
-    among = next(
-        p for p in compare_pairs(two | {"c": rng.random((1, 100))}) if {p.first, p.second} == {"a", "b"}
-    )
+    among = next(p for p in compare_pairs(two | {"c": rng.random((1, 100))}) if {p.first, p.second} == {"a", "b"})
     assert among.mean == pytest.approx(alone.mean)
     assert among.low < alone.low < alone.high < among.high
     assert "3 pairs" in how_tested([among])
@@ -97,13 +93,11 @@ def test_a_difference_within_the_seed_error_is_not_a_win():
 def test_sentences():
     won = Difference("A", "B", 0.0541, 0.0412, 0.0668, 0.01, 1693, 3, 0.95, 1)
     assert in_words(won, "at 64 bits, text→image") == (
-        "A beats B at 64 bits, text→image: "
-        "+0.054 (95 % interval +0.041 to +0.067 over 1,693 queries, 3 seeds)."
+        "A beats B at 64 bits, text→image: +0.054 (95 % interval +0.041 to +0.067 over 1,693 queries, 3 seeds)."
     )
     even = Difference("A", "B", 0.0041, -0.0112, 0.0004, None, 20, 1, 0.95, 1)
     assert in_words(even, "at 8 bits") == (
-        "A and B cannot be told apart at 8 bits: "
-        "+0.004 (95 % interval −0.011 to 0.000 over 20 queries, 1 seed)."
+        "A and B cannot be told apart at 8 bits: +0.004 (95 % interval −0.011 to 0.000 over 20 queries, 1 seed)."
     )
     assert "one seed" in how_tested([even])
     assert "one seed" not in how_tested([won])
@@ -115,10 +109,7 @@ def test_sentences():
 def test_the_order_of_methods_does_not_matter(shift, queries):
     rng = np.random.default_rng(queries)
     a, b = rng.random((2, queries)), rng.random((2, queries)) + shift
-    one, other = (
-        compare_pairs({"a": a, "b": b}, resamples=200),
-        compare_pairs({"b": b, "a": a}, resamples=200),
-    )
+    one, other = (compare_pairs({"a": a, "b": b}, resamples=200), compare_pairs({"b": b, "a": a}, resamples=200))
     assert one[0].is_clear == other[0].is_clear
     assert (one[0].low, one[0].high) == pytest.approx((other[0].low, other[0].high))
 

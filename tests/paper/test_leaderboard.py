@@ -52,9 +52,7 @@ def test_each_search_definition_and_tie_rule_has_an_entry(saved):
 def test_values_are_the_scores_of_the_runs(saved):
     store, entries = saved
     records = [record for record in store.records() if record.method.bits == 16]
-    scores = [
-        store.scores(record, *Planted(items=120).load(), "image", "text", "unseen") for record in records
-    ]
+    scores = [store.scores(record, *Planted(items=120).load(), "image", "text", "unseen") for record in records]
     for entry in entries:
         if entry.values and entry.method.bits == 16 and entry.search == ("image", "text", "unseen"):
             precisions = [score.average_precision[entry.definition] for score in scores]
@@ -69,8 +67,7 @@ def test_ranks_follow_the_means_and_what_seeds_explain_is_tied(saved):
     first = next(entry for entry in saved[1] if entry.values)
     scores = {8: (0.70, 0.71, 0.72), 9: (0.705, 0.71, 0.73), 10: (0.5, 0.5, 0.5), 11: (0.9, 0.9)}
     entries = [
-        replace(first, method=replace(first.method, seed=seed), values=values)
-        for seed, values in scores.items()
+        replace(first, method=replace(first.method, seed=seed), values=values) for seed, values in scores.items()
     ]
     places = [(place, entry.method.seed) for place, entry in ranked(entries)]
     assert places == [("1=", 9), ("1=", 8), ("3", 10)]  # two seeds are not enough
@@ -85,9 +82,7 @@ def test_published_scores_without_runs_are_included(saved):
     unmeasured = [entry for entry in saved[1] if not entry.values]
     printed = sum(len(row) for by in TABLE_1.values() for rows in by.values() for row in rows.values())
     assert len(unmeasured) == printed
-    smfh = next(
-        e for e in unmeasured if (e.source.name, e.method.name, e.method.bits) == ("wiki", "smfh", 64)
-    )
+    smfh = next(e for e in unmeasured if (e.source.name, e.method.name, e.method.bits) == ("wiki", "smfh", 64))
     assert smfh.published == 0.6602
     assert smfh.method == replace(paper_method("smfh", "wiki"), bits=64)
 

@@ -43,9 +43,7 @@ def test_published_numbers_are_found_by_their_cell():
 def test_published_cells_need_no_runs():
     cells = published_cells("nus-wide", ["smfh", "smfh-plus"])
     assert len(cells) == 2 * (len(TASKS) * len(COLUMNS) + len(TABLE_2_BITS))
-    assert {(cell.mean, cell.difference, cell.agrees, cell.reason) for cell in cells} == {
-        (None, None, None, "")
-    }
+    assert {(cell.mean, cell.difference, cell.agrees, cell.reason) for cell in cells} == {(None, None, None, "")}
     assert summarise_agreement(cells) == "None of the 10 published scores has been measured yet."
     assert summarise_agreement(published_cells("emoji", ["smfh"])) == ""
     assert "0.546" in as_text(cells)

@@ -34,10 +34,7 @@ def make_scores(seed: int = 0, source: str = "text", target: str = "image", bits
     return score((source, target, "training", "hamming"), ranked)
 
 
-CURVES = (
-    Curve("smfh", MARKUP, (make_scores(1), make_scores(2))),
-    Curve("cvh", "CVH", (make_scores(3),), pinned=True),
-)
+CURVES = (Curve("smfh", MARKUP, (make_scores(1), make_scores(2))), Curve("cvh", "CVH", (make_scores(3),), pinned=True))
 STEPS = [TrainingStep(k, {MARKUP: 8.0 / k, "graph": 1.0}, 0.1) for k in (1, 2, 3)]
 REFINED = [TrainingStep(k, {MARKUP: 20.0 - k, "graph": 1.0}, 0.2, "refinement") for k in (4, 5)]
 POINTS = [Point("smfh", MARKUP, DIRECTION, bits, (0.4, 0.6), (0.3, 0.7), 0.1) for bits in (16, 32)]

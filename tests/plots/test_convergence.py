@@ -45,9 +45,7 @@ def test_relative_values_start_at_one_and_omit_zero_terms(trace):
 
 def test_a_phase_without_change_has_no_panel():
     values = {"descent": (8.0, 6.0, 2.0), "refinement": (100.0, 100.0)}
-    steps = [
-        TrainingStep(k, {"a": x}, 0.1, phase) for phase, xs in values.items() for k, x in enumerate(xs, 1)
-    ]
+    steps = [TrainingStep(k, {"a": x}, 0.1, phase) for phase, xs in values.items() for k, x in enumerate(xs, 1)]
     chart = convergence(steps)
     assert [panel.kind for panel in chart.panels] == ["descent"]
     assert chart.title.endswith("refinement: ±0 % in 2 rounds")

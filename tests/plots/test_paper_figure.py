@@ -27,9 +27,7 @@ def test_every_chart_becomes_a_figure_with_all_its_series(name):
 
 def test_the_exported_code_draws_the_same_figure_from_the_csv(tmp_path):
     files = figure_files(full("score_curves"))
-    kinds = {
-        f"{columns}{bands}" for columns in ("one-column", "two-columns") for bands in ("", "-without-bands")
-    }
+    kinds = {f"{columns}{bands}" for columns in ("one-column", "two-columns") for bands in ("", "-without-bands")}
     assert files.keys() == {"figure.csv", "figure.py", *(k + e for k in kinds for e in (".svg", ".pdf"))}
     for name in ("figure.csv", "figure.py"):
         (tmp_path / name).write_bytes(files[name])

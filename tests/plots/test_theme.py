@@ -26,11 +26,7 @@ def test_every_colour_has_contrast_on_light_and_dark(colour, ground):
 
 
 def lab(light):
-    XYZ = np.clip(light, 0, 1) @ [
-        [0.4124, 0.2126, 0.0193],
-        [0.3576, 0.7152, 0.1192],
-        [0.1805, 0.0722, 0.9505],
-    ]
+    XYZ = np.clip(light, 0, 1) @ [[0.4124, 0.2126, 0.0193], [0.3576, 0.7152, 0.1192], [0.1805, 0.0722, 0.9505]]
     x, y, z = (np.cbrt(v) if v > 0.008856 else 7.787 * v + 16 / 116 for v in XYZ / [0.9505, 1, 1.089])
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 

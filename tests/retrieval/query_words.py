@@ -89,18 +89,7 @@ SEEN = {
     "shark": "shark",
 }
 SENTENCES = [
-    *(
-        "king",
-        "music",
-        "I love you",
-        "the",
-        "rainy day",
-        "pizza",
-        "happy birthday",
-        "sedan",
-        "doctor",
-        "snow",
-    ),
+    *("king", "music", "I love you", "the", "rainy day", "pizza", "happy birthday", "sedan", "doctor", "snow"),
     *("beach holiday", "angry", "football", "breakfast", "train", "money", "sleep", "christmas", "wedding"),
     *("computer", "baby", "fire", "flower garden", "fast car", "sad face", "space rocket", "coffee", "time"),
     *("danger", "water sport", "old man", "party"),

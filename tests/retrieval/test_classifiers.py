@@ -38,9 +38,7 @@ def make(told: float, seed: int = 0, several: bool = False) -> MultimodalDataset
         labels |= rng.random(labels.shape) < 0.2
     signal = told * labels @ rng.random((CLASSES, 12))
     image = signal + rng.random((ITEMS, 12))
-    text = sparse.csr_array(
-        np.hstack([told * labels, rng.random((ITEMS, 6))]) * (rng.random((ITEMS, 10)) < 0.9)
-    )
+    text = sparse.csr_array(np.hstack([told * labels, rng.random((ITEMS, 6))]) * (rng.random((ITEMS, 10)) < 0.9))
     return MultimodalDataset("made", {"image": image, "text": text}, labels)
 
 
@@ -67,9 +65,7 @@ def test_ranking_by_hand():
 def test_queries_do_not_find_themselves():
     labels = np.eye(2, dtype=bool)[[0, 1, 0]]
     # the second has nothing relevant but itself; the others find each other behind nothing or behind one
-    assert rank_whole(
-        labels.astype(float), labels.astype(float), labels, Similarity.PRODUCT
-    ) == pytest.approx(2 / 3)
+    assert rank_whole(labels.astype(float), labels.astype(float), labels, Similarity.PRODUCT) == pytest.approx(2 / 3)
 
 
 def test_out_of_fold_rows_are_not_trained_on():

@@ -33,9 +33,7 @@ def test_codes_and_score_equal_those_of_the_library(planted, table):
     data, split = planted
     X, labels, columns, _ = table
     hasher = SMFHPlus(bits=16).fit(data.take(split.train))
-    estimator = SMFHEstimator(columns, SMFHPlus(bits=16), encode="text").fit(
-        X[split.train], labels[split.train]
-    )
+    estimator = SMFHEstimator(columns, SMFHPlus(bits=16), encode="text").fit(X[split.train], labels[split.train])
     queries = data.modalities["text"][split.queries]
     assert (estimator.transform(X[split.queries]) == unpack(hasher.encode("text", queries), 16)).all()
     scores = [evaluate(hasher, data, split, s, t).mean_average_precision for s, t in hasher.directions]

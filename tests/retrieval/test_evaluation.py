@@ -96,8 +96,7 @@ def test_ndcg_equals_a_slow_sum_for_several_labels_and_gains(seed, items, is_pla
     found = ndcg(*ranked_gains(order, query_labels, pack(labels), label_gains))
     gains = np.ones(7) if label_gains is None else label_gains
     expected = [
-        slow_ndcg([gains[query & labels[i]].sum() for i in row])
-        for query, row in zip(query_labels, order, strict=True)
+        slow_ndcg([gains[query & labels[i]].sum() for i in row]) for query, row in zip(query_labels, order, strict=True)
     ]
     assert found == pytest.approx(expected)
 

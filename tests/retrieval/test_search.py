@@ -100,9 +100,7 @@ def test_one_word_finds_its_emoji(emoji, word):
     items = emoji_items(data)
     relevant = [is_relevant(items[row]) for row in found.rows[:12]]
     assert sum(relevant) >= least
-    assert (
-        np.mean([is_relevant(items[row]) for row in split.train]) < 0.2
-    )  # by chance two or three of the twelve
+    assert np.mean([is_relevant(items[row]) for row in split.train]) < 0.2  # by chance two or three of the twelve
     assert set(found.rows.tolist()) <= set(split.train.tolist())
 
 
@@ -190,9 +188,7 @@ def test_interpreted_words_are_reported(emoji):
 
 def test_stop_words_do_not_change_a_query(emoji):
     data = emoji[0]
-    queries = (
-        query_from_words(data, "text", words).features.toarray() for words in ("rain", "The rain, it is")
-    )
+    queries = (query_from_words(data, "text", words).features.toarray() for words in ("rain", "The rain, it is"))
     np.testing.assert_array_equal(*queries)
 
 
@@ -200,8 +196,7 @@ def test_rare_words_weigh_more_than_frequent_ones(emoji):
     data = emoji[0]
     columns = data.encoders["text"].vocabulary.columns
     plain, weighted = (
-        query_from_words(data, "text", "face zombie", interpret).features.toarray()[0]
-        for interpret in (False, True)
+        query_from_words(data, "text", "face zombie", interpret).features.toarray()[0] for interpret in (False, True)
     )
     share = [x[columns["zombie"]] / x[columns["face"]] for x in (plain, weighted)]
     assert share[1] > share[0] > 1
@@ -235,10 +230,7 @@ def test_all_items_are_the_training_and_the_unseen_items(emoji):
 def test_excluded_words_are_in_no_result(emoji):
     data, split, hasher = emoji
     items = emoji_items(data)
-    for query in (
-        query_from_words(data, "text", "cat -faces"),
-        query_from_words(data, "text", "cat", without="face"),
-    ):
+    for query in (query_from_words(data, "text", "cat -faces"), query_from_words(data, "text", "cat", without="face")):
         assert query.excluded in (("faces",), ("face",))
         found = search(hasher, data, split, query, "image", "all")
         assert not any("face" in items[row].text.split() for row in found.rows)
@@ -287,9 +279,7 @@ def test_an_explanation_names_group_and_similar_items(emoji):
     assert all(any(line.startswith("Same group: Animals & Nature") for line in lines) for lines in [named])
     similar = ", ".join(data.captions[row] for row in found.similar[:3])
     assert "dog" in similar
-    assert any(f"Ordered by similarity to: {similar}." in lines for lines in others) == any(
-        found.tied[1:8] > 1
-    )
+    assert any(f"Ordered by similarity to: {similar}." in lines for lines in others) == any(found.tied[1:8] > 1)
     plain = search(hasher, data, split, query_from_item(data, "text", 3), "image", "training", "database")
     assert not any("similarity" in line for line in explain(data, plain, 0))
 
@@ -364,9 +354,7 @@ def test_an_item_scores_as_in_evaluation(taught, model, distance):
         scores, results = evaluate(*arguments, distance), find_results(*arguments, distance, depth=20)
         queries, _ = encode_queries(*arguments[:4], "hamming")
         database, rows = database_codes(*arguments[:3], *arguments[4:])
-        counts = tally(
-            queries, database, pack(data.labels[split.queries]), pack(data.labels[rows]), model.bits
-        )
+        counts = tally(queries, database, pack(data.labels[split.queries]), pack(data.labels[rows]), model.bits)
         for place in (0, 3):
             query = query_from_item(data, "text", int(split.queries[place]))
             how = {"ties": "database", "limit": 20, "distance": distance}

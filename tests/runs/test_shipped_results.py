@@ -65,9 +65,7 @@ def test_scores_without_a_model_say_so(store):
 def test_a_fresh_run_has_the_shipped_scores(store, name):
     data, split = Emoji().load()
     record = next(
-        one
-        for one in store.shipped_records()
-        if (one.method.name, one.method.bits, one.method.seed) == (name, 32, 1)
+        one for one in store.shipped_records() if (one.method.name, one.method.bits, one.method.seed) == (name, 32, 1)
     )
     fresh = find_or_train(None, Emoji(), record.method, data, split)
     for search, header in record.searches.items():

@@ -13,8 +13,7 @@ SOURCE = Planted(items=60)
 
 
 @pytest.mark.parametrize(
-    "method",
-    [SMFHPlus(bits=8, iterations=4, rounds=0), SMFH(bits=8, iterations=4), CMFH(bits=8, iterations=4)],
+    "method", [SMFHPlus(bits=8, iterations=4, rounds=0), SMFH(bits=8, iterations=4), CMFH(bits=8, iterations=4)]
 )
 def test_each_snapshot_equals_a_training_stopped_there(method):
     data, split = SOURCE.load()
@@ -28,9 +27,7 @@ def test_each_snapshot_equals_a_training_stopped_there(method):
             np.testing.assert_array_equal(frame.database_codes[modality], codes)
             X = data.modalities[modality]
             np.testing.assert_array_equal(frame.encode(modality, X), shorter.encode(modality, X))
-    np.testing.assert_array_equal(
-        snapshots.frames()[-1].database_codes["text"], run.hasher.database_codes["text"]
-    )
+    np.testing.assert_array_equal(snapshots.frames()[-1].database_codes["text"], run.hasher.database_codes["text"])
 
 
 def test_a_new_training_clears_the_snapshots():

@@ -20,8 +20,7 @@ class Example:
 
 
 @pytest.mark.parametrize(
-    "values",
-    [{"count": 0}, {"count": 2.0}, {"count": True}, {"weight": np.nan}, {"parts": (2.0,)}, {"on": 1}],
+    "values", [{"count": 0}, {"count": 2.0}, {"count": True}, {"weight": np.nan}, {"parts": (2.0,)}, {"on": 1}]
 )
 def test_values_are_accepted_in_their_range_and_rejected_outside(values):
     assert range_problems(Example(count=np.int64(2000), weight=np.float32(1), parts=(0.5, 1), on=True)) == []

@@ -79,9 +79,7 @@ def test_a_link_is_read_back(value, prefix, everything):
     ],
 )
 def test_a_wrong_parameter_has_a_note_and_the_others_stay(name, text, note):
-    value, notes = decode(
-        {f"x.{name}": text, "x.radius.seeds": "7", "seeds": "8", "x.shift ": ""}, View(), "x."
-    )
+    value, notes = decode({f"x.{name}": text, "x.radius.seeds": "7", "seeds": "8", "x.shift ": ""}, View(), "x.")
     assert value == View()
     assert len(notes) == 2
     assert notes[0].startswith(note)
@@ -100,8 +98,7 @@ def test_any_link_is_read_with_few_notes(query):
 @pytest.mark.parametrize("configuration", [*METHODS, *DATASETS])
 @settings(deadline=None, max_examples=30)
 @given(
-    text=some.text()
-    | some.sampled_from(["nan", "-inf", "1e999", "9" * MAX_TEXT_CHARACTERS, "true", ",", "0.5,x", "1"])
+    text=some.text() | some.sampled_from(["nan", "-inf", "1e999", "9" * MAX_TEXT_CHARACTERS, "true", ",", "0.5,x", "1"])
 )
 def test_every_method_and_data_set_can_be_in_a_link(configuration, text):
     default = make_method(configuration) if configuration in METHODS else DATASETS[configuration]()

@@ -26,12 +26,7 @@ from smfh.ui.visitor import PrivateKey
 pytestmark = pytest.mark.slow
 open_page = partial(app_pages.open_page, "pages/5_Compare.py")
 SMALL = {"data": "planted", "data.items": "100"}
-TINY = {
-    "compare.methods": "smfh,cvh",
-    "compare.preset": "usual",
-    "compare.bits": "8,16",
-    "compare.seeds": "2",
-}
+TINY = {"compare.methods": "smfh,cvh", "compare.preset": "usual", "compare.bits": "8,16", "compare.seeds": "2"}
 ONE = {"compare.methods": "cvh", "compare.bits": "8", "compare.seeds": "1"}
 
 

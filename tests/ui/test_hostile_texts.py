@@ -104,9 +104,7 @@ def visitor() -> AppTest:
 def test_own_data_on_explore(visitor):
     page = look(look_until(open_page("", visitor, data="own"), is_trained))
     look(page.button(key="pin_run").click())
-    look_until(
-        page.select_slider(key=key_of("bits", "smfh-plus")).set_value(16), lambda page: charts(page) > 1
-    )
+    look_until(page.select_slider(key=key_of("bits", "smfh-plus")).set_value(16), lambda page: charts(page) > 1)
     page = look(look_until(page.button(key="train").click(), is_trained))
     assert "Queries whose AP changed most" in str([caption.value for caption in page.caption])
 

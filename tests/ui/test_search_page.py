@@ -323,16 +323,7 @@ def test_a_link_contains_changes_only_and_is_read_back():
     assert default == SearchState("text", "image")
     assert part.write(default) == {}
     state = SearchState(
-        "image",
-        "text",
-        row=3,
-        also=(5, 6),
-        database="unseen",
-        ties="database",
-        number=48,
-        page=2,
-        why=7,
-        radius=3,
+        "image", "text", row=3, also=(5, 6), database="unseen", ties="database", number=48, page=2, why=7, radius=3
     )
     assert part.read(part.write(state)) == (state, [])
     assert adapt_state(SearchState("image", "image"), run.data).target == "text"

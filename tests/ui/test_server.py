@@ -132,9 +132,7 @@ def test_reading_has_a_deadline_and_a_visitor_reads_one_file_at_a_time():
     has_begun = threading.Event()
     assert server.read_in_worker("bob", abs, -1) == 1  # starts the workers
     with ThreadPoolExecutor(1) as pool:
-        slow = pool.submit(
-            server.read_in_worker, "ann", time.sleep, 60, max_seconds=10.0, check=has_begun.set
-        )
+        slow = pool.submit(server.read_in_worker, "ann", time.sleep, 60, max_seconds=10.0, check=has_begun.set)
         assert has_begun.wait(WAIT_SECONDS)
         with pytest.raises(InputError, match="Another tab of yours is reading"):
             server.read_in_worker("ann", abs, -1)

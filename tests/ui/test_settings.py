@@ -79,9 +79,7 @@ def test_a_whole_link_has_host_page_settings_and_page_parameters():
     chosen, _ = read_settings({"data": "emoji", "start": "paused", "present": "true", "bits": "32"})
     link = to_link(chosen, "https://hash.example:8501/Search", {"search.words": "smiling cat"})
     assert link.startswith("https://hash.example:8501/Search?data=emoji&method=smfh-plus&")
-    assert {"start=paused", "present=true", "bits=32", "search.words=smiling+cat"} <= set(
-        link.split("?")[1].split("&")
-    )
+    assert {"start=paused", "present=true", "bits=32", "search.words=smiling+cat"} <= set(link.split("?")[1].split("&"))
 
 
 @pytest.mark.parametrize(

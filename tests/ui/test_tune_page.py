@@ -205,9 +205,7 @@ def test_a_stopped_study_continues():
     page.button(key="tune_pause").click().run()
     page.button(key="tune_stop").click().run()
     until(page, lambda: has(page, "tune_resume"))
-    other = open_page(
-        **SMALL, **long, **{"data.data_seed": seed, "tune.study": page.query_params["tune.study"]}
-    )
+    other = open_page(**SMALL, **long, **{"data.data_seed": seed, "tune.study": page.query_params["tune.study"]})
     assert other.button(key="tune_resume").label == "Continue"
     other.button(key="tune_resume").click().run()
     until_over(other)

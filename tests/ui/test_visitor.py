@@ -56,9 +56,7 @@ HERE = {"Host": "localhost:8501", "Origin": "http://localhost:8501"}
         (None, ["localhost"], HERE, False),
     ],
 )
-def test_folders_are_only_for_a_server_that_only_this_computer_reaches(
-    monkeypatch, address, hosts, headers, is_local
-):
+def test_folders_are_only_for_a_server_that_only_this_computer_reaches(monkeypatch, address, hosts, headers, is_local):
     options = {"server.address": address, "server.allowedHosts": hosts}
     monkeypatch.setattr(st, "get_option", options.__getitem__)
     monkeypatch.setattr(st, "context", SimpleNamespace(headers=headers))

@@ -67,8 +67,7 @@ def fit_command(source: DatasetSource, method: HashMethod) -> str:
 def fit_code(source: DatasetSource, method: HashMethod) -> str:
     """Return Python code that trains this setting and scores it on the held-out queries."""
     options, values = (
-        "".join(f", {name}={value!r}" for name, value in _changed_fields(one).items())
-        for one in (source, method)
+        "".join(f", {name}={value!r}" for name, value in _changed_fields(one).items()) for one in (source, method)
     )
     return f"""from smfh.datasets import make_source
 from smfh.retrieval.evaluation import evaluate

@@ -100,8 +100,7 @@ def confirm(
     trial = next((one for one in study.trials if one.number == number and one.parameters), None)
     if trial is None or study.method_of(trial) == study.plan.method:
         raise InputError(
-            f"Trial {number} has the same settings as the start, so there is nothing to "
-            "test. Choose another trial."
+            f"Trial {number} has the same settings as the start, so there is nothing to test. Choose another trial."
         )
     settings = {THE_START: study.plan.method, f"trial {number}": study.method_of(trial)}
     lengths = study.plan.bits or (0,)  # 0: the code length of each setting
@@ -140,9 +139,7 @@ def widen(difference: Difference, tests: int) -> Difference:
     tail = (1 - difference.level) / 2
     ratio = NormalDist().inv_cdf(1 - tail / tests) / NormalDist().inv_cdf(1 - tail / difference.pairs)
     mean, low, high = difference.mean, difference.low, difference.high
-    return replace(
-        difference, low=mean - ratio * (mean - low), high=mean + ratio * (high - mean), pairs=tests
-    )
+    return replace(difference, low=mean - ratio * (mean - low), high=mean + ratio * (high - mean), pairs=tests)
 
 
 def _load(source: DatasetSource, call: Call) -> tuple[MultimodalDataset, Split]:
@@ -157,29 +154,17 @@ def _load(source: DatasetSource, call: Call) -> tuple[MultimodalDataset, Split]:
 def confirm_work(study: Study, number: int, store: SavedRuns) -> Callable[[JobContext], Confirmation]:
     """Return a function for the job queue that calls `confirm` and reports (done, total) runs."""
     return lambda context: confirm(
-        study,
-        number,
-        store,
-        lambda *done: context.report(done),
-        context.check,
-        context.yield_turn,
-        context.call,
+        study, number, store, lambda *done: context.report(done), context.check, context.yield_turn, context.call
     )
 
 
 def confirmations(study: Study) -> dict[int, Confirmation]:
     """Return the tests of a study on held-out queries, keyed by trial number, the oldest first."""
-    with (
-        convert_errors(f"The tests of {study.name!r} on held-out queries"),
-        errors_in_words(study.key.address),
-    ):
+    with convert_errors(f"The tests of {study.name!r} on held-out queries"), errors_in_words(study.key.address):
         attributes = study.optuna.user_attrs.items()
         found = [_read(read_json(text)) for name, text in attributes if name.startswith(ATTRIBUTE)]
         ordered = sorted(found, key=lambda one: (one.place, one.number))
-        return {
-            one.number: replace(one.widened(len(found)), place=place)
-            for place, one in enumerate(ordered, start=1)
-        }
+        return {one.number: replace(one.widened(len(found)), place=place) for place, one in enumerate(ordered, start=1)}
 
 
 def _pairs(dataset: str, found: Mapping[str, Sequence[Searches]]) -> list[MeasuredPair]:
@@ -195,9 +180,7 @@ def _pairs(dataset: str, found: Mapping[str, Sequence[Searches]]) -> list[Measur
         difference = None
         if measure in BASE_MEASURES:  # average precision, mean over the directions, (seeds, queries)
             by_query = {
-                title: np.mean(
-                    [[run[way].average_precision[measure].by_query for way in ways] for run in runs], axis=1
-                )
+                title: np.mean([[run[way].average_precision[measure].by_query for way in ways] for run in runs], axis=1)
                 for title, runs in found.items()
             }
             difference = compare_pairs(by_query)[0]

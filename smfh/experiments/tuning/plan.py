@@ -193,8 +193,7 @@ class StudyPlan:
         content: dict[str, Any] = {
             **{name: getattr(self, name) for name in UNCHANGED},
             "sources": [
-                {"name": one.name, "options": {} if one.name == "own" else asdict(one)}
-                for one in self.sources
+                {"name": one.name, "options": {} if one.name == "own" else asdict(one)} for one in self.sources
             ],
             "method": {"name": self.method.name, "parameters": self.method.get_params()},
             "ranges": [asdict(one) for one in self.ranges],
@@ -229,9 +228,7 @@ def read_plan(name: str, text: str, upload: DatasetSource | None = None) -> Stud
             goal=Goal(**content["goal"]),
             lengths=tuple(content["lengths"]),
             protocols=tuple(content["protocols"]),
-            listed=tuple(
-                tuple(x if type(x) is int else float(x) for x in one) for one in content.get("listed", ())
-            ),
+            listed=tuple(tuple(x if type(x) is int else float(x) for x in one) for one in content.get("listed", ())),
             distance=content.get("distance", "hamming"),
         )
     except InputError:
@@ -265,9 +262,7 @@ def check_name(name: str) -> str:
     """Return a study's name without surrounding spaces; InputError if empty, too long or unprintable."""
     name = name.strip()
     if not 1 <= len(name) <= MAX_NAME_LENGTH or not name.isprintable():
-        raise InputError(
-            f"A study's name has from 1 to {MAX_NAME_LENGTH} printable characters; got {name[:100]!r}."
-        )
+        raise InputError(f"A study's name has from 1 to {MAX_NAME_LENGTH} printable characters; got {name[:100]!r}.")
     return name
 
 

@@ -143,9 +143,7 @@ def fit_process(points: Mapping[int, FloatArray], strengths: Mapping[int, float]
     return process
 
 
-def next_comparison(
-    plan: StudyPlan, trials: Sequence[Trial], choices: Sequence[EyeChoice]
-) -> Comparison | None:
+def next_comparison(plan: StudyPlan, trials: Sequence[Trial], choices: Sequence[EyeChoice]) -> Comparison | None:
     """Return the comparison whose outcome is most uncertain; None if none is left.
 
     Candidates are the compared trials, the one with the best score, and the trials nearest to these. For
@@ -195,9 +193,7 @@ def _most_different(first: Trial, second: Trial, answered: set[Comparison]) -> C
     return max(new, key=new.__getitem__, default=None)
 
 
-def suggest_setting(
-    plan: StudyPlan, trials: Sequence[Trial], choices: Sequence[EyeChoice]
-) -> dict[str, float]:
+def suggest_setting(plan: StudyPlan, trials: Sequence[Trial], choices: Sequence[EyeChoice]) -> dict[str, float]:
     """Return the new setting with the highest mean + EXPLORATION · sd of the Gaussian process.
 
     Raises

@@ -21,13 +21,7 @@ from optuna.trial import FrozenTrial, TrialState
 from smfh.datasets import DatasetSource
 from smfh.experiments.tuning.goals import BASE_MEASURES, FoldScores, Goal
 from smfh.experiments.tuning.plan import MAX_TRIALS, StudyPlan, check_name, plan_differences, read_plan
-from smfh.experiments.tuning.storage import (
-    default_address,
-    errors_in_words,
-    hide_password,
-    is_absent,
-    open_storage,
-)
+from smfh.experiments.tuning.storage import default_address, errors_in_words, hide_password, is_absent, open_storage
 from smfh.files import convert_errors
 from smfh.files.atomic import MACHINE
 from smfh.hashing import HashMethod
@@ -323,10 +317,7 @@ def _read_fold(
     directions: Mapping[str, Mapping[str, float]],
     examples: Mapping[str, Sequence[int]] = MappingProxyType({}),
 ) -> FoldScores:
-    values = {
-        str(way): {str(name): finite(x) for name, x in measures.items()}
-        for way, measures in directions.items()
-    }
+    values = {str(way): {str(name): finite(x) for name, x in measures.items()} for way, measures in directions.items()}
     if not values or any(set(BASE_MEASURES) - measures.keys() for measures in values.values()):
         raise InputError(
             f"The scores of a trial must contain {', '.join(BASE_MEASURES)} for every "
@@ -382,9 +373,7 @@ class Studies:
         """Return the study of this name; raise InputError if there is none."""
         with convert_errors(f"The study {name!r}"), errors_in_words(self.where):
             if not self._is_ready(name):
-                raise InputError(
-                    f"There is no study {name!r}; there are {', '.join(self.names()) or 'none'}."
-                )
+                raise InputError(f"There is no study {name!r}; there are {', '.join(self.names()) or 'none'}.")
             inner = self._load(self.storage.get_study_id_from_name(name), name)
             return self._study(inner, read_plan(name, inner.user_attrs[PLAN], self.upload))
 
@@ -398,9 +387,7 @@ class Studies:
                 return self._study(inner, plan)
         study = self.open(plan.name)
         if other := plan_differences(replace(study.plan, trials=plan.trials, minutes=plan.minutes), plan):
-            raise InputError(
-                [f"There is a study {plan.name!r} with another plan; choose another name.", *other]
-            )
+            raise InputError([f"There is a study {plan.name!r} with another plan; choose another name.", *other])
         if study.plan != plan and plan.way == "search":
             study.set_budget(plan.trials, plan.minutes)
         return study
@@ -464,10 +451,7 @@ class Studies:
     def _create(self, plan: StudyPlan, creator: str) -> optuna.Study | None:
         """Create a study, replacing an incomplete one; return None if a complete one has this name."""
         create = partial(
-            optuna.create_study,
-            storage=self.storage,
-            study_name=plan.name,
-            directions=list(plan.goal.directions),
+            optuna.create_study, storage=self.storage, study_name=plan.name, directions=list(plan.goal.directions)
         )
         try:
             inner = create()

@@ -101,18 +101,14 @@ def score_fold(
         source, target = text_to_image_first(hasher.directions)[0]
         places = np.linspace(0, len(fold.split.queries) - 1, EXAMPLES).round().astype(int)
         split = replace(fold.split, queries=fold.split.queries[np.unique(places)])
-        found = find_results(
-            hasher, fold.data, split, source, target, depth=EXAMPLE_RESULTS, distance=distance
-        )
+        found = find_results(hasher, fold.data, split, source, target, depth=EXAMPLE_RESULTS, distance=distance)
         examples = dict(zip(split.queries.tolist(), found.rows.tolist(), strict=True))
     return FoldScores(fold.name, fold.number, method.bits, hasher.seconds, directions, examples)
 
 
 def study_work(study: Study) -> Callable[[JobContext], StudyProgress]:
     """Return a function for the job queue that calls `tune` and reports after each fold."""
-    return lambda context: tune(
-        study, context.report, context.check, context.yield_turn, context.call, context.at_once
-    )
+    return lambda context: tune(study, context.report, context.check, context.yield_turn, context.call, context.at_once)
 
 
 def tune(
@@ -163,8 +159,7 @@ def tune(
         folds = load_folds(study.plan, call, check)
         study.check_data([fold.data.fingerprint for fold in folds])
         others = [
-            pool.submit(do_trials, study.reopen(), folds, check_both, wait_for_first, call)
-            for _ in range(at_once - 1)
+            pool.submit(do_trials, study.reopen(), folds, check_both, wait_for_first, call) for _ in range(at_once - 1)
         ]
         try:
             do_trials(study, folds, check, on_fold, call)
@@ -270,9 +265,7 @@ def do_trial(
     for number in range(len({one.fold for one in scores}), plan.folds):
         try:
             scores += [
-                call(
-                    score_fold, replace(method, bits=bits), fold, plan.protocols, plan.distance, on_step=check
-                )
+                call(score_fold, replace(method, bits=bits), fold, plan.protocols, plan.distance, on_step=check)
                 for fold in folds
                 if fold.number == number
                 for bits in plan.bits or (method.bits,)
@@ -314,9 +307,7 @@ def _is_poor(study: Study, trial: optuna.Trial, fold: int, values: tuple[float, 
     return bool(trial.should_prune())
 
 
-def _finish(
-    study: Study, trial: optuna.Trial, state: TrialState, values: tuple[float, ...] | None = None
-) -> None:
+def _finish(study: Study, trial: optuna.Trial, state: TrialState, values: tuple[float, ...] | None = None) -> None:
     """Save the outcome of a trial, unless the trial counted as lost and another worker repeats it."""
     with suppress(UpdateFinishedTrialError, ValueError):
         study.optuna.tell(trial, values, state, skip_if_finished=True)

@@ -149,17 +149,11 @@ def draw_queries(run: Run) -> None:
     data, queries = run.data, run.split.queries
     left, middle, right = st.columns([2, 2, 4], vertical_alignment="bottom")
     direction = left.selectbox("Direction", run.directions, format_func=" → ".join, key="query_direction")
-    first = middle.segmented_control(
-        "First", ["Worst", "Best"], default="Worst", required=True, key="query_end"
-    )
+    first = middle.segmented_control("First", ["Worst", "Best"], default="Worst", required=True, key="query_end")
     chosen = [name for name in st.session_state.get(CLASSES, []) if name in data.class_names]
-    classes = right.multiselect(
-        "Classes", data.class_names, key=hold(CLASSES, chosen), placeholder="Any class"
-    )
+    classes = right.multiselect("Classes", data.class_names, key=hold(CLASSES, chosen), placeholder="Any class")
     score = run.scores(*direction).average_precision["found"]
-    results = derive(
-        run, ("all results", direction), lambda: run.results(*direction, depth=CONFUSION_RESULTS)
-    )
+    results = derive(run, ("all results", direction), lambda: run.results(*direction, depth=CONFUSION_RESULTS))
     order = np.argsort(-score.by_query if first == "Best" else score.by_query, kind="stable")
     if classes:
         columns = [name in classes for name in data.class_names]

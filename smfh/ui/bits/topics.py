@@ -142,9 +142,7 @@ def draw_topic(topics: Topics, chosen: BitTopic, data: MultimodalDataset) -> Non
     """Draw the classes, balance and agreement of a bit, and its items if the modalities agree."""
     st.subheader(f"Bit {chosen.number}", anchor=False)
     number, total = len(chosen.follows), len(chosen.classes)
-    classes = (
-        f"On for {number} of {total} {'class' if total == 1 else 'classes'}: {', '.join(chosen.follows)}"
-    )
+    classes = f"On for {number} of {total} {'class' if total == 1 else 'classes'}: {', '.join(chosen.follows)}"
     st.text(classes if chosen.follows else "Follows no class.")
     if chosen.kind in KIND_NOTES:
         st.info(KIND_NOTES[chosen.kind], icon=":material/info:")

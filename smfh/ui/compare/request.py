@@ -12,18 +12,7 @@ from smfh.metrics import AP_DEFINITIONS
 from smfh.paper import paper_method
 from smfh.retrieval.evaluation import PROTOCOLS
 from smfh.types import InputError
-from smfh.ui.address import (
-    any_text,
-    current,
-    draw_notes,
-    keep,
-    link_field,
-    one_of,
-    part_of,
-    several,
-    switch,
-    whole,
-)
+from smfh.ui.address import any_text, current, draw_notes, keep, link_field, one_of, part_of, several, switch, whole
 from smfh.ui.server import Loaded
 from smfh.ui.settings import Settings, differences
 

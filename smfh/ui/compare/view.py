@@ -108,19 +108,13 @@ def choose_view(grid: Grid) -> View:
         help="\n\n".join(f"**{name}**: {words}" for name, words in PROTOCOLS.items()),
     )
     distance = by.segmented_control(
-        "Distance",
-        list(DISTANCES),
-        required=True,
-        key="compare_distance",
-        help="\n\n".join(DISTANCES.values()),
+        "Distance", list(DISTANCES), required=True, key="compare_distance", help="\n\n".join(DISTANCES.values())
     )
     bits = length.selectbox("Curves at", lengths, key="compare_at", format_func=lambda bits: f"{bits} bits")
     radius = within.selectbox("Lookup radius", range(MAX_RADIUS + 1), key="compare_radius")
     direction, protocol = direction or directions[0], protocol or request.protocol
     distance = distance or request.distance
-    request = replace(
-        request, definition=definition, protocol=protocol, direction=direction, distance=distance
-    )
+    request = replace(request, definition=definition, protocol=protocol, direction=direction, distance=distance)
     keep(REQUEST, replace(request, at=bits, radius=radius))
     source, target = grid.directions[directions.index(direction)]
     return View(source, target, definition, protocol, bits, radius, distance)
@@ -142,8 +136,7 @@ def draw_figures(grid: Grid, view: View, published: Sequence[Published]) -> None
         has_level = store.classifier_level(grid.classifier_key) is not None
         charts = once(lambda: export.every_chart(grid, store, view, published, log), view, log, has_level)
         pairs = {
-            one: once(partial(export.compared_pairs, grid, store, one), one, "pairs")
-            for one in view.told_together
+            one: once(partial(export.compared_pairs, grid, store, one), one, "pairs") for one in view.told_together
         }
     if len(grid.found(store)) < len(found):
         st.rerun()  # a damaged file was found, and its run must be trained again
@@ -185,9 +178,7 @@ def draw_test(tested: Mapping[View, Sequence[Difference]]) -> None:
     st.markdown("#### Is the difference more than noise?")
     if first := export.winners({view.metric.label: pairs for view, pairs in tested.items()}):
         st.text(first)
-    for tab, (view, pairs) in zip(
-        st.tabs([view.metric.label for view in tested]), tested.items(), strict=True
-    ):
+    for tab, (view, pairs) in zip(st.tabs([view.metric.label for view in tested]), tested.items(), strict=True):
         with tab:
             for sentence in export.sentences(pairs, view):
                 st.text(sentence)
@@ -250,9 +241,7 @@ def draw_open(grid: Grid) -> None:
             open_run(source, method, (grid.data, grid.split))
 
 
-def draw_exports(
-    grid: Grid, view: View, published: Sequence[Published], write_command: CommandWriter
-) -> None:
+def draw_exports(grid: Grid, view: View, published: Sequence[Published], write_command: CommandWriter) -> None:
     """Draw the table of scores, export buttons for report and tables, and the shell command."""
     source = grid.comparison.source
     store, command = saved_runs(source), "" if source.name == UPLOAD else write_command(grid.comparison, view)
@@ -278,9 +267,7 @@ def draw_exports(
         st.caption("Runs on uploaded data are only in memory: export them before you leave.")
 
 
-def make_report(
-    grid: Grid, store: SavedRuns, view: View, command: str, published: Sequence[Published] = ()
-) -> str:
+def make_report(grid: Grid, store: SavedRuns, view: View, command: str, published: Sequence[Published] = ()) -> str:
     """Return the HTML report, made in another process so that no other page has to wait.
 
     That process reads runs on disk itself; runs in memory are sent to it, without pictures.

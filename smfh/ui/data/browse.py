@@ -18,9 +18,7 @@ from smfh.ui.settings import Settings
 
 PAGE_ITEMS = 24
 FEATURES = "Features: "
-FEATURES_HELP = (
-    "Features are the input of a method: a bar for each dimension, or a cell, darker for larger values."
-)
+FEATURES_HELP = "Features are the input of a method: a bar for each dimension, or a cell, darker for larger values."
 PARTS = ("all", "training", "queries")
 SHORT_CAPTION_CHARACTERS, SAMPLED_CAPTIONS = 60, 200
 NARROW_PIXELS, WIDE_PIXELS = 132, 270  # width of a card with short captions, and with long ones
@@ -51,9 +49,7 @@ def draw_browse(settings: Settings) -> None:
     """Draw the items and labels of the selected data, or why it cannot be read."""
     title = settings.source.card.title
     if settings.source.missing():
-        st.info(
-            f"The files of {title} are missing; see its card. Select another data set, or upload your data."
-        )
+        st.info(f"The files of {title} are missing; see its card. Select another data set, or upload your data.")
         return
     try:
         data, split = load(settings)
@@ -111,9 +107,7 @@ def choose_page(title: str, rows: IntArray) -> list[int]:
     return on_page
 
 
-def _draw_page(
-    data: MultimodalDataset, rows: list[int], modality: str | None, edited: EditedLabels | None
-) -> None:
+def _draw_page(data: MultimodalDataset, rows: list[int], modality: str | None, edited: EditedLabels | None) -> None:
     """Draw a card for each row, with a box to select it if labels are edited.
 
     The width depends on the data's captions, and is equal on all pages.

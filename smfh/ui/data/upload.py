@@ -52,8 +52,7 @@ and `labels`, in one file or one for each modality. Columns are `image_0`, `imag
 Splits such as `I_tr`, `I_te`, `T_tr`, `T_te`, `L_tr`, `L_te` are recognised.
 """
 LIMITS = (
-    f"At most {MAX_UPLOAD_MEGABYTES} MB, 20,000 pictures of 25 megapixels (JPEG: 50), 2,000 classes; "
-    "at least 4 items."
+    f"At most {MAX_UPLOAD_MEGABYTES} MB, 20,000 pictures of 25 megapixels (JPEG: 50), 2,000 classes; at least 4 items."
 )
 PRIVACY = (
     "Your files stay in memory, are never written to disk, and no other visitor can see them. They survive a "
@@ -298,9 +297,7 @@ def draw_use(source: UserDataset, preview: Preview, is_fixed: bool) -> None:
         what = "One item" if count == 1 else f"{count:,} items"
         draw_problems(f"{what} cannot be used:", reasons, st.warning, "✗ ")
     if (folder := source.local_folder) and (store := store_path(folder, source.encoder)).exists():
-        st.text(
-            f"Features of these pictures are stored on this computer, to open the folder faster:\n{store}"
-        )
+        st.text(f"Features of these pictures are stored on this computer, to open the folder faster:\n{store}")
         st.button("Delete stored features", icon=":material/delete:", on_click=store.unlink, args=(True,))
     if is_fixed:
         st.info("The link that you opened fixes the data set. Open the app without it to use your data.")

@@ -23,9 +23,7 @@ from smfh.ui.server import derive
 from smfh.ui.session import UPLOAD, pin, pinned_run
 from smfh.ui.settings import differences
 
-SUBTITLE = (
-    "Type words, find pictures. Both become short binary codes; the fewer bits differ, the better the match."
-)
+SUBTITLE = "Type words, find pictures. Both become short binary codes; the fewer bits differ, the better the match."
 MAX_DIRECTIONS = 6  # a run with more directions shows the scores of only two
 CHANGED_QUERIES = 5
 FEW_ITEMS = 200  # below it, scores are called uncertain
@@ -97,11 +95,7 @@ def _draw_card(run: Run, pinned: Run | None, source: str, target: str) -> None:
             return
         with st.container(horizontal=True, gap="small"):
             for protocol in protocols_of(run):
-                score, gain, change = (
-                    run.scores(source, target, protocol).average_precision["found"],
-                    0.0,
-                    None,
-                )
+                score, gain, change = (run.scores(source, target, protocol).average_precision["found"], 0.0, None)
                 if pinned is not None and (source, target) in pinned.directions:
                     gain = score.mean - pinned.scores(source, target, protocol).mean_average_precision
                     change = "same as pinned" if abs(gain) < 5e-4 else f"{gain:+.3f} vs pinned"

@@ -44,9 +44,7 @@ WALL, MAP, ITERATION = "wall", "explore_map", "wall_iteration"  # session keys
 WALL_ITEMS = 24
 DIMMED_WALL = ".st-key-wall { opacity: .5; }"  # until the run that trains has results
 NAME_CHARACTERS = 200
-WALL_HELP = (
-    "A blue line joins items at the same distance. Click a picture to search with it, a bit to flip it."
-)
+WALL_HELP = "A blue line joins items at the same distance. Click a picture to search with it, a bit to flip it."
 DISTANCE_NOTES = {
     "hamming": "Hamming distance: the number of bits that differ",
     "asymmetric": "asymmetric distance: a bit that differs counts by how sure the query is of it",

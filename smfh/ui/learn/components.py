@@ -182,19 +182,11 @@ def matrix_groups(walkthrough: Walkthrough, step: Step) -> dict[str, list[dict[s
     info, before, after = STEP_INFO[step.name], step.before.matrices, step.after.matrices
     rest = [name for name in TITLES if name not in (*info.inputs, *info.outputs)]
     groups: dict[str, list[dict[str, Any]]] = {}
-    for group, names, values in (
-        (GOES_IN, info.inputs, before),
-        (COMES_OUT, info.outputs, after),
-        (REST, rest, after),
-    ):
+    for group, names, values in ((GOES_IN, info.inputs, before), (COMES_OUT, info.outputs, after), (REST, rest, after)):
         keys = [key for name in names for key in after if key[0] == name]
         groups[group] = [
             matrix_table(
-                walkthrough,
-                key,
-                values[key],
-                step.after.sample,
-                step.sizes[key] if group == COMES_OUT else None,
+                walkthrough, key, values[key], step.after.sample, step.sizes[key] if group == COMES_OUT else None
             )
             for key in keys
         ]
@@ -202,11 +194,7 @@ def matrix_groups(walkthrough: Walkthrough, step: Step) -> dict[str, list[dict[s
 
 
 def matrix_table(
-    walkthrough: Walkthrough,
-    key: MatrixKey,
-    values: FloatArray,
-    sample: IntArray,
-    sizes: FloatArray | None = None,
+    walkthrough: Walkthrough, key: MatrixKey, values: FloatArray, sample: IntArray, sizes: FloatArray | None = None
 ) -> dict[str, Any]:
     """Return a matrix for `show_matrices`; `sizes` are the changes of its entries.
 

@@ -12,15 +12,7 @@ from smfh.lessons.example import MAX_ITEMS, MIN_ITEMS, default_rows, make_exampl
 from smfh.lessons.lesson_runs import Gallery
 from smfh.lessons.notebook import entry_code, step_code
 from smfh.lessons.symbols import meanings_in
-from smfh.lessons.walkthrough import (
-    STEP_INFO,
-    STEP_NAMES,
-    MatrixKey,
-    Step,
-    Walkthrough,
-    explain_entry,
-    walk_through,
-)
+from smfh.lessons.walkthrough import STEP_INFO, STEP_NAMES, MatrixKey, Step, Walkthrough, explain_entry, walk_through
 from smfh.memory import BoundedCache
 from smfh.paper import ERRATA, Erratum
 from smfh.types import InputError, MultimodalDataset, parameters
@@ -239,10 +231,7 @@ def ranking_of(state: LearnState, walkthrough: Walkthrough, step: Step) -> tuple
     rows = order.tolist()
     relevant = (data.labels[rows] & data.labels[query]).any(axis=1).tolist()
     codes = step.after.matrices["code", ""][order].astype(int)
-    notes = [
-        ("".join(map(str, code)), in_bits(int(distance)))
-        for code, distance in zip(codes, distances, strict=True)
-    ]
+    notes = [("".join(map(str, code)), in_bits(int(distance))) for code, distance in zip(codes, distances, strict=True)]
     title = f"Ranking for the {source} of “{caption_of(data, query)}”: code and Hamming distance"
     return title, components.gallery_items(data, Gallery(title, tuple(rows), tuple(relevant)), notes)
 

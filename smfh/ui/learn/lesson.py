@@ -28,15 +28,7 @@ from smfh.ui.grids import draw_grid
 from smfh.ui.items import draw_terms, in_bits, pictures_of
 from smfh.ui.learn.components import gallery_items, show_galleries, show_map_legend
 from smfh.ui.learn.room import draw_own_room, draw_room_controls, draw_status, send_prediction
-from smfh.ui.learn.state import (
-    CONTROLS,
-    LearnState,
-    change_state,
-    control,
-    learn_part,
-    played_to,
-    start_playing,
-)
+from smfh.ui.learn.state import CONTROLS, LearnState, change_state, control, learn_part, played_to, start_playing
 from smfh.ui.plain import paragraphs
 from smfh.ui.running import REDRAW_SECONDS, queue_position
 from smfh.ui.server import job_queue, load_source, run_store
@@ -155,9 +147,7 @@ def _draw_frame(replay: Replay, data: MultimodalDataset) -> None:
         icon=":material/download:",
         on_click="ignore",
     )
-    every_query = [
-        (f"“{other}”", gallery_items(evidence.data, stops[at])) for other, stops in replay.galleries.items()
-    ]
+    every_query = [(f"“{other}”", gallery_items(evidence.data, stops[at])) for other, stops in replay.galleries.items()]
     show_galleries(every_query, "film_wall")
     draw_terms(evidence.data)
 
@@ -184,9 +174,7 @@ def draw_lesson(state: LearnState, data: MultimodalDataset, settings: Settings) 
         st.caption("This lesson needs runs that are trained once on this server and shared by all visitors.")
         draw_grid(grid, f"{CONTROLS}grid", "Compute this lesson:", lambda: None)
         return
-    worked = _worked_lessons.get(
-        (name, run_ids), lambda: worked or lesson.answer(read_lesson_runs(grid, run_store()))
-    )
+    worked = _worked_lessons.get((name, run_ids), lambda: worked or lesson.answer(read_lesson_runs(grid, run_store())))
     draw_own_room(name, PREDICTIONS[name](worked))
     _draw_worked(name, worked, grid.data, data)
     scores = [AP_DEFINITIONS[name] for name in HEADLINE[:2]]
@@ -234,9 +222,7 @@ def _make_sheet(grid: Grid) -> str:
 
 
 @st.fragment
-def _draw_worked(
-    name: str, worked: WorkedLesson, lesson_data: MultimodalDataset, data: MultimodalDataset
-) -> None:
+def _draw_worked(name: str, worked: WorkedLesson, lesson_data: MultimodalDataset, data: MultimodalDataset) -> None:
     """Draw slider, charts and results; `data` is the sidebar's data set, which the link refers to."""
     state = current(learn_part(data), CONTROLS)[0]
     prediction = PREDICTIONS[name](worked)

@@ -102,12 +102,7 @@ def _draw_box(
             if about.code:
                 st.code(about.code, language="python")
             if about.step:
-                changes = {
-                    "part": "iteration",
-                    "iteration": step.iteration,
-                    "step": about.step,
-                    "entry": None,
-                }
+                changes = {"part": "iteration", "iteration": step.iteration, "step": about.step, "entry": None}
                 if st.button("Open this step with all numbers", key=f"{CONTROLS}open_step"):
                     change_state(state, data, **changes)
                     st.rerun()  # another part: redraw the whole page
@@ -115,11 +110,7 @@ def _draw_box(
         with left:
             if name == "results":
                 items = walkthrough.example.data
-                st.text(
-                    "\n".join(f"{place}. {caption_of(items, row)}" for place, row in enumerate(values, 1))
-                )
+                st.text("\n".join(f"{place}. {caption_of(items, row)}" for place, row in enumerate(values, 1)))
             else:
-                table = components.matrix_table(
-                    walkthrough, (name, modality), np.array(values), snapshot.sample
-                )
+                table = components.matrix_table(walkthrough, (name, modality), np.array(values), snapshot.sample)
                 components.show_matrices({"": [table]}, "", NUMBERS, lambda: None)

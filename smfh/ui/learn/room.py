@@ -20,8 +20,7 @@ POLL_SECONDS = 2.0  # between two updates of the teacher's chart
 MAX_TYPED = 20  # characters of a typed room code
 SHOWN_ANSWERS = "room_answers_shown"  # session key: (room code, lesson) of each answer that is shown
 ROOM_HELP = (
-    "Students open a link or type a code; this page counts their predictions. No names, nothing is stored "
-    "on disk."
+    "Students open a link or type a code; this page counts their predictions. No names, nothing is stored on disk."
 )
 
 
@@ -78,10 +77,7 @@ def draw_room_controls(name: str, state: LearnState, data: MultimodalDataset) ->
             st.warning(paragraphs(error.problems))
         else:
             st.rerun()
-    with (
-        st.popover("Answer in a room", icon=":material/login:"),
-        st.form(f"{CONTROLS}room_form", border=False),
-    ):
+    with st.popover("Answer in a room", icon=":material/login:"), st.form(f"{CONTROLS}room_form", border=False):
         text = st.text_input("Room code", max_chars=MAX_TYPED, key=f"{CONTROLS}room_code")
         if not st.form_submit_button("Join"):
             return
@@ -109,10 +105,7 @@ def draw_status(name: str, prediction: Prediction, state: LearnState, data: Mult
         elif state.guess is not None and 0 <= state.guess < len(options):  # predicted before joining
             st.info(f"You predicted “{options[state.guess]}” before you joined room {code}.")
             st.button(
-                "Send this answer",
-                on_click=send_prediction,
-                args=(code, name, state.guess),
-                key=f"{CONTROLS}room_send",
+                "Send this answer", on_click=send_prediction, args=(code, name, state.guess), key=f"{CONTROLS}room_send"
             )
         else:
             st.info(f"Your prediction will be sent to room {code}, without your name.")

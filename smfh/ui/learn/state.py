@@ -88,10 +88,7 @@ class LearnState:
 def learn_part(data: MultimodalDataset) -> Part[LearnState]:
     """Return the part of the link that holds the state of this page for this data set."""
     return part_of(
-        LearnState(rows=default_rows(data)),
-        "learn.",
-        about=data.fingerprint,
-        rows=several(whole(0, len(data) - 1)),
+        LearnState(rows=default_rows(data)), "learn.", about=data.fingerprint, rows=several(whole(0, len(data) - 1))
     )
 
 
@@ -108,9 +105,7 @@ def start_playing(key: str, at: int, last: int) -> None:
     st.session_state[key] = (at if at < last else 0, monotonic())
 
 
-def control(
-    state: LearnState, data: MultimodalDataset, field: str, value: Any, **others: Any
-) -> dict[str, Any]:
+def control(state: LearnState, data: MultimodalDataset, field: str, value: Any, **others: Any) -> dict[str, Any]:
     """Return `key` and `on_change` of a control that shows `value` and sets a field, and the other fields."""
     key = hold(f"{CONTROLS}{field}", value)
 

@@ -71,9 +71,7 @@ def draw_leaderboard(write_command: CommandWriter) -> None:
     st.caption(ABOUT_ALL if everything else ABOUT)
     unknown = {record.source.card.title for record in records if record.source not in defaults}
     if unknown:
-        st.caption(
-            f"Open {', '.join(sorted(unknown))} in Explore once to see which runs use its default split."
-        )
+        st.caption(f"Open {', '.join(sorted(unknown))} in Explore once to see which runs use its default split.")
     places = [("", entry) for entry in entries] if everything else ranked(entries)
     if not (shown := _draw_filters(places)):
         st.info(

@@ -25,9 +25,7 @@ def draw_cluster() -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="runs_cluster"):
         count = f"{engine.count} worker{'s' * (engine.count != 1)}"
-        st.caption(
-            f"Training runs on a cluster with {count}. Uploaded data stays on this server.", width="content"
-        )
+        st.caption(f"Training runs on a cluster with {count}. Uploaded data stays on this server.", width="content")
         _draw_dashboard_link(engine.dashboard)
 
 

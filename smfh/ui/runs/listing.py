@@ -165,9 +165,7 @@ def _draw_selected(runs: dict[str, RunRecord]) -> None:
             st.text(f"“{run.title}”")
         if run.note:
             st.text(run.note)
-        outdated = (
-            "" if run.is_current else " · by an older version of the method, so Explore trains it again"
-        )
+        outdated = "" if run.is_current else " · by an older version of the method, so Explore trains it again"
         st.text(
             f"{run.training_items:,} training items, {run.queries:,} held-out queries · "
             f"trained {run.when:%d %B %Y, %H:%M} UTC in {run.timing.training:.2f} s{outdated}\n"

@@ -134,9 +134,7 @@ def draw_results(state: SearchState, results: SearchResults, run: Run) -> None:
             turn = lambda: change_search(state, run, page=st.session_state[key])  # noqa: E731
             st.pagination(pages, default=page, key=key, on_change=turn)
     all_relevant = results.relevance is None or results.relevance[ranks].all()
-    st.caption(
-        f"{DISTANCES[results.distance]} {TIES[state.ties]}" + ("" if all_relevant else " ✗: not relevant.")
-    )
+    st.caption(f"{DISTANCES[results.distance]} {TIES[state.ties]}" + ("" if all_relevant else " ✗: not relevant."))
     pictures = looks_of(run.data, results.rows[ranks].tolist(), results.target)
     st.html(STYLE)
     grid = st.grid(COLUMNS, min_column_width=CARD_PIXELS, border=True, key="search_results")
@@ -241,8 +239,7 @@ def meaning_lines(bits: Iterable[BitTopic]) -> list[str]:
         groups.setdefault(bit.summary, []).append(bit.number)
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[1]))
     lines = [
-        f"{'bit' if len(numbers) == 1 else 'bits'} {', '.join(map(str, numbers))}: "
-        f"{cut(summary, SUMMARY_CHARACTERS)}"
+        f"{'bit' if len(numbers) == 1 else 'bits'} {', '.join(map(str, numbers))}: {cut(summary, SUMMARY_CHARACTERS)}"
         for summary, numbers in ordered[:MAX_MEANINGS]
     ]
     more = len(ordered) - MAX_MEANINGS

@@ -27,9 +27,7 @@ def draw_by_eye(study: Study, trials: Sequence[Trial], suggest: Callable[[], Non
         return
     choices = tuning.read_choices(study)
     with st.expander("Tuning by eye", icon=":material/visibility:", key="tune_by_eye"):
-        pair = remembered(
-            study, trials, ("pair", choices), lambda: tuning.next_comparison(study.plan, trials, choices)
-        )
+        pair = remembered(study, trials, ("pair", choices), lambda: tuning.next_comparison(study.plan, trials, choices))
         if pair is None:
             st.caption(ALL_COMPARED)
         else:

@@ -135,9 +135,7 @@ def _draw_slider(name: str, values: Sequence[float], spans: dict[str, tuple[floa
         change(within=tuple(write_span(other, *span) for other, span in now.items()))
 
     ends = (within[0], within[-1])
-    st.select_slider(
-        name, values, ends, format_func=short_number, key=key, on_change=narrow, width=SLIDER_PIXELS
-    )
+    st.select_slider(name, values, ends, format_func=short_number, key=key, on_change=narrow, width=SLIDER_PIXELS)
 
 
 def draw_main(
@@ -181,9 +179,7 @@ def wall_trials(study: Study, trials: Sequence[Trial], selected: Trial) -> list[
     if len(study.plan.ranges) > 1 or study.plan.way == "search":
         return [trial for trial in trials if trial.is_start or trial.number == selected.number]
     name = study.plan.ranges[0].name
-    along = sorted(
-        (trial for trial in trials if trial.state == "complete"), key=lambda trial: trial.parameters[name]
-    )
+    along = sorted((trial for trial in trials if trial.state == "complete"), key=lambda trial: trial.parameters[name])
     numbers = [trial.number for trial in along]
     places = [round(k * (len(along) - 1) / (WALLS - 1)) for k in range(WALLS)] if along else []
     if selected.number in numbers:  # in place of the nearest
@@ -262,9 +258,7 @@ def front_of(dots: Sequence[TrialDot], others: Mapping[int, float], fewer_is_bet
     ]
 
 
-def _draw_contour(
-    by_share: Sequence[Axis], dots: Sequence[TrialDot], label: str, selected: int | None
-) -> None:
+def _draw_contour(by_share: Sequence[Axis], dots: Sequence[TrialDot], label: str, selected: int | None) -> None:
     """Draw the contour of the score over two parameters, by default the two most important ones."""
     axes = {axis.label: axis for axis in by_share}
     first, second, *more = names = list(axes)

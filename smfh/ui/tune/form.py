@@ -138,9 +138,7 @@ def make_plan(request: StudyRequest, settings: Settings, spans: Sequence[str]) -
         scale = parameters(settings.method)[name].scale if name != "bits" else "log"
         return Range(name, low, high, scale if low > 0 else "linear", default.whole, int(points))
 
-    ranges = collect_problems(
-        *(lambda n=n, e=e: make_range(n, e) for n, e in state.read_spans(spans).items())
-    )
+    ranges = collect_problems(*(lambda n=n, e=e: make_range(n, e) for n, e in state.read_spans(spans).items()))
     plan = StudyPlan(
         name="unnamed",
         sources=(settings.source,),
@@ -182,9 +180,7 @@ def _choose_sweep(request: StudyRequest, method: HashMethod) -> list[str]:
     chosen = st.pills("Sweep over", offered, key="tune_sweep", required=True)
     if chosen in tuning.SWEEPS:
         return list(tuning.SWEEPS[chosen])
-    return _choose_parameters(
-        "One or two parameters", request, method, known[1:2] or known[:1], limits.MAX_SWEPT
-    )
+    return _choose_parameters("One or two parameters", request, method, known[1:2] or known[:1], limits.MAX_SWEPT)
 
 
 def _choose_parameters(
@@ -210,18 +206,12 @@ def _choose_parameters(
 def _choose_span(name: str, request: StudyRequest, method: HashMethod, way: Way) -> str:
     """Draw the fields for the range of a parameter; return the range as link text."""
     default, about = tuning.default_range(method, name), parameters(method)[name]
-    low, high, points = state.read_spans(request.ranges).get(name) or (
-        default.low,
-        default.high,
-        default.points,
-    )
+    low, high, points = state.read_spans(request.ranges).get(name) or (default.low, default.high, default.points)
     key, kind = f"tune_{method.name}_{name}", int if default.whole else float
     look = {"step": 1} if default.whole else {"format": "%g", "step": None}
     for end, value in (("from", low), ("to", high)):
         st.session_state.setdefault(f"{key}_{end}", kind(value))
-    row = st.container(
-        horizontal=True, vertical_alignment="bottom", width="content", wrap=False, gap="xsmall"
-    )
+    row = st.container(horizontal=True, vertical_alignment="bottom", width="content", wrap=False, gap="xsmall")
     with row:
         label = f"{about.symbol} from"
         first = st.number_input(label, key=f"{key}_from", width=FIELD_PIXELS, help=about.help, **look)
@@ -245,9 +235,7 @@ def _choose_rest(request: StudyRequest, way: Way) -> StudyRequest:
         kinds = ["trials", "minutes"]
         budget = st.segmented_control("Budget", kinds, key="tune_budget", required=True, help=BUDGET_HELP)
         if budget == "minutes":
-            minutes = st.number_input(
-                "Minutes", 1, limits.MAX_MINUTES, key="tune_minutes", width=NUMBER_PIXELS
-            )
+            minutes = st.number_input("Minutes", 1, limits.MAX_MINUTES, key="tune_minutes", width=NUMBER_PIXELS)
         else:
             trials = st.number_input("Trials", 2, limits.MAX_TRIALS, key="tune_trials", width=NUMBER_PIXELS)
     with st.popover(f"Goal: {GOALS[st.session_state['tune_measure']].split(':')[0]}", icon=":material/flag:"):

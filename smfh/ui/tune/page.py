@@ -19,15 +19,7 @@ from smfh.ui.grids import RESULTS_SECONDS
 from smfh.ui.plain import draw_problems, plain
 from smfh.ui.settings import Settings
 from smfh.ui.tune.by_eye import draw_by_eye
-from smfh.ui.tune.charts import (
-    choose_overlay,
-    dots_of,
-    draw_filter,
-    draw_main,
-    draw_others,
-    remembered,
-    wall_trials,
-)
+from smfh.ui.tune.charts import choose_overlay, dots_of, draw_filter, draw_main, draw_others, remembered, wall_trials
 from smfh.ui.tune.state import (
     REFUSED,
     change,
@@ -102,9 +94,7 @@ def draw_study(studies: Studies, study: Study, settings: Settings) -> None:
                 st.caption(NOTE)
     with right:
         tested = tuning.confirmations(study)
-        for line in remembered(
-            study, trials, ("summary", tuple(tested)), lambda: tuning.summarise(study).lines
-        ):
+        for line in remembered(study, trials, ("summary", tuple(tested)), lambda: tuning.summarise(study).lines):
             if line not in (tested[number].lines if number in tested else ()):
                 st.text(line)
         if selected is not None:
@@ -122,9 +112,7 @@ def draw_study(studies: Studies, study: Study, settings: Settings) -> None:
 
 def draw_trials(study: Study, trials: Sequence[Trial]) -> list[Trial]:
     """Draw a table of all trials, and return those whose rows are marked."""
-    rows = [
-        {name: value for name, value in row.items() if name != "study"} for row in tuning.trial_rows(study)
-    ]
+    rows = [{name: value for name, value in row.items() if name != "study"} for row in tuning.trial_rows(study)]
     texts = [{name: harmless(x) if isinstance(x, str) else x for name, x in row.items()} for row in rows]
     number = st.column_config.NumberColumn(format="%.3f")
     floats = {name for row in rows for name, value in row.items() if isinstance(value, float)}
@@ -167,9 +155,7 @@ def draw_refining(study: Study, trials: Sequence[Trial]) -> None:
             if st.button(f"More points from {low:.4g} to {high:.4g}", "tune_more", about):
                 order = partial(extend, study, partial(study.add_points, low, high, MORE_POINTS))
         if plan.folds < MORE_FOLDS and len(trials) > TOP:
-            about = (
-                f"A new study of the best {TOP} settings and the start with {MORE_FOLDS} validation folds."
-            )
+            about = f"A new study of the best {TOP} settings and the start with {MORE_FOLDS} validation folds."
             if st.button(f"{MORE_FOLDS} folds for the best {TOP}", "tune_finer", about):
                 order = partial(start_study, finer_plan(study, trials), False)
     if order is not None:

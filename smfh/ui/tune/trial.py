@@ -51,9 +51,7 @@ def draw_selected(study: Study, trials: Sequence[Trial], selected: Trial, settin
 
     def describe(trial: Trial) -> str:
         start = ", start" if trial.is_start else ""
-        return (
-            f"{trial.values[0]:.3f} · {tuning.setting_in_words(study, trial)} (trial {trial.number}{start})"
-        )
+        return f"{trial.values[0]:.3f} · {tuning.setting_in_words(study, trial)} (trial {trial.number}{start})"
 
     complete = [trial for trial in trials if trial.state == "complete"]
     ranked = sorted(complete, key=lambda trial: -study.plan.goal.worth(trial.values))
@@ -154,9 +152,7 @@ def draw_held_out(study: Study, trial: Trial) -> None:
         label = f"Test on held-out queries ({ordinal(len(tests) + 1)} test of this study)"
         args, icon = (study, trial, key), ":material/verified:"
         st.button(label, "tune_confirm", TEST_HELP, _start_test, args, icon=icon)
-        st.caption(
-            f"Compares trial {trial.number} with the start settings, using {SEEDS} seeds and a paired test."
-        )
+        st.caption(f"Compares trial {trial.number} with the start settings, using {SEEDS} seeds and a paired test.")
         if job is not None and job.state == "failed":
             draw_problems("The test stopped. Finished runs are saved.", job.problems)
         return

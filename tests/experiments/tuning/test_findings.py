@@ -89,9 +89,7 @@ def test_summary_names_important_parameters_and_the_gain(scored_study):
 
 
 def test_summary_names_a_trade_off(scored_study):
-    study = scored_study(
-        lambda graph_weight, ridge: (0.5 + 0.02 * graph_weight, 0.7 - 0.02 * graph_weight, 0.4)
-    )
+    study = scored_study(lambda graph_weight, ridge: (0.5 + 0.02 * graph_weight, 0.7 - 0.02 * graph_weight, 0.4))
     text = " ".join(summarise(study).lines)
     assert "Trade-off: mAP@100 and whole-ranking mAP peak at different values" in text
     assert "α 10" in text
@@ -149,9 +147,7 @@ def test_tests_on_held_out_queries_are_numbered_and_widen_each_other(tuned, stud
             assert after.difference.pairs == 2
             assert after.difference.low <= before.difference.low <= before.difference.high
             assert before.difference.high <= after.difference.high
-    assert (
-        summarise(tuned).lines[-1].startswith("2 tests on the held-out queries, so each interval is wider.")
-    )
+    assert summarise(tuned).lines[-1].startswith("2 tests on the held-out queries, so each interval is wider.")
 
 
 def test_widening_agrees_with_a_bootstrap_at_the_higher_level():
@@ -164,9 +160,7 @@ def test_widening_agrees_with_a_bootstrap_at_the_higher_level():
 
 
 def test_the_region_within_one_standard_error_of_the_best(studies, make_plan):
-    study = studies.create(
-        make_plan(way="sweep", ranges=(Range("graph_weight", 1, 10_000, "log", points=5),))
-    )
+    study = studies.create(make_plan(way="sweep", ranges=(Range("graph_weight", 1, 10_000, "log", points=5),)))
     for score, shift in ((0.5, 0.01), (0.4, 0), (0.6, 0.02), (0.59, 0), (0.5, 0), (0.3, 0.01)):
         with take_trial(study) as trial:  # trial 0, the start, has α 2
             suggest_values(study, trial, trial.number)

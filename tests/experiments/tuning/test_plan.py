@@ -83,11 +83,7 @@ def test_invalid_ranges_are_refused(ends, message):
 
 
 def test_all_problems_of_ranges_are_listed_at_once():
-    ranges = [
-        Range("graph_weight", -1, 2),
-        Range("anchors", 1, 5, whole=True),
-        Range("seed", 0, 3, whole=True),
-    ]
+    ranges = [Range("graph_weight", -1, 2), Range("anchors", 1, 5, whole=True), Range("seed", 0, 3, whole=True)]
     ranges += [Range("bits", 8, 16), Range("ridge", 0.1, 1), Range("ridge", 0.1, 2)]
     twice, graph_weight, anchors, seed, bits = range_problems(SMFH(), ranges)
     assert "ridge is listed twice" in twice
@@ -131,9 +127,7 @@ def test_plans_do_not_contain_uploaded_data(make_plan):
     assert read_plan("small", plan.to_json(), upload) == plan
 
 
-@pytest.mark.parametrize(
-    "path", [("method", "name"), ("ranges",), ("goal", "over"), ("sources",), ("folds",)]
-)
+@pytest.mark.parametrize("path", [("method", "name"), ("ranges",), ("goal", "over"), ("sources",), ("folds",)])
 @pytest.mark.parametrize("value", [None, "?", [], {}, -1, [[]], {"name": "?"}])
 def test_forged_plans_are_refused(make_plan, path, value):
     content = json.loads(make_plan().to_json())
@@ -170,10 +164,7 @@ def test_points_begin_with_the_start_and_have_no_duplicates(make_plan):
         ({"lengths": (0,)}, "bits"),
         ({"protocols": ("queries",)}, "Unknown protocol 'queries'"),
         ({"distance": "cosine"}, "Unknown distance 'cosine'"),
-        (
-            {"way": "sweep", "ranges": [Range(n, 1, 2) for n in ("ridge", "smoothness", "graph_weight")]},
-            "got 3",
-        ),
+        ({"way": "sweep", "ranges": [Range(n, 1, 2) for n in ("ridge", "smoothness", "graph_weight")]}, "got 3"),
         (
             {"way": "sweep", "ranges": [Range(n, 1, 2, points=60) for n in ("ridge", "smoothness")]},
             "points are too many; a sweep has at most 500",

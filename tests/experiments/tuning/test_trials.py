@@ -27,10 +27,7 @@ class Stopped(BaseException):
 
 def outcomes(study):
     """Return everything about the trials that does not depend on the clock."""
-    return [
-        (t.number, t.state, t.parameters, t.values, [fold.directions for fold in t.folds])
-        for t in study.trials
-    ]
+    return [(t.number, t.state, t.parameters, t.values, [fold.directions for fold in t.folds]) for t in study.trials]
 
 
 def abandon_trial(study):
@@ -92,8 +89,7 @@ def test_a_trial_is_scored_fold_by_fold_as_by_hand(studies, make_plan):
     ]
     assert [fold.directions for fold in trial.folds] == expected
     balanced = [
-        np.mean([np.prod(list(measures.values())) ** (1 / 3) for measures in fold.values()])
-        for fold in expected
+        np.mean([np.prod(list(measures.values())) ** (1 / 3) for measures in fold.values()]) for fold in expected
     ]
     assert trial.values == pytest.approx((np.mean(balanced),))
     assert [(fold.fold, fold.bits) for fold in trial.folds] == [(0, 8), (0, 12), (1, 8), (1, 12)]
@@ -112,9 +108,7 @@ def test_a_sweep_tries_every_point_once_with_any_method(studies, make_plan):
     tune(study)
     assert [trial.parameters for trial in study.trials] == study.plan.points
     bits = (Range("bits", 4, 16, "log", True, 3),)
-    study = studies.create(
-        make_plan(name="bits", method=CVH(bits=8), way="sweep", ranges=bits, folds=1, lengths=(32,))
-    )
+    study = studies.create(make_plan(name="bits", method=CVH(bits=8), way="sweep", ranges=bits, folds=1, lengths=(32,)))
     tune(study)
     assert [trial.folds[0].bits for trial in study.trials] == [8, 4, 16]
     assert {trial.state for trial in study.trials} == {"complete"}
