@@ -59,9 +59,8 @@ def test_requirements_are_the_dependencies_and_the_test_tools():
 
 
 def test_every_imported_package_is_declared():
-    """Packages that only an extra installs may be imported inside functions, not by a module."""
+    """The packages of extras are imported inside functions only, and declared there."""
     distributions = {"PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image"}
-    distributions |= {"dask": "distributed", "llvmlite": "numba"}
     declared = {re.split("[<>=]", line)[0] for line in (ROOT / "requirements.txt").read_text().split()}
     undeclared = set()
     for file in [*(ROOT / "smfh").rglob("*.py"), *(ROOT / "pages").glob("*.py"), ROOT / "streamlit_app.py"]:
