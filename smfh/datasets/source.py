@@ -12,7 +12,7 @@ import numpy as np
 
 from smfh.datasets.corruption import CORRUPTIONS, Loaded, corrupt
 from smfh.folders import data_folders
-from smfh.types import BoolArray, InputError, Split, parameter, range_problems
+from smfh.types import BoolArray, InputError, MissingFilesError, Split, parameter, range_problems
 
 OnProgress = Callable[[float, str], None] | None  # called with the share done and the current step
 WRONG_LABELS = "Share of training items that get the labels of another item. Scores use the true labels."
@@ -87,9 +87,9 @@ class DatasetSource(ABC):
 
     @property
     def folder(self) -> Path:
-        """The folder with the files of the data set; raises `InputError` if some are missing."""
+        """The folder with the files of the data set; raises `MissingFilesError` if some are missing."""
         if missing := self.missing():
-            raise InputError(missing)
+            raise MissingFilesError(missing)
         return find_folder(self.card)
 
     @property

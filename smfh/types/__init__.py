@@ -17,7 +17,7 @@ from smfh.types.arrays import (
     read_only_matrix,
 )
 from smfh.types.data import Encoder, MultimodalDataset, Rows, Split, check_features
-from smfh.types.errors import InputError, collect_problems, unknown
+from smfh.types.errors import InputError, MissingFilesError, collect_problems, unknown
 from smfh.types.retrieval import DistanceCounts, Point, Results
 from smfh.types.training import (
     Choice,

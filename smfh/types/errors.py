@@ -18,6 +18,10 @@ class InputError(ValueError):
         super().__init__("\n".join(self.problems))
 
 
+class MissingFilesError(InputError):
+    """Error for a data set whose files are not on this machine; another one may have them."""
+
+
 def collect_problems(*steps: Callable[[], Any]) -> list[Any]:
     """Call every step and return the results; if any fail, raise one InputError with all problems."""
     results: list[Any] = []

@@ -20,7 +20,7 @@ from smfh.metrics import Scores
 from smfh.metrics.significance import Difference, compare_pairs, in_words
 from smfh.runs import SavedRuns, ensure_saved, ready_searches
 from smfh.runs.run_file import finite
-from smfh.types import InputError, MultimodalDataset, OnStep, Split, unknown
+from smfh.types import InputError, MissingFilesError, MultimodalDataset, OnStep, Split, unknown
 
 SEEDS, PROTOCOL = 5, "training"
 ALL, THE_START = "all directions", "the start"
@@ -146,7 +146,7 @@ def _load(source: DatasetSource, call: Call) -> tuple[MultimodalDataset, Split]:
     """Return the data set and its split, loaded in a worker if it has the files."""
     try:
         loaded: tuple[MultimodalDataset, Split] = call(load_set, source)
-    except InputError:  # a worker on another machine may not have the files
+    except MissingFilesError:  # a worker on another machine may not have them
         return load_set(source)
     return loaded
 

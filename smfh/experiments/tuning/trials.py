@@ -33,9 +33,10 @@ from smfh.experiments.tuning.study import (
 )
 from smfh.hashing import HashMethod
 from smfh.jobs import Call, CancelledJobError, JobContext, here
+from smfh.plugins import plugin_errors
 from smfh.retrieval.evaluation import evaluate, find_results
 from smfh.runs import text_to_image_first
-from smfh.types import InputError, MultimodalDataset, OnStep, Split
+from smfh.types import InputError, MissingFilesError, MultimodalDataset, OnStep, Split
 
 VALIDATION_SHARE = 0.25  # of the training rows
 EXAMPLES, EXAMPLE_RESULTS = 5, 8  # queries whose first results are saved with a trial
@@ -77,7 +78,7 @@ def load_folds(plan: StudyPlan, call: Call = here, check: Callable[..., None] = 
     """Return the validation folds of a plan, loaded in a worker if it has the files."""
     try:
         return call(validation_folds, plan.sources, plan.folds, on_fold=check)
-    except InputError:  # a worker on another machine may not have the files of the data set
+    except MissingFilesError:  # a worker on another machine may not have them
         return validation_folds(plan.sources, plan.folds, check)
 
 
@@ -89,7 +90,8 @@ def score_fold(
     on_step: OnStep | None = None,
 ) -> FoldScores:
     """Train a method on a fold, with the fold's number as seed, and return the validation scores."""
-    hasher = replace(method, seed=fold.number).fit(fold.data.take(fold.split.train), on_step=on_step)
+    with plugin_errors(method):
+        hasher = replace(method, seed=fold.number).fit(fold.data.take(fold.split.train), on_step=on_step)
     directions = {
         f"{source} → {target}": average_searches(
             [evaluate(hasher, fold.data, fold.split, source, target, one, distance) for one in protocols]

@@ -12,11 +12,11 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 from smfh.datasets import Planted
 from smfh.experiments.tuning import Range, Studies, confirm, storage, study_work, tune, validation_folds
-from smfh.experiments.tuning.trials import score_fold
+from smfh.experiments.tuning.trials import load_folds, score_fold
 from smfh.hashing import CVH, HashMethod
 from smfh.jobs import JobQueue, here
 from smfh.runs import MemoryRuns
-from smfh.types import MultimodalDataset
+from smfh.types import InputError, MissingFilesError, MultimodalDataset
 
 SOON = 120  # seconds after which a test that hangs fails
 
@@ -247,6 +247,21 @@ def test_data_is_loaded_once_and_only_in_a_worker(studies, make_plan):
     LOADED.clear()
     confirm(study, 1, MemoryRuns(), call=call)
     assert LOADED == [["load_set"]]
+
+
+@pytest.mark.parametrize(("error", "loads_here"), [(InputError("damaged"), False), (MissingFilesError("absent"), True)])
+def test_only_missing_files_are_read_in_this_process_instead_of_a_worker(make_plan, error, loads_here):
+    def fail(*arguments, **callbacks):
+        raise error
+
+    LOADED.clear()
+    plan = replace(make_plan(trials=3), sources=(Counted(items=80),))
+    if loads_here:
+        assert len(load_folds(plan, fail)) == plan.folds
+    else:
+        with pytest.raises(InputError, match="damaged"):
+            load_folds(plan, fail)
+    assert bool(LOADED) == loads_here
 
 
 def test_a_study_as_a_job_reports_pauses_and_continues(studies, make_plan):
