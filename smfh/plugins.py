@@ -11,15 +11,17 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from importlib.metadata import entry_points
 from pathlib import Path
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
 from smfh.datasets import DATASETS, DatasetSource
 from smfh.hashing import METHODS, HashMethod
-from smfh.types import InputError
+from smfh.types import InputError, choices, parameters
 
 VARIABLE = "SMFH_PLUGINS"  # paths of files, separated as in PATH
 GROUPS = ("smfh.methods", "smfh.datasets")
@@ -56,8 +58,8 @@ def load_plugins() -> tuple[Plugin, ...]:
         if origin not in _loaded:
             try:
                 _loaded[origin] = _register(origin, [entry.load()])
-            except Exception as error:  # a foreign package can raise anything
-                _loaded[origin] = Plugin(origin, problem=_describe(error))
+            except (Exception, SystemExit) as error:  # a foreign package can raise anything
+                _loaded[origin] = Plugin(origin, problem=describe_error(error))
     return tuple(_loaded.values())
 
 
@@ -79,8 +81,8 @@ def load_text(name: str, text: str) -> Plugin:
     try:
         exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102, the user chose this file
         plugin = _register(name, [value for value in vars(module).values() if _is_of(value, module)])
-    except Exception as error:  # a plug-in can raise anything
-        plugin = Plugin(name, problem=_describe(error))
+    except (Exception, SystemExit) as error:  # a plug-in can raise anything
+        plugin = Plugin(name, problem=describe_error(error))
     module.__dict__["__plugin__"] = plugin
     return plugin
 
@@ -115,6 +117,29 @@ def class_problems(cls: type[Any], kind: str, known: Mapping[str, Any]) -> Itera
     title = "title" if kind == "method" else "card"
     if not hasattr(cls, title):
         yield f"{cls.__name__} needs a {title}."
+    if inspect.isabstract(cls):
+        return
+    try:
+        described = parameters(cls()) | choices(cls())
+    except (Exception, SystemExit) as error:
+        yield f"{cls.__name__}() fails; give every field a default that it allows. {describe_error(error)}"
+    else:
+        if rest := [field.name for field in fields(cls) if field.name not in described]:
+            yield f"{cls.__name__}: define {', '.join(rest)} with smfh.types.parameter()."
+
+
+@contextmanager
+def plugin_errors(method: HashMethod) -> Iterator[None]:
+    """Turn any error that the code of a plug-in's method raises into an `InputError` that names the line."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        home = type(method).__module__
+        if home.partition(".")[0] == "smfh" or isinstance(error, InputError | MemoryError):
+            raise
+        lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_globals.get("__name__") == home]
+        where = f" in line {lines[-1]} of its plug-in" if lines else ""
+        raise InputError(f"{method.title} failed{where}: {describe_error(error)}.") from error
 
 
 def _is_of(value: Any, module: ModuleType) -> bool:
@@ -122,7 +147,8 @@ def _is_of(value: Any, module: ModuleType) -> bool:
     return isinstance(value, type) and issubclass(value, tuple(KINDS)) and value.__module__ == module.__name__
 
 
-def _describe(error: Exception) -> str:
+def describe_error(error: BaseException) -> str:
+    """Return the type and the message of an error, or only the message of an `InputError`."""
     if isinstance(error, InputError):
         return str(error)
     return f"{type(error).__name__}: {error}"

@@ -1,18 +1,24 @@
 """Plug-ins: a method outside the package is trained in commands and workers; a broken one is skipped."""
 
 import os
+import re
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
+from smfh import plugins
 from smfh.commands.check import method_checks
+from smfh.commands.compare import compare_command
 from smfh.datasets import DATASETS
 from smfh.engine import Engine
+from smfh.experiments.comparison import Comparison, View
 from smfh.hashing import METHODS, make_method
-from smfh.plugins import load_text
+from smfh.plugins import load_plugins, load_text
 
+GUIDE = (Path(__file__).parents[1] / "assets" / "guide" / "library.md").read_text(encoding="utf-8")
 METHOD = """
 from dataclasses import dataclass
 import numpy as np
@@ -88,6 +94,79 @@ def test_a_plug_in_is_trained_and_compared_by_commands(plugin, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_plug_in_is_tuned_exported_and_compared_on_a_cluster(plugin, tmp_path):
+    from distributed import LocalCluster
+
+    mine, model, table = ("--plugin", str(plugin)), tmp_path / "mine.npz", tmp_path / "mine.sql"
+    order = ("tune", "--datasets", "dice", "--method", "random-codes", "--bits", "8", "--folds", "2", "--trials", "2")
+    tuned = smfh(*mine, *order, cache=tmp_path)
+    assert tuned.returncode == 0, tuned.stderr
+    assert "with γ" in tuned.stdout
+    fitted = smfh(*mine, "fit", "planted", "--method", "random-codes", "--save", str(model), cache=tmp_path)
+    assert fitted.returncode == 0, fitted.stderr
+    order = ("export", str(model), "--dataset", "planted", "--to", "pgvector", "--out", str(table))
+    exported = smfh(*mine, *order, cache=tmp_path)
+    assert exported.returncode == 0, exported.stderr
+    assert "bit(64)" in table.read_text(encoding="utf-8")
+    with LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
+        order = ("compare", "dice", "--methods", "random-codes", "--bits", "8", "--seeds", "2", "--json")
+        there = smfh(*mine, *order, "--cluster", cluster.scheduler_address, cache=tmp_path / "there")
+    assert there.returncode == 0, there.stderr
+    assert there.stdout == smfh(*mine, *order, cache=tmp_path / "here").stdout
+
+
+def test_errors_of_a_method_are_reported_and_the_other_methods_are_scored(plugin, tmp_path):
+    plugin.write_text(
+        METHOD.replace("yield StepReport", "train.labels[10**6]\n        yield StepReport"), encoding="utf-8"
+    )
+    named = ("--plugin", str(plugin))
+    order = (*named, "compare", "planted", "--methods", "random-codes", "cvh", "--bits", "8", "--seeds", "1")
+    compared = smfh(*order, cache=tmp_path)
+    assert compared.returncode == 2
+    assert "CVH" in compared.stdout
+    assert "Random codes failed in line 19 of its plug-in: IndexError" in compared.stderr
+    fitted = smfh(*named, "fit", "planted", "--method", "random-codes", cache=tmp_path)
+    assert (fitted.returncode, fitted.stderr.count("IndexError")) == (2, 1)
+    assert "Traceback" not in compared.stderr + fitted.stderr
+    checked = smfh("check", str(plugin), cache=tmp_path)
+    assert (checked.returncode, checked.stderr.count("error:")) == (2, 1)
+    assert "IndexError" in checked.stderr
+    assert "– the same seed gives the same codes (not checked)" in checked.stdout
+
+
+def test_methods_of_installed_packages_are_loaded_by_entry_point(tmp_path, registries, monkeypatch):
+    (tmp_path / "installed.py").write_text(METHOD, encoding="utf-8")
+    entries = [
+        EntryPoint(name, f"installed:{cls}", "smfh.methods")
+        for name, cls in (("good", "RandomCodes"), ("absent", "Nothing"), ("exits", "sys.exit"))
+    ]
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [e for e in entries if e.group == group])
+    found = {plugin.origin.removeprefix("smfh.methods: "): plugin for plugin in load_plugins()}
+    assert found["good"].methods == ("random-codes",)
+    assert "no attribute 'Nothing'" in found["absent"].problem
+    assert found["exits"].problem
+    assert make_method("random-codes", bits=8).bits == 8
+
+
+def test_the_command_that_repeats_a_comparison_names_the_plug_in(plugin, registries, monkeypatch):
+    monkeypatch.setenv("SMFH_PLUGINS", str(plugin))
+    load_plugins()
+    view = View("text", "image")
+    own, other = (Comparison(DATASETS["planted"](), (make_method(name),), (8,), 1) for name in ("random-codes", "cvh"))
+    assert compare_command(own, view).startswith("python -m smfh --plugin mine.py compare planted")
+    assert "--plugin" not in compare_command(other, view)
+
+
+def test_the_example_of_the_guide_holds_the_contract(tmp_path):
+    (code,) = (code for code in re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL) if "HashMethod)" in code)
+    (tmp_path / "guide.py").write_text(code, encoding="utf-8")
+    checked = smfh("check", str(tmp_path / "guide.py"), cache=tmp_path)
+    assert checked.returncode == 0, checked.stderr
+    assert "random-codes" in checked.stdout
+
+
+@pytest.mark.slow
 def test_local_workers_and_a_cluster_train_a_plug_in(plugin, tmp_path, registries, monkeypatch):
     from distributed import LocalCluster
 
@@ -125,6 +204,9 @@ def test_check_explains_what_is_wrong(plugin, tmp_path):
     [
         ("1 / 0", "ZeroDivisionError"),
         ("def", "SyntaxError"),
+        ("import sys; sys.exit(3)", "SystemExit: 3"),
+        (METHOD.replace('parameter(1.0, "γ", 1e-6, 1e6, "Shrinks the hash functions.", "log")', "1.0"), "define ridge"),
+        (METHOD.replace("parameter(1.0,", "parameter(-1.0,"), "RandomCodes() fails"),
         ("x = 1", "defines no method"),
         (METHOD.replace("random-codes", "smfh"), "a method named smfh already"),
         (METHOD.replace("random-codes", "Random codes"), "lower-case letters"),

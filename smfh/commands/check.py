@@ -3,7 +3,7 @@
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from smfh.datasets import DatasetSource, Planted, make_source
 from smfh.hamming import unpack
 from smfh.hashing import FittedHasher, HashMethod, make_method
 from smfh.hashing.storage import hasher_arrays, hasher_of
-from smfh.plugins import VARIABLE, load_plugins
+from smfh.plugins import VARIABLE, describe_error, load_plugins, plugin_errors
 from smfh.retrieval.evaluation import evaluate
 from smfh.types import InputError
 
@@ -43,14 +43,20 @@ def run(arguments: Namespace) -> None:
 
 
 def report(subject: str, checks: Iterator[Check]) -> list[str]:
-    """Run the checks of one class and print each outcome; return the problems."""
+    """Run the checks of one class and print each outcome; return the problems.
+
+    An error ends the checks of this class, since the later ones need what it prevents.
+    """
     print(subject)
-    problems = []
+    problems, has_failed = [], False
     for what, check in checks:
+        if has_failed:
+            print(f"  – {what} (not checked)")
+            continue
         try:
             problem = check()
-        except Exception as error:  # foreign code can raise anything
-            problem = f"{type(error).__name__}: {error}"
+        except (Exception, SystemExit) as error:  # foreign code can raise anything
+            problem, has_failed = describe_error(error), True
         print(f"  {'✗' if problem else '✓'} {what}")
         problems += [f"{subject}: {what}: {problem}"] if problem else []
     return problems
@@ -63,7 +69,8 @@ def method_checks(method: HashMethod) -> Iterator[Check]:
     fitted: list[FittedHasher] = []
 
     def fit() -> str:
-        fitted.append(method.fit(train))
+        with plugin_errors(method):
+            fitted.append(method.fit(train))
         return "" if fitted[0].trace else "learn() must yield a StepReport at least once."
 
     def has_lengths() -> str:
@@ -97,15 +104,10 @@ def method_checks(method: HashMethod) -> Iterator[Check]:
                 return f"{source} → {target}: mAP@100 {score.mean:.3f}, by chance {score.chance:.3f}."
         return ""
 
-    def describes_its_parameters() -> str:
-        rest = [field.name for field in fields(method) if "parameter" not in field.metadata]
-        return f"define {', '.join(rest)} with smfh.types.parameter()." if rest else ""
-
     def takes_other_lengths() -> str:
         codes = replace(method, bits=70).fit(train).database_codes
         return "" if all(code.shape[1] == 2 for code in codes.values()) else "70 bits need two words."
 
-    yield "its parameters describe themselves", describes_its_parameters
     yield "it trains on two modalities", fit
     yield "its codes have the requested length", has_lengths
     yield "the same seed gives the same codes", is_repeatable

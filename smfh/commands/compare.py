@@ -20,6 +20,7 @@ from smfh.commands import options
 from smfh.datasets import CORRUPTIONS, UserDataset
 from smfh.datasets.planted import Planted
 from smfh.experiments.comparison import (
+    MEASURES,
     OF_A_RUN,
     Comparison,
     Grid,
@@ -38,6 +39,7 @@ from smfh.jobs import Call, here
 from smfh.metrics import AP_DEFINITIONS, GRADED
 from smfh.plots import csv_of
 from smfh.plots.paper_figure import figure_zip
+from smfh.plugins import load_plugins, plugin_files
 from smfh.retrieval.evaluation import PROTOCOLS
 from smfh.runs import MemoryRuns, RunStore, SavedRuns
 from smfh.types import InputError, Point, Split, collect_problems, parameters
@@ -75,7 +77,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         flag = f"--{name.replace('_', '-')}"
         words = f"{about[name].help} Several shares print a curve."
         robustness.add_argument(flag, nargs="+", type=float, metavar="SHARE", help=words)
-    robustness.add_argument("--corruption-seed", type=int, default=0, help="their random seed (default 0)")
+    robustness.add_argument("--corruption-seed", type=int, help="their random seed (default 0)")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print the table as JSON")
     output.add_argument("--csv", action="store_true", help="print all directions and databases as CSV")
@@ -94,7 +96,8 @@ def run(arguments: Namespace) -> None:
         lambda: options.output_path(arguments.figures, "--figures", ".zip"),
         *(partial(options.read_method, text) for text in arguments.methods),
     )
-    source = replace(source, **shares, corruption_seed=arguments.corruption_seed)
+    given = {} if arguments.corruption_seed is None else {"corruption_seed": arguments.corruption_seed}
+    source = replace(source, **shares, **given)
     comparison = Comparison(source, tuple(methods), tuple(arguments.bits), arguments.seeds)
     if curve:
         run_curve(comparison, curve, rows, arguments)
@@ -146,7 +149,8 @@ def run_curve(comparison: Comparison, corruption: str, rows: str | Split, argume
     ]
     found = {view: robustness_points(grids, store, view) for view in views}
     flat: list[dict[str, Any]] = [
-        {"bits": view.bits, "protocol": view.protocol, "score": view.metric.label, "method": point.title}
+        {"bits": view.bits, "protocol": view.protocol, "distance": view.distance, "score": view.metric.label}
+        | {"method": point.title}
         | {"direction": point.direction, corruption: point.at / 100, "mean": point.mean}
         | {"deviation": point.deviation, "seeds": len(point.values), "chance": point.chance}
         for view, points in found.items()
@@ -162,7 +166,7 @@ def run_curve(comparison: Comparison, corruption: str, rows: str | Split, argume
             )
             table = cells.pivot_table("score", "", CORRUPTIONS[corruption], "first", sort=False)
             heading = f"{comparison.source.name}, {view.direction}, {view.metric.label}, {view.bits} bits"
-            print(f"{heading}, {view.protocol} items\n{table.to_string()}")
+            print(f"{heading}, {view.protocol} items, {view.distance} distance\n{table.to_string()}")
             print(f"{robustness_summary(points, corruption, view.metric.label)}\n")
     if problems:
         raise InputError(problems)
@@ -196,13 +200,16 @@ def as_output(grid: Grid, store: SavedRuns, view: View, arguments: Namespace) ->
     graded = {name: points_every_way(grid, store, view, name) for name in view.graded}
     if arguments.json:
         whole, precision = (measured[AP_DEFINITIONS[name].label] for name in ("full", "precision"))
-        others = {"map_all": whole, "p_at_100": precision, **graded}
+        others: dict[tuple[str, float, str], dict[str, float]] = {}
+        for name, found in {"map_all": whole, "p_at_100": precision, **graded}.items():
+            for one in found:
+                others.setdefault((one.title, one.at, one.direction), {})[name] = one.mean
         rows = [
-            json_row(point, {name: found[place].mean for name, found in others.items()}, view)
-            for place, point in enumerate(measured[view.metric.label])
+            json_row(point, others[point.title, point.at, point.direction], view)
+            for point in measured[view.metric.label]
         ]
         return json.dumps(rows, indent=2)
-    return as_text(grid, measured | {GRADED[name][0]: found for name, found in graded.items()}, view)
+    return as_text(grid, measured, graded, view)
 
 
 def json_row(point: Point, others: Mapping[str, float], view: View) -> dict[str, Any]:
@@ -228,19 +235,22 @@ def json_row(point: Point, others: Mapping[str, float], view: View) -> dict[str,
     }
 
 
-def as_text(grid: Grid, measured: Mapping[str, Sequence[Point]], view: View) -> str:
+def as_text(
+    grid: Grid, measured: Mapping[str, Sequence[Point]], graded: Mapping[str, Sequence[Point]], view: View
+) -> str:
     """Return a text table (methods × code lengths, mean ± deviation) per direction and score.
 
-    `measured` has the points of all directions by the label of the score.
+    `measured` has the points of all directions by the label of the score, `graded` by the name in GRADED.
     """
     comparison, lines = grid.comparison, list[str]()
     columns = {bits: f"{bits} bits" for bits in comparison.bits}
+    tables = [("map", label, points) for label, points in measured.items()]
+    tables += [(name, GRADED[name][0], points) for name, points in graded.items()]
     for direction in dict.fromkeys(point.direction for point in measured[view.metric.label]):
-        for label, points in measured.items():
+        for name, label, points in tables:
             table = pd.DataFrame("–", [*comparison.titles.values(), "chance"], list(columns.values()))
             for point in (point for point in points if point.direction == direction):
-                deviation = f" ± {point.deviation:.3f}" if len(point.values) > 1 else ""
-                table.loc[point.title, columns[int(point.at)]] = f"{point.mean:.3f}{deviation}"
+                table.loc[point.title, columns[int(point.at)]] = MEASURES[name].text(point)
                 if point.chance is not None:
                     table.loc["chance", columns[int(point.at)]] = f"{point.chance:.3f}"
             heading = f"{comparison.source.name}, {direction}, {label}, {view.distance} distance"
@@ -253,8 +263,16 @@ def as_text(grid: Grid, measured: Mapping[str, Sequence[Point]], view: View) -> 
 
 
 def compare_command(comparison: Comparison, view: View) -> str:
-    """Return the command that repeats a comparison: it trains missing runs and prints the table."""
-    words = ["python", "-m", "smfh", "compare", comparison.source.name]
+    """Return the command that repeats a comparison: it trains missing runs and prints the table.
+
+    Plug-in files are named without their folder, because pages show the command to visitors.
+    """
+    words, files = ["python", "-m", "smfh"], [path.name for path in plugin_files()]
+    used = {comparison.source.name, *(method.name for method in comparison.methods)}
+    for plugin in load_plugins():
+        if plugin.origin in files and used & {*plugin.methods, *plugin.datasets}:
+            words += ["--plugin", plugin.origin]
+    words += ["compare", comparison.source.name]
     for name, text in _changed_fields(comparison.source):
         words += ["--option", f"{name}={text}"]
     words += ["--methods", *map(method_text, comparison.methods)]

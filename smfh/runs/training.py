@@ -10,6 +10,7 @@ from smfh.hamming import MAX_PAIRS, rank_plainly_while
 from smfh.hashing import FittedHasher, HashMethod
 from smfh.jobs import Call, here
 from smfh.metrics import Scores
+from smfh.plugins import plugin_errors
 from smfh.retrieval.evaluation import evaluate
 from smfh.runs.kernels import is_compiled, is_ready, wait_until_ready
 from smfh.runs.run import Run, RunKey, RunRecord, Timing, ready_searches, run_key
@@ -142,7 +143,8 @@ def fit(
     on_state: Callable[[FittedHasher], None] | None = None,
 ) -> FittedHasher:
     """Train the method on the training items of the split; return the hasher."""
-    return method.fit(data.take(split.train), on_step=on_step, on_state=on_state)
+    with plugin_errors(method):
+        return method.fit(data.take(split.train), on_step=on_step, on_state=on_state)
 
 
 def score(
@@ -157,7 +159,8 @@ def score(
 
         rank_plainly_while(lambda: not is_compiled(tally_inplace))
     started = perf_counter()
-    scores = [evaluate(hasher, data, split, *search) for search in ready_searches(hasher.directions)]
+    with plugin_errors(hasher.method):
+        scores = [evaluate(hasher, data, split, *search) for search in ready_searches(hasher.directions)]
     seconds, encoding = perf_counter() - started, dict[str, float]()
     for name in hasher.modalities:
         features = data.modalities[name][split.queries]
