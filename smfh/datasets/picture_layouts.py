@@ -6,8 +6,10 @@ split. A table is preferred to folders; labels and parts that the table lacks co
 
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from smfh.datasets.user_pictures import MAX_TOTAL_PIXELS, PictureCache
 from smfh.datasets.user_rows import (
     LABELS,
     PICTURE,
+    SPLIT,
     Columns,
     Skipped,
     UploadedRows,
@@ -26,14 +29,35 @@ from smfh.datasets.user_rows import (
     part_of,
     split_cells,
 )
-from smfh.files import TABLE_SUFFIXES, Listing, Table, read_json_file, read_table
+from smfh.features.text import split_words
+from smfh.files import ARCHIVES, TABLE_SUFFIXES, Listing, Table, is_number, read_json_file, read_table, read_text
 from smfh.files.limits import MAX_MODALITIES, MAX_PICTURE_BYTES, MAX_PICTURES
 from smfh.types import InputError
 
-PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".jpe", ".gif", ".webp", ".bmp", ".heic", ".heif")
+PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".webp", ".bmp", ".heic", ".heif")
 HEIC_SUFFIXES = (".heic", ".heif")
 CAPTION_LISTS = (".txt", ".token")
-MAX_COCO_FILES = 8
+MAX_TEXT_BYTES = 1 << 20  # of the text beside a picture
+HINTS = {  # what to do with files that are not read
+    (
+        ".tif",
+        ".tiff",
+        ".avif",
+        ".svg",
+        ".psd",
+        ".jxl",
+        ".jp2",
+        ".dng",
+        ".cr2",
+        ".nef",
+        ".arw",
+    ): "save it as JPEG or PNG",
+    (".xlsx", ".xls", ".ods"): "save it as “CSV UTF-8”",
+    ARCHIVES: "unpack it first",
+}
+PROBE_ROWS, PROBE_TEXTS = 1000, 100  # by which the role of a column is guessed
+MIN_CAPTION_WORDS = 3  # on average; cells of labels have fewer
+NO_ROLE = (*SPLIT, "license", "licence", "author", "source")  # columns of words that are neither captions nor labels
 
 
 @dataclass(eq=False)
@@ -60,6 +84,7 @@ class Found:
     layout: str
     items: dict[str, Item] = field(default_factory=dict)  # by name of the picture
     modalities: Sequence[str] = ()  # names of the text modalities
+    used: list[str] = field(default_factory=list)  # files other than pictures
     skipped: list[Skipped] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     read: Callable[[str], bytes] | None = None  # returns a picture that is not a file of its own
@@ -67,15 +92,16 @@ class Found:
     columns: Columns | None = None
     separator: str = ""
 
-    def item(self, picture: str, place: str) -> Item:
-        return self.items.setdefault(picture, Item(place))
-
 
 def has_pictures(files: Listing) -> bool:
     """Whether there are pictures: as files, or inside a .parquet file."""
     if files.ending(*PICTURE_SUFFIXES):
         return True
-    return any(picture_column(read_table(files.get(name), name)) for name in files.ending(".parquet"))
+    for name in files.ending(".parquet"):
+        with suppress(InputError):
+            if picture_column(read_table(files.get(name), name)):
+                return True
+    return False
 
 
 def picture_column(table: Table) -> str:
@@ -94,112 +120,213 @@ def parse_pictures(
     columns: Columns | None = None,
     separator: str = "",
     several_texts: bool = False,
+    keep_unlabelled: bool = False,
     max_pixels: float = MAX_TOTAL_PIXELS,
     on_progress: OnProgress = None,
 ) -> UploadedRows:
     """Detect the layout of the files and return its rows; table columns are guessed if not given."""
-    found = _find_layout(files, columns, separator)
+    unread: dict[str, str] = {}  # reasons by name of file
+    found = _read_coco(files, unread) or _find_tables(files, columns, separator, unread)
     if isinstance(found, UploadedRows):
         return found
     _complete(found)
-    if len(found.items) > MAX_PICTURES:
-        raise InputError(f"{files.name} has {len(found.items):,} pictures; the limit is {MAX_PICTURES:,}.")
+    _list_unused(found, files, unread)
+    if len(names := list(found.items)) > MAX_PICTURES:  # evenly spread, so that every class has some
+        chosen = {names[number * len(names) // MAX_PICTURES] for number in range(MAX_PICTURES)}
+        for name in (name for name in names if name not in chosen):
+            del found.items[name]
+            found.skipped.append(Skipped(name, "beyond the limit", f"is one too many: {MAX_PICTURES:,} are used"))
     read = found.read or (lambda name: files.read(name, MAX_PICTURE_BYTES))
     cache.decode(found.items, read, max_pixels, on_progress)
-    _skip_unusable(found, cache)
+    _skip_unusable(found, cache, keep_unlabelled)
     return _to_rows(found, cache, several_texts)
 
 
-def _find_layout(files: Listing, columns: Columns | None, separator: str) -> Found | UploadedRows:
-    if coco := _read_coco(files):
-        return coco
-    names = [*files.ending(*TABLE_SUFFIXES), *files.ending(*CAPTION_LISTS)]
-    tables: list[Table] = []
-    problems: list[str] = []
-    for name in names:
-        try:
-            tables.append(read_table(files.get(name), name))
-        except InputError as error:
-            problems += [] if name.lower().endswith(CAPTION_LISTS) else error.problems
-    embedded = [(table, heading) for table in tables if (heading := picture_column(table))]
-    if embedded:
-        return _read_embedded(embedded, columns, separator)
-    usable = [t for t in tables if columns or guess_columns(t, files).picture]
-    others = [table for table in tables if table.name.lower().endswith(TABLE_SUFFIXES)]
-    has_classes = len({label for label, _ in folder_classes(files.ending(*PICTURE_SUFFIXES)).values()}) > 1
-    usable = usable or ([] if has_classes else others[:1])
-    if not usable:
-        found = Found("pictures only", items={name: Item(name) for name in files.ending(*PICTURE_SUFFIXES)})
-        found.notes += [f"{table.name} is not used: it has no column of pictures." for table in others]
-        found.notes += [f"Not used: {problem}" for problem in problems]
-        return found
-    header = Counter(table.header for table in usable).most_common(1)[0][0]
-    return _read_tables([table for table in usable if table.header == header], files, columns, separator)
+def _reason(name: str, error: InputError) -> str:
+    """Return why a file is not used, to follow its name."""
+    reason = error.problems[0]
+    return reason.removeprefix(f"{name} ") if reason.startswith(f"{name} ") else f"cannot be read: {reason}"
+
+
+def _list_unused(found: Found, files: Listing, unread: Mapping[str, str]) -> None:
+    """Add the files that were not used to the skipped items."""
+    known = {*found.items, *found.used, *(one.item for one in found.skipped)}
+    for name in (name for name in files.sizes if name not in known):
+        suffix = posixpath.splitext(name)[1].lower()
+        if name in unread:
+            skipped = Skipped(name, "unused file", unread[name])
+        elif suffix in PICTURE_SUFFIXES:
+            skipped = Skipped(name, "picture without an entry", f"is not in {' or '.join(found.used[:2])}")
+        else:
+            hint = next((f"; {hint}" for suffixes, hint in HINTS.items() if suffix in suffixes), "")
+            skipped = Skipped(name, f"{suffix or 'other'} file", f"is not read{hint}")
+        found.skipped.append(skipped)
 
 
 # tables ------------------------------------------------------------------------------------------------
 
 
-def guess_columns(table: Table, files: Listing | None = None) -> Columns:
-    """Guess the role of each column from its heading.
+def _find_tables(
+    files: Listing, columns: Columns | None, separator: str, unread: dict[str, str]
+) -> Found | UploadedRows:
+    """Read the tables with captions or labels; without any, the pictures with the texts beside them."""
+    pictures = files.ending(*PICTURE_SUFFIXES)
+    stems = {posixpath.splitext(name)[0]: name for name in pictures}
+    texts = {name: stems[stem] for name in files.ending(".txt") if (stem := posixpath.splitext(name)[0]) in stems}
+    guesses: list[tuple[Table, Columns]] = []
+    embedded: dict[str, str] = {}  # heading of the pictures, by name of table
+    for name in [*files.ending(*TABLE_SUFFIXES), *files.ending(*CAPTION_LISTS)]:
+        try:
+            if name not in texts:
+                table = read_table(files.get(name), name)
+                if heading := picture_column(table):
+                    embedded[name] = heading
+                guesses.append((table, guess_columns(table, files, heading)))
+        except InputError as error:
+            unread[name] = _reason(name, error)
+    usable = [(t, c) for t, c in guesses if t.name in embedded or ((columns or c.picture) and not embedded)]
+    usable = [(t, c) for t, c in usable if c.captions or c.labels or find_column(t.header, SPLIT)] or usable
+    others = [(t, c) for t, c in guesses if t.name.lower().endswith(TABLE_SUFFIXES)]
+    unread |= {t.name: "has no column of pictures, or no captions and labels" for t, _ in guesses}
+    if not usable and not texts and not _has_class_folders(files):
+        usable = others[:1]
+    if usable:
+        return _read_tables(usable, embedded, files, columns, separator)
+    found = Found("pictures only", items={name: Item(name) for name in pictures})
+    for name, picture in texts.items():
+        try:
+            found.items[picture].add("text", read_text(files.get(name), name, MAX_TEXT_BYTES).splitlines())
+            found.used.append(name)
+        except InputError as error:
+            unread[name] = _reason(name, error)
+    if found.used:
+        found.layout, found.modalities = "a text beside each picture", ["text"]
+        found.notes.append("The texts are the .txt files beside the pictures.")
+    return found
 
-    The picture column is also recognised by a picture's file name in the first row.
+
+def guess_columns(table: Table, files: Listing | None = None, picture: str = "") -> Columns:
+    """Guess the role of each column from its heading, or else from its contents.
+
+    The picture column is also recognised by the names of picture files, captions by several words in a cell,
+    and labels by words that recur. Folders that are classes are preferred to such labels.
     """
-    picture = find_column(table.header, PICTURE)
-    if not picture and files is not None:
-        _, cells, _ = next(table.rows(table.header), (0, (), ""))
-        written = [str(c) if str(c).lower().endswith(PICTURE_SUFFIXES) else "" for c in cells]
+    picture = picture or find_column(table.header, PICTURE)
+    headings = [h for h in table.header if h != picture]
+    sample = list(islice((cells for _, cells, _ in table.rows(headings)), PROBE_ROWS))
+    columns = {h: [cells[k] for cells in sample] for k, h in enumerate(headings)}
+    if not picture and files is not None and sample:
+        written = [str(c) if str(c).lower().endswith(PICTURE_SUFFIXES) else "" for c in sample[0]]
         found = find_pictures(written, table.name, list(files.sizes))
-        picture = next((h for h, name in zip(table.header, found, strict=False) if name), "")
-    captions = tuple(h for h in find_captions(table.header) if h != picture)
-    return Columns(picture, captions, find_column([h for h in table.header if h != picture], LABELS))
+        picture = next((h for h, name in zip(headings, found, strict=False) if name), "")
+        columns.pop(picture, None)
+    captions = find_captions([h for h, cells in columns.items() if not cells or not all(map(is_number, cells))])
+    labels = find_column(list(columns), LABELS)
+    free = {h: cells for h, cells in columns.items() if h not in (*captions, labels) and h.casefold() not in NO_ROLE}
+    words = {h: _words_per_cell(cells) for h, cells in free.items()}
+    if not captions and (telling := max(words, key=words.__getitem__, default="")):
+        captions = (telling,) if words[telling] >= MIN_CAPTION_WORDS else ()
+    if not labels and (files is None or not _has_class_folders(files)):
+        short = [h for h in free if 0 < words[h] < MIN_CAPTION_WORDS and h not in captions]
+        labels = next((h for h in short if 2 <= len({*free[h]} - {""}) <= len(free[h]) / 2), "")
+    return Columns(picture, captions, labels)
 
 
-def column_problems(table: Table, columns: Columns) -> list[str]:
-    """Return messages about missing, unknown or too many columns; empty if there is no problem."""
-    has = f"it has {', '.join(table.header[:20])}"
-    if not columns.picture:
-        return [f"{table.name} has no column for pictures, such as {', '.join(PICTURE[:4])}; {has}."]
-    if len(columns.captions) >= MAX_MODALITIES:
-        many = f"{len(columns.captions):,} columns of captions"
-        return [f"{table.name} has {many}; the limit is {MAX_MODALITIES} modalities."]
-    unknown = [h for h in (columns.picture, *columns.captions, columns.labels) if h and h not in table.header]
-    return [f"{table.name} has no column {heading!r}; {has}." for heading in unknown]
+def _has_class_folders(files: Listing) -> bool:
+    return len({label for label, _ in folder_classes(files.ending(*PICTURE_SUFFIXES)).values()}) > 1
+
+
+def _words_per_cell(cells: Sequence[Any]) -> float:
+    """Return the mean number of words in a cell; 0 if the cells are not words but numbers, files or addresses."""
+    texts = [cell for cell in cells[:PROBE_TEXTS] if not isinstance(cell, str) or cell]
+    if not texts or not all(isinstance(text, str) for text in texts) or all(map(is_number, texts)):
+        return 0.0
+    if any("://" in text or text.lower().endswith(PICTURE_SUFFIXES) for text in texts):
+        return 0.0
+    return float(np.mean([len(split_words(text)) for text in texts]))
 
 
 def _read_tables(
-    tables: Sequence[Table], files: Listing, columns: Columns | None, separator: str
+    tables: Sequence[tuple[Table, Columns]],
+    embedded: Mapping[str, str],
+    files: Listing,
+    columns: Columns | None,
+    separator: str,
 ) -> Found | UploadedRows:
-    """Read tables with the same columns, for example one in each of the folders train and test."""
-    columns = columns or guess_columns(tables[0], files)
-    headings = tables[0].header
-    if problems := column_problems(tables[0], columns):
-        return UploadedRows("a table", problems=problems, headings=headings, columns=columns)
-    modalities = name_modalities(columns.captions)
-    found = Found("pictures with a table", modalities=list(modalities), headings=headings, columns=columns)
-    split = find_column(headings, ("split", "part", "subset"))
-    wanted = list(filter(None, [columns.picture, *columns.captions, columns.labels, split]))
-    for table in tables:
-        contents = table.read(wanted)
-        labels, found.separator = split_cells(contents.cells.get(columns.labels, ()), separator)
-        written = [str(cell).partition("#")[0] for cell in contents.cells[columns.picture]]
-        pictures = find_pictures(written, table.name, list(files.sizes))
+    """Read tables, for example one in each of the folders train and test; they may have different columns.
+
+    A table without a chosen column uses its own guess. The picture in a row of a .parquet file is named FILE#ROW.
+    """
+    named: dict[str, str] = {}
+    for _, guess in tables:
+        named = {
+            modality: h for modality, h in name_modalities(guess.captions).items() if modality not in named
+        } | named
+    labels = next((guess.labels for _, guess in tables if guess.labels), "")
+    chosen = columns or Columns(tables[0][1].picture, tuple(named.values()), labels)
+    headings = tuple(dict.fromkeys(heading for table, _ in tables for heading in table.header))
+    layout = "Parquet with pictures" if embedded else "pictures with a table"
+    if problems := column_problems(tables[0][0].name, headings, chosen):
+        return UploadedRows(layout, problems=problems, headings=headings, columns=chosen)
+    modalities = name_modalities(chosen.captions)
+    found = Found(layout, modalities=list(modalities), headings=headings, columns=chosen)
+    found.used += [table.name for table, _ in tables]
+    if columns is None:
+        told = {h: "captions" for h in chosen.captions if not find_captions([h])}
+        told |= {labels: "labels"} if labels and not find_column([labels], LABELS) else {}
+        found.notes += [
+            f"The column {heading!r} is used as {role}, judged by its contents." for heading, role in told.items()
+        ]
+    cells: list[Any] = []  # of labels, in all tables
+    rows: list[tuple[Item, int]] = []  # items, and the places of their labels
+    for table, own in tables:
+        picture = chosen.picture if chosen.picture in table.header else own.picture
+        label = chosen.labels if chosen.labels in table.header else own.labels if chosen.labels else ""
+        texts = {m: h for m, h in modalities.items() if h in table.header}
+        texts = texts or {m: h for m, h in name_modalities(own.captions).items() if m in modalities}
+        split = find_column(table.header, SPLIT)
+        written = [] if table.name in embedded else [picture]
+        contents = table.read(list(filter(None, [*written, *texts.values(), label, split])))
+        if written:
+            names = [str(cell).partition("#")[0] for cell in contents.cells[picture]]
+            pictures = find_pictures(names, table.name, list(files.sizes))
+        else:
+            pictures = names = [f"{table.name}#{number}" for number in contents.numbers]
+        part = "" if written else part_of(posixpath.basename(table.name).split("-")[0].split(".")[0])
         for row, number in enumerate(contents.numbers):
             place = f"Row {number} of {table.name}"
             if row in contents.problems:
                 found.skipped.append(Skipped(place, "damaged row", contents.problems[row]))
             elif not pictures[row]:
-                reason = f"{written[row][:80]!r} was not found, or is in several folders"
+                reason = f"{names[row][:80]!r} was not found, or is in several folders"
                 found.skipped.append(Skipped(place, "missing picture", reason))
             else:
-                item = found.item(pictures[row], place)
-                for modality, heading in modalities.items():
+                item = found.items.setdefault(pictures[row], Item(place))
+                for modality, heading in texts.items():
                     item.add(modality, contents.cells[heading][row])
-                item.labels |= dict.fromkeys(labels[row] if labels else ())
-                item.part = item.part or (part_of(str(contents.cells[split][row])) if split else "")
+                if label:
+                    rows.append((item, len(cells) + row))
+                item.part = item.part or part or (part_of(str(contents.cells[split][row])) if split else "")
+        cells += contents.cells.get(label, ())
         if not contents.numbers:
             found.notes.append(f"{table.name} has a header but no rows.")
+    split_labels, found.separator = split_cells(cells, separator)
+    for item, place in rows:
+        item.labels |= dict.fromkeys(split_labels[place])
+    if embedded:
+        found.read = _embedded_reader([table for table, _ in tables], chosen.picture, embedded)
     return found
+
+
+def column_problems(name: str, headings: Sequence[str], columns: Columns) -> list[str]:
+    """Return messages about missing, unknown or too many columns; empty if there is no problem."""
+    has = f"it has {', '.join(headings[:20])}"
+    if not columns.picture:
+        return [f"{name} has no column for pictures, such as {', '.join(PICTURE[:4])}; {has}."]
+    if len(columns.captions) >= MAX_MODALITIES:
+        return [f"{name} has {len(columns.captions):,} columns of captions; the limit is {MAX_MODALITIES} modalities."]
+    unknown = [h for h in (columns.picture, *columns.captions, columns.labels) if h and h not in headings]
+    return [f"{name} has no column {heading!r}; {has}." for heading in unknown]
 
 
 def find_pictures(written: Sequence[str], table: str, names: Sequence[str]) -> list[str]:
@@ -223,41 +350,18 @@ def find_pictures(written: Sequence[str], table: str, names: Sequence[str]) -> l
     return found
 
 
-def _read_embedded(
-    tables: Sequence[tuple[Table, str]], columns: Columns | None, separator: str
-) -> Found | UploadedRows:
-    """Read .parquet files with a column of pictures; the name of a picture is FILE#ROW."""
-    first, heading = tables[0]
-    guess = guess_columns(first)
-    columns = columns or Columns(heading, tuple(h for h in guess.captions if h != heading), guess.labels)
-    if problems := column_problems(first, columns):
-        return UploadedRows("Parquet", problems=problems, headings=first.header, columns=columns)
-    modalities = name_modalities(columns.captions)
-    found = Found("Parquet with pictures", modalities=list(modalities), headings=first.header, columns=columns)
-    wanted = list(filter(None, [*columns.captions, columns.labels]))
-    by_name = {table.name: table for table, _ in tables if table.header == first.header}
-    for table in by_name.values():
-        contents = table.read(wanted)
-        labels, found.separator = split_cells(contents.cells.get(columns.labels, ()), separator)
-        for row, number in enumerate(contents.numbers):
-            item = found.item(f"{table.name}#{number}", f"Row {number} of {table.name}")
-            for modality, name in modalities.items():
-                item.add(modality, contents.cells[name][row])
-            item.labels |= dict.fromkeys(labels[row] if labels else ())
-            item.part = part_of(posixpath.basename(table.name).split("-")[0].split(".")[0])
-    open_rows: dict[str, Iterator[Any]] = {}
+def _embedded_reader(tables: Sequence[Table], picture: str, embedded: Mapping[str, str]) -> Callable[[str], bytes]:
+    """Return a function that reads pictures by name; they are requested in order, so each table is read once."""
+    rows = {t.name: t.rows([picture if picture in t.header else embedded[t.name]]) for t in tables}
 
     def read(name: str) -> bytes:
-        """Return the bytes of a picture; pictures are requested in order, so each table is read once."""
         table, _, wanted_row = name.rpartition("#")
-        rows = open_rows.setdefault(table, by_name[table].rows([columns.picture]))
-        for number, (cell,), _ in rows:
+        for number, (cell,), _ in rows[table]:
             if number == int(wanted_row):
                 return _picture_bytes(cell)
         return b""
 
-    found.read = read
-    return found
+    return read
 
 
 def _picture_bytes(cell: Any) -> bytes:
@@ -268,35 +372,38 @@ def _picture_bytes(cell: Any) -> bytes:
 # COCO and folders --------------------------------------------------------------------------------------
 
 
-def _read_coco(files: Listing) -> Found | None:
+def _read_coco(files: Listing, unread: dict[str, str]) -> Found | None:
     """Read COCO files (images, and annotations with captions or categories); None if there are none."""
-    known: list[tuple[str, dict[str, Any]]] = []
-    for name in files.ending(".json")[:MAX_COCO_FILES]:
-        value = read_json_file(files.get(name), name)
-        if isinstance(value, dict) and isinstance(value.get("images"), list):
-            known.append((name, value))
-    if not known:
-        return None
     found = Found("COCO", modalities=["text"])
-    missing: set[str] = set()
-    for name, value in known:
-        images = {}
-        for image in filter(lambda one: isinstance(one, dict), value["images"]):
-            images[str(image.get("id"))] = str(image.get("file_name", ""))
-        pictures = dict(zip(images, find_pictures(list(images.values()), name, list(files.sizes)), strict=True))
-        missing |= {images[number] for number, picture in pictures.items() if not picture}
-        for number, picture in pictures.items():
+    missing: dict[str, None] = {}
+    for name in files.ending(".json"):
+        try:
+            value = read_json_file(files.get(name), name)
+        except InputError as error:
+            unread[name] = _reason(name, error)
+            continue
+        images = {str(one.get("id")): one for one in _objects(value.get("images") if isinstance(value, dict) else None)}
+        written = [str(image.get("file_name") or image.get("filename") or "") for image in images.values()]
+        pictures = dict(zip(images, find_pictures(written, name, list(files.sizes)), strict=True))
+        if not any(pictures.values()):
+            unread[name] = "has captions or objects of none of the pictures"
+            continue
+        found.used.append(name)
+        for place, (number, picture) in zip(written, pictures.items(), strict=True):
             if picture:
-                found.item(picture, f"{images[number]} of {name}")
+                item = found.items.setdefault(picture, Item(f"{place} of {name}"))
+                item.add("text", images[number].get("sentences") or [])  # as in Karpathy's splits
+                item.part = item.part or part_of(str(images[number].get("split", "")))
+            else:
+                missing[place] = None
         categories = {str(one.get("id")): str(one.get("name", "")).strip() for one in _objects(value.get("categories"))}
         for one in _objects(value.get("annotations")):
-            if not (picture := pictures.get(str(one.get("image_id")), "")):
-                continue
-            found.items[picture].add("text", one.get("caption") or "")
-            if label := categories.get(str(one.get("category_id")), ""):
-                found.items[picture].labels[label] = None
+            if picture := pictures.get(str(one.get("image_id")), ""):
+                found.items[picture].add("text", one.get("caption") or "")
+                if label := categories.get(str(one.get("category_id")), ""):
+                    found.items[picture].labels[label] = None
     found.skipped += [Skipped(name, "missing picture", "was not found") for name in sorted(missing)]
-    return found
+    return found if found.items else None
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
@@ -333,7 +440,7 @@ def _complete(found: Found) -> None:
         found.items[name].part = found.items[name].part or part
 
 
-def _skip_unusable(found: Found, cache: PictureCache) -> None:
+def _skip_unusable(found: Found, cache: PictureCache, keep_unlabelled: bool) -> None:
     """Remove the items that cannot be used, and list them with the reason."""
     has_labels = any(item.labels for item in found.items.values())
     has_texts = any(item.captions for item in found.items.values())
@@ -346,7 +453,7 @@ def _skip_unusable(found: Found, cache: PictureCache) -> None:
             skipped = Skipped(name, kind, problems[0].removeprefix(f"{name} "))
         elif first := seen.get(digest):
             skipped = Skipped(name, "duplicate", f"is the same picture as {first}")
-        elif has_labels and not item.labels:
+        elif has_labels and not item.labels and not (keep_unlabelled and item.captions):
             skipped = Skipped(item.place, "no label", "has no label")
         elif has_texts and not item.captions and not item.labels:
             skipped = Skipped(item.place, "no caption", "has no caption")

@@ -1,9 +1,10 @@
 """Store the decoded pictures of a local folder on disk, so that the folder opens faster the next time."""
 
 import hashlib
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import monotonic
 
 import numpy as np
 
@@ -18,6 +19,8 @@ VERSION = 1  # of the measurements
 GRADIENTS = (BLOCKS, BLOCKS, 2, 2, ORIENTATIONS)
 NAMES = ("digests", "thumbnails", "ends", "gradients", "colours", "network")
 EMBEDDINGS = "embeddings"  # of the encoder, if one is used
+STORE_SECONDS = 30.0  # between two writes while a folder is read
+MAX_WRITE_SHARE = 0.1  # of the time spent on writing
 
 
 def store_path(folder: Path, encoder: str = "") -> Path:
@@ -49,6 +52,29 @@ def read_store(folder: Path, encoder: str = "") -> dict[bytes, DecodedPicture]:
         embedding = arrays[EMBEDDINGS][row] if encoder else None
         pictures[digest.tobytes()] = DecodedPicture(files[ends[row] : ends[row + 1]], measured, embedding)
     return pictures
+
+
+@contextmanager
+def storing(folder: Path, pictures: Mapping[bytes, DecodedPicture], encoder: str = "") -> Iterator[Callable[[], None]]:
+    """Store new pictures in the end, also if reading is cancelled, and whenever the yielded function finds it is time.
+
+    The process that reads may be killed, so a long reading is stored in between.
+    """
+    stored, last, pause = len(pictures), monotonic(), STORE_SECONDS
+
+    def store_sometimes() -> None:
+        nonlocal stored, last, pause
+        if len(pictures) > stored and monotonic() - last > pause:
+            began = monotonic()
+            write_store(folder, pictures, encoder)
+            stored, last = len(pictures), monotonic()
+            pause = max(STORE_SECONDS, (last - began) / MAX_WRITE_SHARE)
+
+    try:
+        yield store_sometimes
+    finally:
+        if len(pictures) > stored:
+            write_store(folder, pictures, encoder)
 
 
 def write_store(folder: Path, pictures: Mapping[bytes, DecodedPicture], encoder: str = "") -> None:

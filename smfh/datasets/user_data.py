@@ -12,8 +12,10 @@ from math import inf
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from smfh.datasets.picture_layouts import HEIC_SUFFIXES, PICTURE_SUFFIXES, has_pictures, parse_pictures
-from smfh.datasets.picture_store import read_store, write_store
+from smfh.datasets.picture_store import read_store, storing
 from smfh.datasets.source import DatasetCard, DatasetSource, Loaded, OnProgress, class_names_of, multi_hot
 from smfh.datasets.splits import resolve_split
 from smfh.datasets.user_labels import LABEL_SOURCES, MAX_TOPICS, ORIGINS, label_rows
@@ -62,6 +64,7 @@ class Preview:
     separator: str = ""  # between labels
     has_several_captions: bool = False  # whether pictures have several captions
     label_kind: str = "files"  # where the labels come from: files, topics, groups, hand, edited or none
+    unlabelled: int = 0  # number of pictures without a label beside others that have one
     label_sources: tuple[str, ...] = ()  # what can be used as labels: keys of LABEL_SOURCES
 
 
@@ -80,13 +83,14 @@ class UserDataset(DatasetSource):
         "The guide describes each layout; the Data page offers a template.",
     )
 
-    OPTIONS: ClassVar[tuple[str, ...]] = ("label_source", "topics", "several_texts")  # on the command line
+    OPTIONS: ClassVar[tuple[str, ...]] = ("label_source", "topics", "several_texts", "keep_unlabelled")  # in commands
 
     content: Content | Uploads | None = field(default=None, repr=False)
     file_name: str = ""  # determines the format and is used in messages, never as a path
     columns: Columns | None = None  # of a picture table; guessed if not given
     separator: str = ""  # between the labels of a cell; guessed if not given
     several_texts: bool = False  # whether several captions of a picture are several texts
+    keep_unlabelled: bool = False  # whether to use captioned pictures without a label, to tag them by hand
     label_source: str = ""  # a key of LABEL_SOURCES; guessed if not given
     topics: int = 0  # number of topics if captions are clustered; 0 to guess it
     hand_labels: tuple[tuple[str, ...], ...] | None = field(default=None, repr=False)  # by row
@@ -161,6 +165,7 @@ class UserDataset(DatasetSource):
             separator=rows.separator,
             has_several_captions=rows.has_several_captions,
             label_kind=rows.label_kind,
+            unlabelled=sum(not own for own in labels) + sum(one.kind == "no label" for one in rows.skipped),
             label_sources=tuple(source for source, is_possible in possible.items() if is_possible),
         )
 
@@ -196,13 +201,18 @@ class UserDataset(DatasetSource):
             folder, cache = self.local_folder, self._pictures
             if folder and not cache.by_digest:
                 cache.by_digest.update(read_store(folder, self.encoder))
-            stored = len(cache.by_digest)
             max_pixels = inf if isinstance(self.content, Path) else MAX_TOTAL_PIXELS
-            options = (self.columns, self.separator, self.several_texts, max_pixels)
-            rows = parse_pictures(files, cache, *options, on_progress)
-            if folder and len(cache.by_digest) > stored:
-                write_store(folder, cache.by_digest, self.encoder)
-            return rows
+            options = (self.columns, self.separator, self.several_texts, self.keep_unlabelled, max_pixels)
+            if folder is None:
+                return parse_pictures(files, cache, *options, on_progress)
+            with storing(folder, cache.by_digest, self.encoder) as store_sometimes:
+
+                def report(share: float, step: str) -> None:
+                    store_sometimes()
+                    if on_progress:
+                        on_progress(share, step)
+
+                return parse_pictures(files, cache, *options, report)
 
 
 def dataset_of(
@@ -218,6 +228,12 @@ def dataset_of(
         chosen = expand_split(resolve_split(split, seed, max(rows.groups) + 1), rows.groups)
     else:
         chosen = resolve_split(split, seed, rows.items, rows.split)
+    if labels is not None and not isinstance(split, Split) and not (is_known := labels.any(axis=1)).all():
+        groups = np.array(rows.groups or range(rows.items))
+        queries = chosen.queries[is_known[chosen.queries]]
+        if not len(queries):
+            queries = np.flatnonzero(np.isin(groups, np.unique(groups[is_known])[::4]))
+        chosen = Split(np.setdiff1d(np.arange(rows.items), queries), queries)
     about: dict[str, Any] = {
         "class_names": classes,
         "label_origin": ORIGINS.get(rows.label_kind, ""),
@@ -272,6 +288,8 @@ def _notes(rows: UploadedRows, counts: Counter[str]) -> list[str]:
         notes.append(
             f"The split in the files is used: {len(split.train):,} training items, {len(split.queries):,} queries."
         )
+    if without := sum(not own for own in rows.labels or ()):
+        notes.append(f"Items without a label: {without:,}. They are never queries. Tag them in Browse pairs.")
     if rows.has_several_captions:
         how = "each is a text of its own" if rows.groups else "they are joined into one text"
         notes.append(f"Pictures have several captions; {how}.")

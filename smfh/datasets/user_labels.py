@@ -29,6 +29,7 @@ ORIGINS = {  # where labels come from if not from the files, as a sentence
     "hand": "Classes were corrected by hand.",
     "edited": "Classes were found by clustering and then corrected by hand.",
 }
+WITHOUT_LABELS = "There are no labels: only methods that learn from pairs can be trained (CMFH, CVH, PDH)."
 GUESSES = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32)  # numbers of clusters
 MAX_TOPICS = 50
 SAMPLE_ITEMS = 2_000  # number of items for which the silhouette is measured
@@ -62,10 +63,15 @@ def label_rows(rows: UploadedRows, source: str = "", topics: int = 0, by_hand: L
         return name_captions(replace(rows, labels=labels, label_kind=kind, notes=notes))
     has_labels, texts = rows.labels is not None, rows.texts
     if source == "none" or (source != "topics" and not has_labels and not texts and not rows.pictures):
-        note = "There are no labels: only methods that learn from pairs can be trained (CMFH, CVH, PDH)."
-        return replace(rows, labels=None, label_kind="none", notes=[*rows.notes, note])
+        return replace(rows, labels=None, label_kind="none", notes=[*rows.notes, WITHOUT_LABELS])
     if source == "topics" or not has_labels:
-        found = find_topics(texts, topics) if texts else _find_groups(rows, topics)
+        try:
+            found = find_topics(texts, topics) if texts else _find_groups(rows, topics)
+        except InputError as error:
+            if source == "topics":
+                raise
+            notes = [*rows.notes, f"{error.problems[0]} {WITHOUT_LABELS}"]
+            return replace(rows, labels=None, label_kind="none", notes=notes)
         kind = "topics" if texts else "groups"
         what = "captions were clustered into" if texts else "pictures were clustered by similarity into"
         note = f"The {what} {len(set(found)):,} {kind}, which are used as labels. {ORIGINS[kind]}"
@@ -107,8 +113,7 @@ def find_topics(captions: Sequence[str], count: int = 0, seed: int = 0) -> list[
         encoder = fit_tf_idf(sentences, min_items=2, max_tokens=MAX_TOKENS)
     except InputError as error:
         raise InputError(
-            "The captions cannot be clustered into topics, because no word occurs in two of them. "
-            "Add labels, or train without labels."
+            "The captions cannot be clustered into topics, because no word occurs in two of them."
         ) from error
     counts = encoder.vocabulary.count(sentences)
     usual = np.bincount(counts.indices, minlength=counts.shape[1]) > len(captions) / 2

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from smfh.datasets.user_rows import CAPTION, LABELS, UploadedRows, find_column, label_text, part_of, split_cells
-from smfh.files import TABLE_SUFFIXES, Listing, Table, Variable, read_mat, read_npy, read_npz, read_table
+from smfh.datasets.user_rows import CAPTION, LABELS, SPLIT, UploadedRows, find_column, label_text, part_of, split_cells
+from smfh.files import ARCHIVES, TABLE_SUFFIXES, Listing, Table, Variable, read_mat, read_npy, read_npz, read_table
 from smfh.files.limits import MAX_ARRAY_BYTES, MAX_LABEL_CELLS, MAX_MODALITIES, MAX_ROWS
 from smfh.types import InputError, Matrix, collect_problems
 
@@ -30,6 +30,7 @@ PART = re.compile(r"(?P<stem>.*?[^_])_?(?P<part>tr|train|te|test|query|all)", re
 PARTS = {"tr": "train", "train": "train", "te": "test", "test": "test", "query": "test", "all": "all"}
 MODALITIES = {"i": "image", "x": "image", "img": "image", "t": "text", "y": "text", "txt": "text"}
 LABEL_STEMS = ("labels", "label", "l")
+CLASS_STEMS = ("y", "target", "targets", "class", "classes", "category")  # labels if they are vectors
 NUMBERED = re.compile(r"(?P<stem>.*?)[\s_.:-]*\d+")  # image_0, image0, text.12
 INDEX_COLUMNS = ("", "id", "index", "unnamed: 0", "row")
 
@@ -121,7 +122,10 @@ def _read_variables(files: Listing, max_bytes: int) -> Variables:
     known = files.ending(*ARRAY_SUFFIXES, *TABLE_SUFFIXES)
     if not known:
         names = ", ".join(list(files.sizes)[:5]) or "nothing"
-        raise InputError(f"{files.name} has neither pictures nor matrices that can be read; it has {names}.")
+        packed = [name for name in files.sizes if name.lower().endswith(ARCHIVES)]
+        remedy = f" Unpack {packed[0]} first." if packed else ""
+        raise InputError(f"{files.name} has neither pictures nor matrices that can be read; it has {names}.{remedy}")
+    found.ignored.extend([name for name in files.sizes if name not in known][:MAX_MODALITIES])
     if len(known) > 2 * MAX_MODALITIES:
         raise InputError(
             f"{files.name} contains {len(known):,} matrix files; at most {2 * MAX_MODALITIES} can be read."
@@ -152,7 +156,7 @@ def _read_feature_table(table: Table, stem: str, is_one_of_several: bool, found:
     vectors = [h for h, cell in zip(table.header, probe, strict=True) if _is_vector(cell)]
     label = find_column(table.header, LABELS)
     caption = find_column([heading for heading in table.header if heading not in vectors], CAPTION)
-    split = find_column(table.header, ("split", "part", "subset"))
+    split = find_column(table.header, SPLIT)
     groups: dict[str, list[str]] = {}
     others = []
     for heading, cell in zip(table.header, probe, strict=True):
@@ -201,7 +205,7 @@ def _read_feature_table(table: Table, stem: str, is_one_of_several: bool, found:
 def _is_vector(cell: Any) -> bool:
     """Whether a cell is a list of numbers, or the text of such a list."""
     if isinstance(cell, str):
-        return re.match(r"\[\s*[-+.\d]", cell) is not None
+        return re.match(r"\[\s*(np\.float\d+\()?[-+.\d]", cell) is not None
     return isinstance(cell, list | np.ndarray) and len(cell) > 0 and not isinstance(cell[0], str | dict)
 
 
@@ -265,7 +269,11 @@ def read_layout(variables: Mapping[str, Variable]) -> Layout:
         matrices = {key: [name] for key, name in known.items() if name not in roles}
     else:
         matrices = {s: [group[p] for p in parts] for s, group in groups.items() if group.keys() >= set(parts)}
-    labels = next((matrices.pop(stem) for stem in LABEL_STEMS if stem in matrices), [])
+    vectors = {
+        stem for stem, names in matrices.items() if all(max(variables[n].shape) == variables[n].size for n in names)
+    }
+    stems = [*LABEL_STEMS, *(stem for stem in CLASS_STEMS if stem in vectors)]
+    labels = next((matrices.pop(stem) for stem in stems if stem in matrices), [])
     modalities: dict[str, list[str]] = {}
     for stem, names in matrices.items():
         if all(variables[name].dtype.kind not in "UT" for name in names):

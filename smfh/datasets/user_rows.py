@@ -19,7 +19,9 @@ LABELS = (
     *("labels", "label", "tags", "tag", "categories", "category", "classes", "class", "keywords"),
     *("class name", "category name", "topic", "topics", "fine label", "target"),
 )
+SPLIT = ("split", "part", "subset")
 SEPARATORS = ("|", ";", ",")
+NO_CAPTION = re.compile(r"[\s_-]*(id|ids|no|num|number|index|count|length|url)")  # the rest of a heading
 PARTS = {
     **dict.fromkeys(("train", "training", "tr"), "train"),
     **dict.fromkeys(("val", "valid", "validation", "dev"), "validation"),
@@ -205,4 +207,5 @@ def class_text(labels: Sequence[str]) -> str:
 def _ending(heading: str, word: str) -> str | None:
     """Return the rest of a heading that begins with a word; None if it does not begin with this word."""
     ending = heading.casefold().removeprefix(word)
-    return ending if len(ending) < len(heading.casefold()) and not ending[:1].isalnum() else None
+    is_other = ending[:1].isalnum() or NO_CAPTION.fullmatch(ending)
+    return ending if len(ending) < len(heading.casefold()) and not is_other else None

@@ -2,6 +2,6 @@
 
 from smfh.files.archive import Archive, ArchiveLimits, Array, open_archive, pack_npz, read_npy, read_npz, write_npz
 from smfh.files.content import Content, convert_errors, read_json, read_json_file, read_text, shortened
-from smfh.files.listing import Listing, Uploads, open_listing
+from smfh.files.listing import ARCHIVES, Listing, Uploads, open_listing
 from smfh.files.mat import MatContents, Variable, read_mat
-from smfh.files.table import TABLE_SUFFIXES, Table, TableContents, read_table
+from smfh.files.table import TABLE_SUFFIXES, Table, TableContents, is_number, read_table

@@ -1,5 +1,6 @@
 """Read files on disk or in memory as streams, text or JSON; bad content raises `InputError`."""
 
+import codecs
 import io
 import json
 import re
@@ -57,11 +58,14 @@ def convert_errors(name: str) -> Iterator[None]:
 
 
 def read_text(content: Content, name: str = "", max_bytes: int = MAX_FILE_BYTES) -> str:
-    """Read UTF-8 text, without a byte order mark."""
+    """Read UTF-8 text, or UTF-16 with a byte order mark; return it without the mark."""
     name = name_of(content, name)
     with convert_errors(name), open_content(content, name, max_bytes) as file:
+        content = file.read()
         try:
-            return file.read().decode("utf-8-sig")
+            return content.decode(
+                "utf-16" if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
+            )
         except UnicodeDecodeError as error:
             raise InputError(
                 f"{name} is not UTF-8 text (byte {error.start:,}). In a spreadsheet, save it as “CSV UTF-8”."

@@ -12,13 +12,15 @@ MAX_ROWS = 500_000
 MAX_DIMENSIONS = 1_000_000
 MAX_MODALITIES = 20
 MAX_LABEL_CELLS = 1 << 26  # items × classes
-MAX_ENTRIES = 20_000  # files in an archive or folder
+MAX_ENTRIES = 50_000  # files in an archive or an upload; in a folder, MAX_FOLDER_ENTRIES
+MAX_FOLDER_ENTRIES = 500_000
 MAX_TABLE_BYTES = 1 << 28
 MAX_COLUMNS = 20_000  # of a table
 MAX_NUMBERS = 1 << 27  # in a table
 MAX_CHARACTERS = 1 << 28  # in all text cells of a table
 MAX_JSON_BYTES = 1 << 27
 MAX_JSON_VALUES = 5_000_000
+MAX_LINE_BYTES, MAX_LINE_VALUES = 1 << 22, 200_000  # of a line in a .jsonl file
 MAX_PICTURES = 20_000
 MAX_PICTURE_BYTES = 1 << 26
 

@@ -8,9 +8,10 @@ from pathlib import Path, PurePosixPath
 
 from smfh.files.archive import open_archive
 from smfh.files.content import Content, name_of, open_content
-from smfh.files.limits import MAX_ENTRIES, MAX_FILE_BYTES, check_size
+from smfh.files.limits import MAX_ENTRIES, MAX_FILE_BYTES, MAX_FOLDER_ENTRIES, check_size
 from smfh.types import InputError
 
+ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".7z", ".rar")  # of which only .zip is opened
 Uploads = tuple[tuple[str, bytes], ...]  # names and contents of several files
 
 
@@ -40,7 +41,8 @@ def open_listing(content: Content | Uploads, name: str = "") -> Iterator[Listing
     """
     if isinstance(content, Path) and content.is_dir():
         paths = {path.relative_to(content).as_posix(): path for path in _walk(content)}
-        yield _visible(content.name, {key: path.stat().st_size for key, path in paths.items()}, paths.__getitem__)
+        sizes = {key: path.stat().st_size for key, path in paths.items()}
+        yield _visible(content.name, sizes, paths.__getitem__, MAX_FOLDER_ENTRIES)
         return
     if isinstance(content, Path) and not content.exists():
         raise InputError(f"There is no file or folder {name_of(content, name)!r}.")
@@ -59,7 +61,7 @@ def open_listing(content: Content | Uploads, name: str = "") -> Iterator[Listing
                 unique = member if member not in entries else f"{key}/{member}"
                 entries[unique] = (info.file_size, lambda a=archive, m=member: a.read(m))  # type: ignore[misc]
         sizes = {key: size for key, (size, _) in entries.items()}
-        yield _visible(name or files[0][0], sizes, lambda key: entries[key][1]())
+        yield _visible(name or files[0][0], sizes, lambda key: entries[key][1](), MAX_ENTRIES)
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -71,13 +73,16 @@ def _walk(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _visible(name: str, sizes: Mapping[str, int], get: Callable[[str], Content]) -> Listing:
-    """Return a listing without files that are hidden or added by operating systems (.DS_Store, __MACOSX/)."""
+def _visible(
+    name: str, sizes: Mapping[str, int], get: Callable[[str], Content], max_entries: int
+) -> Listing:
+    """Return a listing without files that are hidden or added by operating systems (.DS_Store, Thumbs.db)."""
     visible = {
         key: size
         for key, size in sizes.items()
         if not any(part.startswith((".", "__")) and part != ".." for part in key.split("/"))
+        and not key.lower().endswith(("thumbs.db", "desktop.ini"))
     }
-    if len(visible) > MAX_ENTRIES:
-        raise InputError(f"{name} has {len(visible):,} files; the limit is {MAX_ENTRIES:,}.")
+    if len(visible) > max_entries:
+        raise InputError(f"{name} has {len(visible):,} files; the limit is {max_entries:,}.")
     return Listing(name, visible, get)

@@ -19,6 +19,8 @@ from smfh.files.limits import (
     MAX_CHARACTERS,
     MAX_COLUMNS,
     MAX_FILE_BYTES,
+    MAX_LINE_BYTES,
+    MAX_LINE_VALUES,
     MAX_NUMBERS,
     MAX_ROWS,
     MAX_TABLE_BYTES,
@@ -50,6 +52,7 @@ class Table:
     header: tuple[str, ...]
     rows: Callable[[Sequence[str]], Iterator[tuple[int, Sequence[Any], str]]]
     """Yields number, cells in the given columns and problem (or "") of each row that is not blank."""
+    decimal: str = "."  # the decimal mark
 
     def read(self, cells: Sequence[str], groups: Mapping[str, Sequence[str]] | None = None) -> TableContents:
         """Read single columns as lists of cells and groups of columns as matrices of numbers, in one pass.
@@ -71,7 +74,7 @@ class Table:
                 raise InputError(f"{self.name} has more than {MAX_CHARACTERS:,} characters of text.")
             for name, columns in groups.items():
                 given = [row[place[heading]] for heading in columns]
-                vector, reason = _vector(given[0] if len(given) == 1 else given, columns)
+                vector, reason = _vector(given[0] if len(given) == 1 else given, columns, self.decimal)
                 values_left -= len(vector)
                 if values_left < 0:
                     raise InputError(f"{self.name} has more than {MAX_NUMBERS:,} numbers. Save it as .npz.")
@@ -92,15 +95,17 @@ class Table:
 def _characters(cell: Any) -> int:
     """Estimate how much memory a cell takes, in characters."""
     if isinstance(cell, dict | list):
-        return sum(map(_characters, cell.values() if isinstance(cell, dict) else cell))
+        return 64 + sum(map(_characters, cell.values() if isinstance(cell, dict) else cell))
     return len(cell) if isinstance(cell, str | bytes | np.ndarray) else 8
 
 
-def _vector(given: Any, columns: Sequence[str]) -> tuple[FloatArray, str]:
+def _vector(given: Any, columns: Sequence[str], decimal: str = ".") -> tuple[FloatArray, str]:
     """Convert cells to a vector of numbers; also return a message if a number is not finite, else ""."""
     if isinstance(given, str) and given[:1] == "[":
-        with suppress(ValueError, RecursionError):
+        try:
             given = json.loads(given)
+        except (ValueError, RecursionError):  # as NumPy prints a vector: [0.1 0.7], [np.float64(0.1), …]
+            given = re.sub(r"np\.float\d+\(([^()]*)\)", r"\1", given).strip("[]").replace(",", " ").split()
     values = given if isinstance(given, list | np.ndarray) else [given]
     try:
         row = np.array(values, dtype=np.float64)
@@ -108,7 +113,7 @@ def _vector(given: Any, columns: Sequence[str]) -> tuple[FloatArray, str]:
         row = np.full(len(values), np.nan)
         for place, value in enumerate(values):
             with suppress(ValueError, TypeError, OverflowError):
-                row[place] = float(value)
+                row[place] = float(value.replace(decimal, ".") if isinstance(value, str) else value)
     if row.ndim != 1:
         row = np.full(1, np.nan)
     row[np.abs(row) > WIDE] = np.nan
@@ -162,7 +167,7 @@ def _read_text_table(content: Content, name: str) -> Table:
     skipped = 1
     if is_flickr:
         header, skipped = ("image", "caption"), 0
-    elif header and all(map(_is_number, header)):
+    elif header and all(map(is_number, header)):
         header, skipped = tuple(str(number) for number in range(1, len(header) + 1)), 0
     is_loose = name.lower().endswith((".txt", ".token"))
 
@@ -188,13 +193,14 @@ def _read_text_table(content: Content, name: str) -> Table:
         except csv.Error as error:
             raise InputError(f"{name} cannot be read near line {reader.line_num}: {error}.") from error
 
-    return Table(name, header, rows)
+    return Table(name, header, rows, "," if delimiter == ";" else ".")  # as European spreadsheets write it
 
 
-def _is_number(text: str) -> bool:
+def is_number(cell: Any) -> bool:
+    """Whether a cell is a number, or the text of one."""
     try:
-        float(text)
-    except ValueError:
+        float(cell)
+    except (ValueError, TypeError):
         return False
     return True
 
@@ -208,6 +214,9 @@ def _read_json_lines(content: Content, name: str) -> Table:
             if number > MAX_ROWS:
                 raise InputError(f"{name} has more than {MAX_ROWS:,} rows, which is the limit.")
             if not line.strip():
+                continue
+            if len(line) > MAX_LINE_BYTES or sum(map(line.count, "[{,")) > MAX_LINE_VALUES:
+                yield number, {}, f"it has more than {MAX_LINE_BYTES:,} characters or {MAX_LINE_VALUES:,} values"
                 continue
             value: Any = None
             with suppress(ValueError, RecursionError):  # invalid or too deeply nested JSON

@@ -207,7 +207,7 @@ def test_every_problem_of_a_damaged_archive_is_listed(page: Page, app: str):
     drop(page, app, "shapes.zip", sixty_pictures(items=table.encode(), red_circle_0=truncated))
     expect(page.get_by_role("alert").filter(has_text="to continue")).to_be_visible()
     for problem in (
-        "1 missing picture: Row 4 of items.csv: 'none.png' was not found, or in several folders",
+        "1 missing picture: Row 4 of items.csv: 'none.png' was not found, or is in several folders",
         "1 unreadable: red_circle_0.png is truncated",
         "1 no label: Row 3 of items.csv: has no label",
         "There are 0 items that can be used; training and queries need at least 4",

@@ -211,8 +211,9 @@ class TestPictures:
     def test_an_ambiguous_file_name_needs_its_folder(self):
         table = "file,caption,labels\n" + "a.png,words,x\nb/a.png,words,x\n"
         source = zipped({"t.csv": table, "b/a.png": png(), "c/a.png": png(1)})
-        (skipped,) = source.read().skipped
+        skipped, unlisted = source.read().skipped
         assert skipped == ("Row 2 of t.csv", "missing picture", "'a.png' was not found, or is in several folders")
+        assert unlisted == ("c/a.png", "picture without an entry", "is not in t.csv")
 
     @pytest.mark.parametrize(
         ("members", "problem"),

@@ -47,7 +47,11 @@ def test_captions_that_share_no_word_have_no_topics(tmp_path):
     put_pictures(tmp_path, Items(4))
     rows = "".join(f"{k}.png,word{'abcd'[k]}\n" for k in range(4))
     (tmp_path / "metadata.csv").write_text(f"file_name,text\n{rows}")
-    assert "no word occurs in two of them" in UserDataset(tmp_path).preview().problems[0]
+    preview = UserDataset(tmp_path).preview()
+    assert (preview.problems, preview.label_kind) == ((), "none")
+    assert any("no word occurs in two of them" in note for note in preview.notes)
+    assert not UserDataset(tmp_path).load()[0].has_labels
+    assert "no word occurs in two of them" in UserDataset(tmp_path, label_source="topics").preview().problems[0]
     assert UserDataset(tmp_path, label_source="none").preview().problems == ()
 
 

@@ -81,7 +81,7 @@ def draw_editor(edited: EditedLabels, data: MultimodalDataset, matching: IntArra
         with st.container(horizontal=True, vertical_alignment="center"):
             changed, empty = edited.changed, sum(not own for own in edited.labels)
             words = f"{changed:,} {'item' if changed == 1 else 'items'} changed."
-            words += f" {empty:,} without a label: as queries, they count as 0." if empty else ""
+            words += f" {empty:,} without a label: they are never queries." if empty else ""
             st.caption(words, width="content")
             off = not changed or not edited.classes
             is_clicked = st.button("Apply changes", type="primary", key="label_apply", disabled=off)

@@ -214,7 +214,7 @@ def draw_menus(source: UserDataset) -> UserDataset:
     """Draw menus for the columns of a picture table, and return the data set with the chosen ones."""
     preview = preview_of(source)
     if (guess := preview.columns) is None:
-        return source
+        return draw_caption_toggle(source) if preview.has_several_captions else source
     preset = {"picture": guess.picture, "captions": list(guess.captions), "labels": guess.labels}
     for name, value in preset.items():
         st.session_state.setdefault(MENU + name, value)
@@ -232,9 +232,7 @@ def draw_menus(source: UserDataset) -> UserDataset:
         preview = preview_of(source)
     if preview.has_several_captions:
         with left:
-            several = st.toggle("Each caption is a text of its own", key=f"{MENU}several")
-        if several != source.several_texts:
-            source = source.read_as(several_texts=several)
+            source = draw_caption_toggle(source)
     if preview.separator and columns.labels:
         st.session_state.setdefault(SEPARATOR, preview.separator)
         with right:
@@ -242,6 +240,12 @@ def draw_menus(source: UserDataset) -> UserDataset:
         if separator and separator != preview.separator:
             source = source.read_as(columns=columns, separator=separator)
     return source
+
+
+def draw_caption_toggle(source: UserDataset) -> UserDataset:
+    """Draw a switch for pictures with several captions, and return the data set with its choice."""
+    several = st.toggle("Each caption is a text of its own", key=f"{MENU}several")
+    return source if several == source.several_texts else source.read_as(several_texts=several)
 
 
 def forget_label_menus() -> None:
@@ -253,6 +257,11 @@ def forget_label_menus() -> None:
 def draw_label_menu(source: UserDataset) -> UserDataset:
     """Draw menus for what is used as labels, and for the number of topics; return the data set with them."""
     preview = preview_of(source)
+    if preview.unlabelled and source.hand_labels is None:
+        label = f"Keep items without a label ({preview.unlabelled:,}), to tag them by hand"
+        if st.toggle(label, key=f"{MENU}unlabelled") != source.keep_unlabelled:
+            source = source.read_as(keep_unlabelled=not source.keep_unlabelled)
+            preview = preview_of(source)
     has_topics = "topics" in preview.label_sources or preview.label_kind == "groups"
     if source.hand_labels is not None or not has_topics:
         return source
