@@ -8,7 +8,7 @@ import posixpath
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -37,21 +37,11 @@ from smfh.types import InputError
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".webp", ".bmp", ".heic", ".heif")
 HEIC_SUFFIXES = (".heic", ".heif")
 CAPTION_LISTS = (".txt", ".token")
+MAX_JSON_FILES = 50
 MAX_TEXT_BYTES = 1 << 20  # of the text beside a picture
+OTHER_PICTURES = (".tif", ".tiff", ".avif", ".svg", ".psd", ".jxl", ".jp2", ".dng", ".cr2", ".nef", ".arw")
 HINTS = {  # what to do with files that are not read
-    (
-        ".tif",
-        ".tiff",
-        ".avif",
-        ".svg",
-        ".psd",
-        ".jxl",
-        ".jp2",
-        ".dng",
-        ".cr2",
-        ".nef",
-        ".arw",
-    ): "save it as JPEG or PNG",
+    OTHER_PICTURES: "save it as JPEG or PNG",
     (".xlsx", ".xls", ".ods"): "save it as “CSV UTF-8”",
     ARCHIVES: "unpack it first",
 }
@@ -184,7 +174,8 @@ def _find_tables(
                 guesses.append((table, guess_columns(table, files, heading)))
         except InputError as error:
             unread[name] = _reason(name, error)
-    usable = [(t, c) for t, c in guesses if t.name in embedded or ((columns or c.picture) and not embedded)]
+    given = columns.picture if columns else ""
+    usable = [(t, c) for t, c in guesses if t.name in embedded or (not embedded and (c.picture or given in t.header))]
     usable = [(t, c) for t, c in usable if c.captions or c.labels or find_column(t.header, SPLIT)] or usable
     others = [(t, c) for t, c in guesses if t.name.lower().endswith(TABLE_SUFFIXES)]
     unread |= {t.name: "has no column of pictures, or no captions and labels" for t, _ in guesses}
@@ -228,7 +219,7 @@ def guess_columns(table: Table, files: Listing | None = None, picture: str = "")
         captions = (telling,) if words[telling] >= MIN_CAPTION_WORDS else ()
     if not labels and (files is None or not _has_class_folders(files)):
         short = [h for h in free if 0 < words[h] < MIN_CAPTION_WORDS and h not in captions]
-        labels = next((h for h in short if 2 <= len({*free[h]} - {""}) <= len(free[h]) / 2), "")
+        labels = next((h for h in short if 2 <= len({*map(str, free[h])} - {""}) <= len(free[h]) / 2), "")
     return Columns(picture, captions, labels)
 
 
@@ -257,26 +248,20 @@ def _read_tables(
 
     A table without a chosen column uses its own guess. The picture in a row of a .parquet file is named FILE#ROW.
     """
-    named: dict[str, str] = {}
-    for _, guess in tables:
-        named = {
-            modality: h for modality, h in name_modalities(guess.captions).items() if modality not in named
-        } | named
+    named = [name_modalities(guess.captions) for _, guess in reversed(tables)]
+    captions = {modality: heading for one in named for modality, heading in one.items()}
     labels = next((guess.labels for _, guess in tables if guess.labels), "")
-    chosen = columns or Columns(tables[0][1].picture, tuple(named.values()), labels)
+    chosen = columns or Columns(tables[0][1].picture, tuple(captions.values()), labels)
     headings = tuple(dict.fromkeys(heading for table, _ in tables for heading in table.header))
     layout = "Parquet with pictures" if embedded else "pictures with a table"
     if problems := column_problems(tables[0][0].name, headings, chosen):
         return UploadedRows(layout, problems=problems, headings=headings, columns=chosen)
-    modalities = name_modalities(chosen.captions)
-    found = Found(layout, modalities=list(modalities), headings=headings, columns=chosen)
-    found.used += [table.name for table, _ in tables]
-    if columns is None:
-        told = {h: "captions" for h in chosen.captions if not find_captions([h])}
-        told |= {labels: "labels"} if labels and not find_column([labels], LABELS) else {}
-        found.notes += [
-            f"The column {heading!r} is used as {role}, judged by its contents." for heading, role in told.items()
-        ]
+    modalities, used = name_modalities(chosen.captions), [table.name for table, _ in tables]
+    found = Found(layout, modalities=list(modalities), used=used, headings=headings, columns=chosen)
+    roles = {h: "captions" for h in chosen.captions if not find_captions([h])}
+    roles |= {h: "labels" for h in filter(None, [chosen.labels]) if not find_column([h], LABELS)}
+    for heading, role in roles.items() if columns is None else ():
+        found.notes.append(f"The column {heading!r} is used as {role}, judged by its contents.")
     cells: list[Any] = []  # of labels, in all tables
     rows: list[tuple[Item, int]] = []  # items, and the places of their labels
     for table, own in tables:
@@ -376,7 +361,7 @@ def _read_coco(files: Listing, unread: dict[str, str]) -> Found | None:
     """Read COCO files (images, and annotations with captions or categories); None if there are none."""
     found = Found("COCO", modalities=["text"])
     missing: dict[str, None] = {}
-    for name in files.ending(".json"):
+    for name in files.ending(".json")[:MAX_JSON_FILES]:
         try:
             value = read_json_file(files.get(name), name)
         except InputError as error:
@@ -469,15 +454,6 @@ def _to_rows(found: Found, cache: PictureCache, several_texts: bool) -> Uploaded
     has_labels = any(item.labels for item in found.items.values())
     has_texts = any(item.captions for item in found.items.values())
     modalities = list(found.modalities) if has_texts else []
-    rows = UploadedRows(
-        layout=found.layout,
-        skipped=found.skipped,
-        notes=found.notes,
-        headings=found.headings,
-        columns=found.columns,
-        separator=found.separator,
-        has_several_captions=any(len(t) > 1 for i in found.items.values() for t in i.captions.values()),
-    )
     labels, pictures, names, parts, groups = [], [], [], [], list[int]()
     captions: dict[str, list[str]] = {modality: [] for modality in modalities}
     for group, (name, item) in enumerate(found.items.items()):
@@ -491,12 +467,18 @@ def _to_rows(found: Found, cache: PictureCache, several_texts: bool) -> Uploaded
             names.append(name)
             parts.append(item.part)
             groups.append(group)
-    return replace(
-        rows,
-        labels=labels if has_labels else None,
-        captions=captions,
-        pictures=pictures,
+    return UploadedRows(
+        found.layout,
+        labels if has_labels else None,
+        captions,
+        pictures,
         names=names,
         parts=parts if any(parts) else [],
         groups=groups if len(np.unique(groups)) < len(groups) else [],
+        skipped=found.skipped,
+        notes=found.notes,
+        headings=found.headings,
+        columns=found.columns,
+        separator=found.separator,
+        has_several_captions=any(len(t) > 1 for i in found.items.values() for t in i.captions.values()),
     )

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from smfh.datasets.user_rows import CAPTION, LABELS, SPLIT, UploadedRows, find_column, label_text, part_of, split_cells
 from smfh.files import ARCHIVES, TABLE_SUFFIXES, Listing, Table, Variable, read_mat, read_npy, read_npz, read_table
-from smfh.files.limits import MAX_ARRAY_BYTES, MAX_LABEL_CELLS, MAX_MODALITIES, MAX_ROWS
+from smfh.files.limits import MAX_ARRAY_BYTES, MAX_LABEL_CELLS, MAX_LABELS, MAX_MODALITIES, MAX_ROWS
 from smfh.types import InputError, Matrix, collect_problems
 
 ARRAY_SUFFIXES = (".npz", ".npy", ".mat")
@@ -152,6 +152,9 @@ def _read_variables(files: Listing, max_bytes: int) -> Variables:
 
 def _read_feature_table(table: Table, stem: str, is_one_of_several: bool, found: Variables) -> dict[str, Variable]:
     """Return the matrices, labels and captions of a table; add the problems of its rows to `found`."""
+    named = {heading.split(":", 1)[0].strip() for heading in table.header if ":" in heading}
+    if len(named) > MAX_MODALITIES + 1:
+        raise InputError(f"{table.name} has {len(named):,} modalities; the limit is {MAX_MODALITIES}.")
     probe = next((cells for _, cells, _ in table.rows(table.header)), [""] * len(table.header))
     vectors = [h for h, cell in zip(table.header, probe, strict=True) if _is_vector(cell)]
     label = find_column(table.header, LABELS)
@@ -236,7 +239,10 @@ def _read_labels(layout: Layout, name: str) -> list[tuple[str, ...]]:
     names = _to_strings(np.arange(1, columns + 1) if layout.class_names is None else layout.class_names)
     if len(names) != columns:
         raise InputError(f"{name} has {len(names)} class_names for {columns} columns of labels.")
-    return [tuple(names[k] for k in np.flatnonzero(row > 0)) for row in labels]
+    is_own = labels > 0
+    if (count := np.count_nonzero(is_own)) > MAX_LABELS:
+        raise InputError(f"The items in {name} have {count:,} labels together; the limit is {MAX_LABELS:,}.")
+    return [tuple(names[k] for k in np.flatnonzero(own)) for own in is_own]
 
 
 def _to_dense(X: Variable | None) -> NDArray[Any]:

@@ -20,7 +20,17 @@ from numpy.typing import NDArray
 
 from smfh.files.atomic import write_atomically
 from smfh.files.content import Content, convert_errors, name_of, open_content
-from smfh.files.limits import MAX_ARRAY_BYTES, MAX_ENTRIES, MAX_FILE_BYTES, Header, check_headers, check_size, megabytes
+from smfh.files.limits import (
+    MAX_ARRAY_BYTES,
+    MAX_CHARACTERS,
+    MAX_ENTRIES,
+    MAX_FILE_BYTES,
+    Header,
+    check_headers,
+    check_size,
+    max_unpacked,
+    megabytes,
+)
 from smfh.types import InputError
 
 END_OF_DIRECTORY, ZIP64_LOCATOR = b"PK\x05\x06", b"PK\x06\x07"
@@ -30,6 +40,7 @@ HARMLESS_BYTES = 1 << 26  # smaller members are accepted whatever their compress
 MAX_HEADER_BYTES = 10_000
 MAX_START_BYTES = MAX_HEADER_BYTES + 16  # magic number and header
 KINDS = "fiubU"  # numbers and strings
+PART_BYTES = 1 << 22  # read at a time
 SURROGATES = 0xD800 >> 11  # top bits of surrogates, halves of characters that are invalid alone
 
 Array = NDArray[Any]
@@ -155,7 +166,12 @@ def read_npz(
             except InputError as error:
                 problems += error.problems
         if not problems and is_data:
-            check_headers(name, (headers[key].as_data(key) for key in names), max_bytes)
+            check_headers(name, (headers[key].as_data(key) for key in names), max_unpacked(content, max_bytes))
+            if sum(header.characters for header in headers.values()) > MAX_CHARACTERS:
+                raise InputError(
+                    f"The strings in {name} need room for more than {MAX_CHARACTERS:,} characters, because each takes "
+                    "as much as the longest one. Save fewer or shorter strings, or a table."
+                )
         for key in () if problems else names:
             try:
                 with archive.open(members[key]) as member:
@@ -175,6 +191,8 @@ def read_npy(content: Content, name: str = "", max_bytes: int = MAX_ARRAY_BYTES)
         file.seek(0)
         header = _read_header(file, size, name, max_bytes)
         check_headers(name, [header.as_data("the array")], max_bytes)
+        if header.characters > MAX_CHARACTERS:
+            raise InputError(f"The strings in {name} need room for more than {MAX_CHARACTERS:,} characters.")
         return _read_values(file, header, name)
 
 
@@ -203,6 +221,11 @@ class ArrayHeader:
     @property
     def bytes(self) -> int:
         return math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def characters(self) -> int:
+        """Number of characters of all strings, each as long as the longest one; 0 for numbers."""
+        return self.bytes // 4 if self.dtype.kind == "U" else 0
 
     def as_data(self, name: str) -> Header:
         return Header(name, self.shape, self.dtype.itemsize)
@@ -234,8 +257,14 @@ def _read_header(file: IO[bytes], size: int, name: str, max_bytes: int) -> Array
 
 def _read_values(file: IO[bytes], header: ArrayHeader, name: str) -> Array:
     file.seek(header.start)
-    dtype = header.dtype
-    array = np.frombuffer(file.read(header.bytes), dtype, count=math.prod(header.shape))
+    dtype, content, position = header.dtype, np.empty(header.bytes, dtype=np.uint8), 0
+    while part := file.read(min(PART_BYTES, header.bytes - position)):  # a compressed file would be held twice
+        content[position : position + len(part)] = np.frombuffer(part, dtype=np.uint8)
+        position += len(part)
+    if position < header.bytes:
+        raise InputError(f"{name} is truncated: it has {position:,} of {header.bytes:,} bytes.")
+    content.flags.writeable = False
+    array = np.frombuffer(content, dtype, count=math.prod(header.shape))
     if dtype.kind == "U":  # Python could later raise a SystemError on invalid characters
         points = array.view(np.dtype(np.uint32).newbyteorder(dtype.byteorder))
         if (invalid := points[(points > sys.maxunicode) | (points >> 11 == SURROGATES)]).size:

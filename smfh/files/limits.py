@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 from smfh.types import InputError
@@ -16,8 +17,11 @@ MAX_ENTRIES = 50_000  # files in an archive or an upload; in a folder, MAX_FOLDE
 MAX_FOLDER_ENTRIES = 500_000
 MAX_TABLE_BYTES = 1 << 28
 MAX_COLUMNS = 20_000  # of a table
-MAX_NUMBERS = 1 << 27  # in a table
-MAX_CHARACTERS = 1 << 28  # in all text cells of a table
+MAX_NUMBERS = 1 << 26  # in a table
+MAX_CHARACTERS = 1 << 26  # in all text of a table or an array; an array has room for its longest string in each row
+MAX_LABELS = 5_000_000  # labels of all items together
+MAX_RATIO, HARMLESS_BYTES = 100, 192 << 20  # unpacked / packed size of an upload that needs more than this
+MAX_VALUES_PER_BYTE, HARMLESS_NUMBERS = 16, 1 << 23  # of an uploaded .parquet file that has more numbers than this
 MAX_JSON_BYTES = 1 << 27
 MAX_JSON_VALUES = 5_000_000
 MAX_LINE_BYTES, MAX_LINE_VALUES = 1 << 22, 200_000  # of a line in a .jsonl file
@@ -51,6 +55,11 @@ def check_headers(file: str, headers: Iterable[Header], max_bytes: int = MAX_ARR
     if problems:
         raise InputError(problems)
     check_size(file, needed, max_bytes)
+
+
+def max_unpacked(content: Path | bytes, max_bytes: int) -> int:
+    """Return how many bytes a file may need when it is unpacked; an upload may not grow without limit."""
+    return max_bytes if isinstance(content, Path) else min(max_bytes, max(HARMLESS_BYTES, MAX_RATIO * len(content)))
 
 
 def check_size(name: str, size: int, max_bytes: int) -> None:

@@ -73,9 +73,7 @@ def _walk(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _visible(
-    name: str, sizes: Mapping[str, int], get: Callable[[str], Content], max_entries: int
-) -> Listing:
+def _visible(name: str, sizes: Mapping[str, int], get: Callable[[str], Content], max_entries: int) -> Listing:
     """Return a listing without files that are hidden or added by operating systems (.DS_Store, Thumbs.db)."""
     visible = {
         key: size

@@ -10,6 +10,7 @@ import struct
 import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice, zip_longest
 from typing import Any, BinaryIO, NamedTuple
 
@@ -19,7 +20,7 @@ from scipy import sparse
 from scipy.io import loadmat, whosmat
 
 from smfh.files.content import Content, convert_errors, name_of, open_content
-from smfh.files.limits import MAX_ROWS, Header, check_headers, check_size
+from smfh.files.limits import MAX_ROWS, Header, check_headers, check_size, max_unpacked
 from smfh.types import InputError
 
 MAX_MAT_BYTES = 1 << 29
@@ -33,6 +34,8 @@ NUMBER_TYPES = (1, 2, 3, 4, 5, 6, 7, 9, 12, 13)
 TEXT_TYPES = (*NUMBER_TYPES, 16, 17, 18)
 MATRIX_HEADERS = ((6, 5, 1), (6, 5, 16), (6, 6, 1), (6, 6, 16))  # element types of flags, shape, name
 CELL, CHAR, SPARSE, NUMBERS = 1, 4, 5, range(6, 16)  # array classes in the file
+NUMBER_BYTES = dict(zip(NUMBERS, (8, 4, 1, 1, 2, 2, 4, 4, 8, 8), strict=True))  # of a value, by array class
+MAX_HEADER_BYTES = 4096  # of a variable, with its name
 COMPLEX = 8  # flag in an array's attributes
 ITEM_BYTES = {"double": 8, "single": 4, "logical": 1} | {
     f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)
@@ -56,6 +59,7 @@ def read_mat(content: Content, name: str = "", max_bytes: int = MAX_MAT_BYTES) -
     matrix in a cell array X becomes a variable of its own, named X (1), X (2) and so on.
     """
     name = name_of(content, name)
+    max_bytes = max_unpacked(content, max_bytes)
     with convert_errors(name), open_content(content, name, max_bytes) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # SciPy warns about odd but readable files
         if HDF5 in (file.read(8), file.read(512)[504:]):
@@ -69,7 +73,7 @@ def read_mat(content: Content, name: str = "", max_bytes: int = MAX_MAT_BYTES) -
         headers = [Header(key, shape, ITEM_BYTES.get(kind, 0)) for key, shape, kind in usable]
         check_headers(name, headers, max_bytes)
         loaded = loadmat(stream, variable_names=[entry[0] for entry in usable], spmatrix=False)
-        converted = {key: _convert(key, loaded[key], max_bytes) for key, *_ in usable if key in loaded}
+        converted = {key: _convert(key, loaded.pop(key), max_bytes) for key, *_ in usable if key in loaded}
     return _contents(name, listing, converted, max_bytes)
 
 
@@ -139,6 +143,7 @@ def _check_variables(file: BinaryIO, name: str, max_bytes: int) -> list[bool]:
     head = file.read(128)
     order = {b"IM": "<", b"MI": ">"}.get(head[126:128])
     readable: list[bool] = []
+    headers: list[Header] = []
     position, expanded = 128, 0
     while order is not None and position + 8 <= size:  # version 4 has no byte order mark and no elements
         file.seek(position)
@@ -148,7 +153,14 @@ def _check_variables(file: BinaryIO, name: str, max_bytes: int) -> list[bool]:
             break
         data = tag + file.read(length)
         if kind == COMPRESSED:
-            data = zlib.decompressobj().decompress(data[8:], max_bytes - expanded + 1)
+            unpacker = zlib.decompressobj()
+            start = unpacker.decompress(data[8:], MAX_HEADER_BYTES)
+            unpacked_bytes = 8 + struct.unpack_from(f"{order}I", start, 4)[0]
+            check_size(f"{name}, unpacked,", expanded + unpacked_bytes, max_bytes)
+            headers += _matrix_header(start, order)
+            check_headers(name, headers, max_bytes)
+            rest = unpacker.decompress(unpacker.unconsumed_tail, unpacked_bytes) if unpacker.unconsumed_tail else b""
+            data = start + rest
         expanded += len(data)
         check_size(f"{name}, unpacked,", expanded, max_bytes)
         ((kind, matrix),) = _elements(memoryview(data), order)
@@ -157,6 +169,22 @@ def _check_variables(file: BinaryIO, name: str, max_bytes: int) -> list[bool]:
         raise InputError(f"{name} is truncated: it has {size:,} bytes instead of {position:,}. Download it again.")
     file.seek(0)
     return readable
+
+
+def _matrix_header(start: bytes, order: str) -> list[Header]:
+    """Return the header of a matrix of numbers from its first bytes; [] for other variables."""
+    with suppress(ValueError, struct.error):  # `_is_readable` reports a damaged header
+        parts = []
+        for _, part in _elements(memoryview(start)[8:], order):
+            parts.append(bytes(part))
+            if len(parts) == 3:  # flags, shape and name; the values are longer than what is here
+                break
+        flags, shape, name = parts
+        array_class = struct.unpack(f"{order}I", flags[:4])[0] & 0xFF
+        if array_class in NUMBERS or array_class == SPARSE:
+            size = tuple(np.frombuffer(shape, f"{order}i4").tolist())
+            return [Header(name.decode("latin-1"), size, NUMBER_BYTES.get(array_class, 0))]
+    return []
 
 
 def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:

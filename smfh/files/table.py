@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from smfh.files.content import MAX_PROBLEMS, Content, convert_errors, name_of, open_content, read_json, read_text
 from smfh.files.limits import (
+    HARMLESS_NUMBERS,
     MAX_CHARACTERS,
     MAX_COLUMNS,
     MAX_FILE_BYTES,
@@ -24,6 +25,7 @@ from smfh.files.limits import (
     MAX_NUMBERS,
     MAX_ROWS,
     MAX_TABLE_BYTES,
+    MAX_VALUES_PER_BYTE,
     check_size,
 )
 from smfh.files.parquet_footer import column_chunks
@@ -172,7 +174,8 @@ def _read_text_table(content: Content, name: str) -> Table:
     is_loose = name.lower().endswith((".txt", ".token"))
 
     def rows(wanted: Sequence[str]) -> Iterator[tuple[int, list[str], str]]:
-        places = [header.index(heading) for heading in wanted]
+        place = {heading: number for number, heading in reversed([*enumerate(header)])}
+        places = [place[heading] for heading in wanted]
         reader = csv.reader(
             io.StringIO(text, newline=""),
             delimiter=delimiter,
@@ -198,11 +201,9 @@ def _read_text_table(content: Content, name: str) -> Table:
 
 def is_number(cell: Any) -> bool:
     """Whether a cell is a number, or the text of one."""
-    try:
-        float(cell)
-    except (ValueError, TypeError):
-        return False
-    return True
+    with suppress(ValueError, OverflowError):
+        return isinstance(cell, str | int | float | np.number) and float(cell) is not None
+    return False
 
 
 def _read_json_lines(content: Content, name: str) -> Table:
@@ -239,8 +240,11 @@ def _read_parquet(content: Content, name: str) -> Table:
     with convert_errors(name), open_content(content, name, MAX_FILE_BYTES) as file:
         chunks = column_chunks(file, name)
         check_size(f"{name}, unpacked,", sum(chunk.unpacked_bytes for chunk in chunks), MAX_FILE_BYTES)
-        if (values := sum(chunk.values for chunk in chunks)) > MAX_NUMBERS:
-            raise InputError(f"{name} has {values:,} values; the limit is {MAX_NUMBERS:,}.")
+        limit = MAX_NUMBERS
+        if not isinstance(content, Path):
+            limit = min(limit, max(HARMLESS_NUMBERS, MAX_VALUES_PER_BYTE * len(content)))
+        if (values := sum(chunk.values for chunk in chunks)) > limit:
+            raise InputError(f"{name} has {values:,} values; the limit for a file of this size is {limit:,}.")
         opened = parquet.ParquetFile(file, thrift_string_size_limit=1 << 24, thrift_container_size_limit=1 << 20)
         metadata, schema = opened.metadata, opened.schema_arrow
         if metadata.num_rows > MAX_ROWS or len(schema.names) > MAX_COLUMNS:
@@ -259,7 +263,8 @@ def _read_parquet(content: Content, name: str) -> Table:
     def rows(wanted: Sequence[str]) -> Iterator[tuple[int, list[Any], str]]:
         with convert_errors(name), open_content(content, name, MAX_FILE_BYTES) as file:
             number = 0
-            for batch in parquet.ParquetFile(file).iter_batches(batch_rows, columns=list(wanted), use_threads=False):
+            opened = parquet.ParquetFile(file, metadata=metadata)
+            for batch in opened.iter_batches(batch_rows, columns=list(wanted), use_threads=False):
                 columns = [_parquet_cells(batch.column(heading), names_of.get(heading, ())) for heading in wanted]
                 for row in range(batch.num_rows):
                     number += 1

@@ -3,6 +3,7 @@
 import csv
 import errno
 import io
+import json
 import pickle
 import struct
 import subprocess
@@ -359,6 +360,21 @@ class TestTable:
     def test_bad_tables_are_refused(self, content, message):
         with pytest.raises(InputError, match=message):
             read_table(content).read([])
+
+
+@pytest.mark.parametrize("line", [b'{"a": [' + b"[]," * 200_001 + b"[]]}", b'{"a": "' + b"x" * (1 << 22) + b'"}'])
+def test_a_line_of_too_many_values_or_characters_is_not_parsed(line, monkeypatch):
+    parsed, really = [], json.loads
+    monkeypatch.setattr(json, "loads", lambda text: parsed.append(len(text)) or really(text))
+    contents = read_table(b'{"a": 1}\n' + line + b'\n{"a": 2}\n', "a.jsonl").read(["a"])
+    assert (contents.cells["a"], list(contents.problems)) == ([1, "", 2], [1])
+    assert max(parsed) < 10
+
+
+def test_lists_in_cells_count_as_characters(monkeypatch):
+    monkeypatch.setattr("smfh.files.table.MAX_CHARACTERS", 10_000)
+    with pytest.raises(InputError, match="more than 10,000 characters"):
+        read_table(b'{"a": [' + b"[]," * 200 + b"[]]}\n", "a.jsonl").read(["a"])
 
 
 def parquet_file(**columns):

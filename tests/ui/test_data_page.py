@@ -2,6 +2,7 @@
 
 import gc
 import io
+import json
 import socket
 import threading
 import time
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from app_pages import SECONDS, make_page, texts, until
-from layouts import Items, columns_csv
+from layouts import Items, coco, columns_csv
 from streamlit.testing.v1 import AppTest
 
 from smfh.datasets import DATASETS, Planted, wiki
@@ -383,6 +384,31 @@ def test_class_folders_are_used_without_the_files_that_cannot_be_read():
     assert len(data) == 24
     assert data.class_names == ("circle", "hexagon", "square", "triangle")
     assert set(data.captions) == set(data.class_names)
+
+
+def test_coco_captions_are_several_texts_and_unlabelled_items_stay_if_chosen(tmp_path):
+    items = Items(16)
+    coco(tmp_path, items)
+    captions, instances = sorted((tmp_path / "annotations").iterdir())
+    known = json.loads(captions.read_text())
+    captions.write_text(json.dumps(known | {"annotations": 2 * known["annotations"]}))
+    known = json.loads(instances.read_text())
+    instances.write_text(json.dumps(known | {"annotations": known["annotations"][:12]}))
+    paths = sorted(path for path in tmp_path.rglob("*") if path.is_file())
+    files = [(path.relative_to(tmp_path).as_posix(), path.read_bytes(), "") for path in paths]
+    page = open_page(data="planted")
+    page.file_uploader[0].set_value(files).run()
+    assert page.button(key="own_use").label == "Skip these 4 and continue"
+    page.toggle(key="own_menu_several").set_value(True).run()
+    assert "24 items" in texts(page)
+    unlabelled = page.toggle(key="own_menu_unlabelled")
+    assert unlabelled.label == "Keep items without a label (4), to tag them by hand"
+    unlabelled.set_value(True).run()
+    assert "32 items" in texts(page)
+    page.button(key="own_use").click().run()
+    assert not page.exception
+    data, split = uploaded_data(page).loaded
+    assert (len(data), data.labels[split.queries].any(axis=1).all()) == (32, True)
 
 
 def test_a_folder_is_opened_only_on_a_server_for_this_computer(tmp_path, monkeypatch):
