@@ -1,11 +1,9 @@
 """List the data sets, or show what is in one."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from smfh.commands import options
-from smfh.datasets import DATASETS, DatasetSource, Emoji, OnProgress, found_files
+from smfh.datasets import DATASETS, DatasetSource, Emoji, found_files
 from smfh.features.pictures import contact_sheet
 from smfh.folders import data_folders
 from smfh.types import InputError, MultimodalDataset, Split, collect_problems
@@ -43,16 +41,15 @@ def run(arguments: Namespace) -> None:
 
         if not isinstance(source, Emoji):
             raise InputError(f"--remake works for {Emoji.name} only; got {source.name}.")
-        with _progress() as show:
+        with options.show_progress() as show:
             remake(on_progress=show)
     if arguments.fetch:
-        with _progress() as show:
+        with options.show_progress() as show:
             source.fetch(show)
     print_card(source)
     if source.missing():
         return
-    with _progress() as show:
-        data, split = source.load(rows, arguments.split_seed, show)
+    data, split = options.load(source, rows, arguments.split_seed)
     print_contents(data, split)
     if sheet is not None:
         if data.thumbnails is None:
@@ -61,17 +58,6 @@ def run(arguments: Namespace) -> None:
         names = (data.captions or [""] * len(data))[:items]
         footer = f"The first {items} of {len(data):,} items. {source.card.terms}"
         sheet.write_bytes(contact_sheet(data.thumbnails[:items], names, footer))
-
-
-@contextmanager
-def _progress() -> Iterator[OnProgress]:
-    with options.progress_bar(1.0, "share", leave=False) as bar:
-
-        def show(share: float, step: str) -> None:
-            bar.set_description(step)
-            bar.update(share - bar.n)
-
-        yield show
 
 
 def print_card(source: DatasetSource) -> None:
@@ -95,6 +81,9 @@ def print_contents(data: MultimodalDataset, split: Split) -> None:
         print(f"  {name}: {X.shape[1]:,} dimensions, {kind}")
     visible = {"captions": data.captions, "pictures": data.thumbnails}
     print(f"  to display: {', '.join(name for name in visible if visible[name] is not None) or 'nothing'}")
+    if not data.has_labels:
+        print("  no labels: only the rank of an item's own pair can be scored")
+        return
     print(f"  classes: {data.labels.sum(axis=1).mean():.2f} per item")
     counts, width = data.labels.sum(axis=0), max(map(len, data.class_names))
     for count, name in sorted(zip(counts, data.class_names, strict=True), key=lambda pair: -pair[0]):

@@ -12,7 +12,18 @@ from typing import Any
 
 from tqdm import tqdm
 
-from smfh.datasets import DATASETS, MATRIX_FORMATS, SPLIT_FORMATS, DatasetSource, UserDataset, make_source, read_split
+from smfh.datasets import (
+    DATASETS,
+    SPLIT_FORMATS,
+    DatasetSource,
+    Loaded,
+    OnProgress,
+    UserDataset,
+    make_source,
+    read_split,
+)
+from smfh.datasets.picture_store import store_path
+from smfh.datasets.user_data import FORMATS
 from smfh.engine import Engine
 from smfh.hamming import DISTANCES
 from smfh.hashing import METHODS, HashMethod, make_method, preset
@@ -130,7 +141,9 @@ def chosen_data(arguments: Namespace) -> tuple[DatasetSource, str | Split]:
     use_data_folder(arguments)
     path = Path(arguments.dataset)
     is_named = arguments.dataset in DATASETS
-    is_user = not is_named and (path.is_dir() or path.suffix.lower() in (".zip", *MATRIX_FORMATS))
+    is_user = not is_named and (path.exists() or path.suffix.lower() in FORMATS)
+    if not is_named and not path.exists() and (is_user or {"/", os.sep} & set(arguments.dataset)):
+        raise InputError(f"There is no folder or file {arguments.dataset}.")
     plain = UserDataset(path) if is_user else make_source(arguments.dataset)
     given = dict(text.partition("=")[::2] for text in arguments.option)
     if is_user:
@@ -213,6 +226,28 @@ def output_path(text: str | None, option: str, *suffixes: str) -> Path | None:
         ending = f" that ends in {' or '.join(suffixes)}" if suffixes else ""
         raise InputError(f"{option} needs a file name{ending} in a folder that exists; got {path}.")
     return path
+
+
+@contextmanager
+def show_progress() -> Iterator[OnProgress]:
+    """Yield a callback that draws the share done and the current step."""
+    with progress_bar(1.0, "share", leave=False) as bar:
+
+        def show(share: float, step: str) -> None:
+            bar.set_description(step)
+            bar.update(share - bar.n)
+
+        yield show
+
+
+def load(source: DatasetSource, split: str | Split, seed: int) -> Loaded:
+    """Load a data set with a progress bar; say where features of the pictures in a folder are stored."""
+    with show_progress() as show:
+        loaded = source.load(split, seed, show)
+    folder = source.local_folder if isinstance(source, UserDataset) else None
+    if folder and (store := store_path(folder, source.encoder)).exists():
+        print(f"The features of the pictures are stored in {store}; you may delete them.", file=sys.stderr)
+    return loaded
 
 
 def progress_bar(total: float, unit: str, **look: Any) -> tqdm:

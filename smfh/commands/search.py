@@ -2,7 +2,8 @@
 
 A saved run of these settings is used; without one, the method is trained first and the run is saved. Words
 that no training text contains are interpreted as related words, and items of exactly this name come first.
-Words that begin with a minus sign, or follow --not, exclude the items that have them.
+Items that contain all of the words come next if they are few. Words that begin with a minus sign, or follow
+--not, exclude the items that have them.
 """
 
 import json
@@ -22,6 +23,7 @@ from smfh.retrieval.search import (
     Query,
     SearchResults,
     combine,
+    exclude,
     find_language,
     picture_modalities,
     query_from_picture,
@@ -29,6 +31,7 @@ from smfh.retrieval.search import (
     search,
     text_modalities,
 )
+from smfh.retrieval.typed_words import split_excluded
 from smfh.runs import RunStore, find_or_train
 from smfh.types import InputError, MultimodalDataset, collect_problems
 
@@ -64,7 +67,7 @@ def run(arguments: Namespace) -> None:
     method, (source, rows) = collect_problems(
         lambda: options.chosen_method(arguments), lambda: options.chosen_data(arguments)
     )
-    data, split = source.load(rows, arguments.split_seed)
+    data, split = options.load(source, rows, arguments.split_seed)
     query = make_query(data, arguments)
     target = arguments.target or next((name for name in data.modalities if name != query.source), query.source)
     with show_steps(method, []) as show:
@@ -76,21 +79,19 @@ def run(arguments: Namespace) -> None:
 
 def make_query(data: MultimodalDataset, arguments: Namespace) -> Query:
     """Return the query of the words and pictures on the command line."""
-    queries = []
-    if arguments.words.strip():
-        texts = text_modalities(data)
+    queries, texts = [], text_modalities(data)
+    wanted, excluded = split_excluded(arguments.words)
+    if wanted.strip() or (excluded and not arguments.image):
         language = find_language(data, texts[0] if texts else next(iter(data.modalities)), arguments.words)
         interpret = not arguments.exact_words
         queries.append(query_from_words(data, language, arguments.words, interpret, arguments.without))
-    elif arguments.without:
-        raise InputError("--not needs words to search with.")
     for name in arguments.image:
         if not (path := Path(name)).is_file():
             raise InputError(f"--image needs a picture file; there is no file {name}.")
         check_size(path.name, path.stat().st_size, MAX_PICTURE_BYTES)
         pictures = picture_modalities(data) or list(data.modalities)
         queries.append(query_from_picture(data, pictures[0], path.read_bytes(), path.name))
-    return combine(queries)
+    return exclude(combine(queries), " ".join([*excluded, arguments.without]))
 
 
 def print_results(results: SearchResults, data: MultimodalDataset, arguments: Namespace) -> None:
@@ -115,6 +116,8 @@ def print_results(results: SearchResults, data: MultimodalDataset, arguments: Na
             "is_guess": query.is_guess,
             "is_unlike_all": results.is_unlike_all,
             "database": arguments.database,
+            "exact_names": results.names,
+            "containing_words": results.containing,
             "results": found,
         }
         print(json.dumps(about, indent=2, ensure_ascii=False))
@@ -123,8 +126,9 @@ def print_results(results: SearchResults, data: MultimodalDataset, arguments: Na
         print(line)
     if results.is_unlike_all:
         print("This picture is unlike anything in this data set. The results are guesses.")
-    for item in found:
+    for rank, item in enumerate(found):
         labels = ", ".join(item["labels"])
         where = item.get("file", f"item {item['row']}")
-        print(f"{item['distance']:7.2f} bits  {item['caption'] or labels}  [{labels}]  {where}")
+        mark = "  (contains the words)" if results.names <= rank < results.names + results.containing else ""
+        print(f"{item['distance']:7.2f} bits  {item['caption'] or labels}  [{labels}]  {where}{mark}")
     print(DATABASES[arguments.database])

@@ -41,6 +41,23 @@ def test_fit_takes_a_folder_of_pictures(printed, tmp_path):
     assert report["items"] == {"train": 12, "queries": 4}
 
 
+@pytest.mark.parametrize("command", ["fit", "search", "data"])
+def test_a_folder_has_its_features_stored_and_a_wrong_path_is_named(command, capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("SMFH_CACHE", str(tmp_path / "cache"))
+    class_folders(tmp_path / "photos", Items(16))
+    rest = {"fit": FAST, "search": ["circle", *FAST]}.get(command, [])
+    assert main([command, str(tmp_path / "photos"), *rest]) == 0
+    assert f"The features of the pictures are stored in {tmp_path / 'cache'}" in capsys.readouterr().err
+    assert main([command, str(tmp_path / "photo"), *rest]) == 2
+    assert f"There is no folder or file {tmp_path / 'photo'}." in capsys.readouterr().err
+
+
+def test_data_without_labels_is_described(capsys, tmp_path):
+    np.savez(tmp_path / "mine.npz", **Items(16).matrices)
+    assert main(["data", str(tmp_path / "mine.npz")]) == 0
+    assert "no labels: only the rank of an item's own pair can be scored" in capsys.readouterr().out
+
+
 def test_app_opens_a_folder_only_on_this_computer(tmp_path, monkeypatch, capsys):
     started = []
     monkeypatch.setattr(os, "execv", lambda program, command: started.append(command))
@@ -63,8 +80,13 @@ def test_fit_prints_one_json_object(printed):
     for row in report["scores"].values():
         assert {f"{name}{suffix}" for name in names for suffix in ("", "_unseen")} <= row.keys()
         assert 0 <= row["map"] <= 1
+        assert 1 <= row["distinct_codes"] <= report["items"]["train"]
+        assert 1 <= row["distinct_codes_unseen"] <= report["items"]["queries"]
         assert 0 <= row["recall_at_1"] <= row["recall_at_5"] <= row["recall_at_10"] <= 1 <= row["median_rank"]
     assert report["distance"] == "hamming"
+    assert re.fullmatch(
+        r"ridge \S+ for images and \S+ for texts, chosen by ranking left-out training rows", report["note"]
+    )
 
 
 def test_all_commands_score_by_the_chosen_distance(printed, tmp_path):
@@ -82,6 +104,7 @@ def test_all_commands_score_by_the_chosen_distance(printed, tmp_path):
     )
     assert [one["mean"] for one in compared] == [one["map"] for one in fit["scores"].values()]
     assert {one["distance"] for one in compared} == {"asymmetric"}
+    assert [one["distinct_codes"] for one in compared] == [one["distinct_codes"] for one in fit["scores"].values()]
     hamming = printed("fit", "planted", *FAST)["scores"]["text->image"]
     assert hamming["map_tie_aware"] != row["map_tie_aware"]
 
