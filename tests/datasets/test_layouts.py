@@ -8,14 +8,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from layouts import LAYOUTS, MATRICES, PICTURES, SHAPES, Items, class_folders, put
+from layouts import LAYOUTS, MATRICES, PICTURES, SHAPES, Items, class_folders, put, put_pictures
 
 import smfh
 from smfh.datasets import user_pictures
 from smfh.datasets.picture_store import store_path
 from smfh.datasets.user_data import UserDataset
+from smfh.datasets.user_pictures import PictureCache
+from smfh.hashing import SMFHPlus
+from smfh.retrieval.evaluation import evaluate
+from smfh.retrieval.search import query_from_words, search
 
 ITEMS = Items(16)
+MANY_ITEMS = Items(208)
 WITHOUT_CAPTIONS = ("class_folders", "split_class_folders")
 
 
@@ -87,6 +92,33 @@ def test_matrices_have_their_labels(layout, folder):
             np.testing.assert_allclose(data.modalities[name], X, rtol=1e-6)
         assert data.class_names == tuple(sorted(SHAPES))
         assert [data.class_names[k] for k in data.labels.argmax(axis=1)] == ITEMS.shapes
+
+
+@pytest.fixture(scope="module")
+def decoded():
+    """The pictures of all layouts below, decoded once."""
+    return PictureCache()
+
+
+def photographs(folder, items):
+    put_pictures(folder, items)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [*LAYOUTS.values(), photographs], ids=lambda make: make.__name__)
+def test_every_layout_is_trained_on_and_searched(make, tmp_path, decoded):
+    make(tmp_path, MANY_ITEMS)
+    source = UserDataset(zip_of(tmp_path), "mine.zip")
+    source.remember(PictureCache(by_digest=decoded.by_digest))
+    data, split = source.load()
+    assert len(data) == len(MANY_ITEMS)
+    hasher = SMFHPlus(bits=16, iterations=5).fit(data.take(split.train))
+    for way in (("text", "image"), ("image", "text")):
+        precision = evaluate(hasher, data, split, *way, "unseen").average_precision["found"]
+        assert precision.mean > precision.chance + 0.1
+    if make.__name__ in PICTURES:
+        results = search(hasher, data, split, query_from_words(data, "text", "circle"), "image", limit=8)
+        assert sum("circle" in data.captions[row] for row in results.rows) >= 7
 
 
 GUIDE = (Path(smfh.__file__).parents[1] / "assets/guide/your-own-data.md").read_text("utf-8")
