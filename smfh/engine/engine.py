@@ -155,7 +155,7 @@ class Engine:
             with self._working() as client, self._reserve_worker(client, check) as worker:
                 call = _RemoteCall(client, function)
                 try:
-                    call.submit(worker, tuple(named), [self._send_once(client, one) for one in arguments])
+                    call.submit(worker, tuple(named), [self._send_once(client, worker, one) for one in arguments])
                     for number, name, values in call.reports(check):
                         if number == reported:
                             reported += 1
@@ -166,6 +166,7 @@ class Engine:
                     begun += call.has_begun
                     if begun == CALL_ATTEMPTS:
                         break
+                    sleep(POLL_SECONDS)  # until the scheduler has noticed
                 except BaseException:
                     call.stop(STOP_SECONDS if self._is_open else 0.0)
                     raise
@@ -304,7 +305,7 @@ class Engine:
             with self._lock:
                 self._busy.discard(worker)
 
-    def _send_once(self, client: Any, argument: Any) -> Any:
+    def _send_once(self, client: Any, worker: str | None, argument: Any) -> Any:
         """Return the Dask future of a data set, sent once and freed with it; other arguments unchanged."""
         if not isinstance(argument, MultimodalDataset):
             return argument
@@ -312,11 +313,15 @@ class Engine:
         with self._data_lock, _scheduler_errors():
             if key not in self._data or self._data[key].status != "finished":  # or lost with its worker
                 try:
-                    self._data[key] = client.scatter(argument, hash=False)
+                    self._data[key] = client.scatter(argument, workers=worker and [worker], hash=False)
                 except TimeoutError as error:
                     if client.nthreads():
                         raise
                     raise InputError(NO_WORKER) from error
+                except OSError as error:  # the worker was killed a moment ago, or the scheduler is lost
+                    if client.status == "running":
+                        raise _WorkerLostError from error
+                    raise
                 weakref.finalize(argument.labels, self._data.pop, key, None).atexit = False
             return self._data[key]
 

@@ -247,6 +247,21 @@ def test_a_data_set_that_was_lost_with_its_worker_is_sent_again(local):
     assert local.call(len, data) == 200
 
 
+def test_other_data_is_sent_while_the_worker_of_a_cancelled_call_dies(local, monkeypatch):
+    monkeypatch.setattr("smfh.engine.engine.STOP_SECONDS", 0.2)
+    for items in range(60, 65):
+        started = time.monotonic()
+
+        def cancel(until: float = started + 1) -> None:
+            if time.monotonic() > until:
+                raise InputError("cancelled")
+
+        with pytest.raises(InputError, match="cancelled"):
+            local.call(time.sleep, SOON, check=cancel)
+        data, _ = Planted(items=items).load()
+        assert local.call(len, data) == items
+
+
 def test_a_call_that_is_cancelled_as_it_begins_leaves_no_busy_worker(local):
     for delay in (0.0, 0.002, 0.005, 0.01, 0.02):
         checks: list[int] = []
