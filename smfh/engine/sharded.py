@@ -20,8 +20,7 @@ from smfh.engine.shards import Manifest, part_problems, read_labels, read_manife
 from smfh.engine.storage import Folder
 from smfh.features.maps import FeatureMap
 from smfh.hamming import pack
-from smfh.hashing.blocks import Block, Codes, Items, Pass, RowsOf, Sums, add_inplace, mapped_maxima, rows_of
-from smfh.hashing.products import ROWS
+from smfh.hashing.blocks import ROWS, Block, Codes, Items, Pass, Sums, add_inplace, mapped_maxima, rows_of
 from smfh.parallel import one_blas_thread
 from smfh.types import FloatArray, InputError, IntArray, Words
 
@@ -79,7 +78,7 @@ class SavedPasses:
         return name, sums
 
 
-class ShardedItems:
+class ShardedItems(Items):
     """Training items in shards; the passes of a method over them run on workers."""
 
     def __init__(
@@ -96,10 +95,10 @@ class ShardedItems:
         if maps is not None:
             self.maxima = mapped_maxima(self.maxima, maps)
             self.widths = {t: len(largest) for t, largest in self.maxima.items()}
-        self.X: Mapping[str, RowsOf] = {
+        self.X: Mapping[str, Any] = {
             m.name: RowsInShards(self, m.name, (len(self), m.dimensions)) for m in manifest.modalities
         }
-        self.labels: RowsOf = RowsInShards(self, None, (len(self), len(manifest.sizes)))
+        self.labels: Any = RowsInShards(self, None, (len(self), len(manifest.sizes)))
         self.dtype: np.dtype[Any] = np.result_type(*(np.dtype(m.dtype) for m in manifest.modalities))
         self.sizes, self.unlabelled = np.array(manifest.sizes), manifest.unlabelled
 

@@ -15,8 +15,7 @@ from scipy import sparse
 from smfh.engine.storage import Folder
 from smfh.features.maps import is_signed
 from smfh.files import Array
-from smfh.hashing.blocks import column_maxima, rows_of
-from smfh.hashing.products import ROWS
+from smfh.hashing.blocks import ROWS, column_maxima, rows_of
 from smfh.types import BoolArray, FloatArray, InputError, Matrix, check_features
 
 FORMAT, VERSION = "smfh-shards", 1

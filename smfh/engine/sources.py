@@ -18,7 +18,7 @@ from smfh.datasets.synthetic import CLASSES, Synthetic, SyntheticBlocks, query_c
 from smfh.engine.shards import Rows, Stream
 from smfh.files import convert_errors
 from smfh.files.limits import MAX_FILE_BYTES
-from smfh.hashing.products import ROWS
+from smfh.hashing.blocks import ROWS
 from smfh.types import BoolArray, InputError, Split
 from smfh.types.arrays import as_labels, as_matrix
 

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import svd
 
 from smfh.hashing.base import StepReport
+from smfh.hashing.blocks import gram, inner, reconstruction_error, squared_norm
 from smfh.hashing.configuration import CHOSEN_RIDGE_HELP, LABEL_HELP, Preset
 from smfh.hashing.kernelised import (
     ROUNDS_HELP,
@@ -28,7 +29,6 @@ from smfh.hashing.kernelised import (
     Search,
     signs,
 )
-from smfh.hashing.products import gram, inner, reconstruction_error, squared_norm
 from smfh.types import FloatArray, parameter
 
 LABELS = "labels"  # name of the source Z_s that contains the labels

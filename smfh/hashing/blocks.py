@@ -1,27 +1,30 @@
-"""Training items in blocks of rows, in memory or on workers, and exact sums over blocks.
+"""Training items in blocks of rows, in memory or on workers, and products and exact sums over blocks.
 
 A method reads its items in passes. A pass calls a function with every block; the function returns the new
 rows of the codes and the sums over this block. The same function works on a block in memory and on a block
 that a worker reads from a file.
 
-Floating-point sums depend on the order of addition. The sums of each block are therefore rounded to multiples
-of a power of two that is large enough for all later additions to be exact, in any order and grouping.
+Products use the precision of the data inside a block, sums over blocks double precision. Floating-point sums
+depend on the order of addition. The sums of each block of a pass are therefore rounded to multiples of a
+power of two that is large enough for all later additions to be exact, in any order and grouping.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from smfh.features.maps import FeatureMap
+from smfh.features.maps import FeatureMap, scale_rows
 from smfh.hamming import pack
-from smfh.hashing.products import ROWS, column_sums, gram, transposed_times
-from smfh.parallel import over_rows
-from smfh.types import BoolArray, FloatArray, IntArray, Matrix, Words
+from smfh.parallel import each_block, over_rows
+from smfh.types import BoolArray, FloatArray, IntArray, Matrix, Words, read_only
 
+ROWS = 16_384  # rows of a block
+TINY = 1e-15  # smaller factors are set to 0, because arithmetic with subnormal numbers is slow
 Codes = Any  # of all items, (items, bits): an array, or a reference to files
 Sums = dict[tuple[str, str], FloatArray]  # by (quantity, modality); the modality is "" if common to all
 HEIGHT = ("height", "")  # key of max_i y_ik, the only quantity that is a maximum instead of a sum
@@ -74,61 +77,46 @@ class Pass:
             return self.work(*block_and_codes, **self.arguments)
 
 
-class RowsOf(Protocol):
-    """A matrix with one row per item that supports reading selected rows."""
+class Items(ABC):
+    """The training items of a method, in memory or on workers."""
 
-    @property
-    def shape(self) -> tuple[int, ...]: ...
+    X: Mapping[str, Any]  # features before φ; rows can be read from each value
+    labels: Any  # (items, classes); rows can be read from it
+    dtype: np.dtype[Any]
+    sizes: IntArray  # number of items of each class
+    unlabelled: int  # number of items without a label
+    widths: Mapping[str, int]  # dimensions of φ
+    maxima: Mapping[str, FloatArray]  # upper bounds of |φ(x)_j|
 
-    def __getitem__(self, rows: Any, /) -> Any: ...
-
-
-class Items(Protocol):
-    """The interface through which a method reads its training items, in memory or on workers."""
-
-    @property
-    def X(self) -> Mapping[str, RowsOf]: ...  # features before φ
-
-    @property
-    def labels(self) -> RowsOf: ...
-
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-
-    @property
-    def sizes(self) -> IntArray: ...  # number of items of each class
-
-    @property
-    def unlabelled(self) -> int: ...  # number of items without a label
-
-    @property
-    def widths(self) -> Mapping[str, int]: ...  # dimensions of φ
-
-    @property
-    def maxima(self) -> Mapping[str, FloatArray]: ...  # upper bounds of |φ(x)_j|
-
+    @abstractmethod
     def __len__(self) -> int: ...
 
+    @abstractmethod
     def with_features(self, maps: Mapping[str, FeatureMap]) -> "Items":
         """Return the same items with the mapped features φ(x)."""
 
+    @abstractmethod
     def run(self, step: Pass, *codes: Codes) -> tuple[Codes, Sums]:
         """Run a pass over all blocks in any order; return the new codes and the sums."""
 
+    @abstractmethod
     def sweep(self, step: Pass, carried: Sums, *codes: Codes) -> tuple[Codes, Sums]:
         """Run a pass block by block in order; each call gets the sums that the previous call returned."""
 
+    @abstractmethod
     def take_codes(self, codes: Codes, rows: IntArray) -> FloatArray:
         """Return the given rows of the codes."""
 
+    @abstractmethod
     def divide(self, codes: Codes, heights: FloatArray) -> Codes:
         """Return the codes with column k divided by heights[k]."""
 
+    @abstractmethod
     def pack(self, codes: Codes, thresholds: FloatArray) -> Words:
         """Return the packed bits codes > thresholds; empty if the codes stay on the workers."""
 
 
-class ItemsInMemory:
+class ItemsInMemory(Items):
     """Items in memory; threads process several blocks at once."""
 
     def __init__(
@@ -202,7 +190,7 @@ def rows_of(X: Matrix, rows: slice) -> Matrix:
 
 
 def column_maxima(X: Matrix) -> FloatArray:
-    """Return max_i |x_ij| for every column j."""
+    """Return max_i |x_ij| for every column j, without copying X."""
     ends: list[Any] = [X.max(axis=0), -X.min(axis=0)]
     dense = [end.toarray() if isinstance(X, sparse.csr_array) else end for end in ends]
     return np.asarray(np.maximum(*dense), dtype=np.float64).reshape(-1)
@@ -223,12 +211,8 @@ def mapped_maxima(maxima: Mapping[str, FloatArray], maps: Mapping[str, FeatureMa
 def add_inplace(total: Sums, more: Sums) -> None:
     """Add the sums `more` to `total`; for HEIGHT, take the maximum instead."""
     for key, value in more.items():
-        if key not in total:
-            total[key] = value.copy()
-        elif key == HEIGHT:
-            np.maximum(total[key], value, out=total[key])
-        else:
-            total[key] += value
+        combine = np.maximum if key == HEIGHT else np.add
+        total[key] = combine(total[key], value) if key in total else value
 
 
 def on_grid(value: Any, bound: Any, items: int) -> FloatArray:
@@ -237,15 +221,12 @@ def on_grid(value: Any, bound: Any, items: int) -> FloatArray:
     The absolute value of the sum over all items must not exceed `bound`. If all items are in one block, the
     sum is not rounded.
     """
+    exact: FloatArray = np.asarray(value, dtype=np.float64)
     if items <= ROWS:
-        return np.asarray(value, dtype=np.float64)
+        return exact
     _, exponents = np.frexp(np.asarray(bound, dtype=np.float64))  # bound < 2^exponent
     units = np.ldexp(1.0, exponents - MANTISSA_BITS)
-    rounded: FloatArray = np.array(value, dtype=np.float64)
-    rounded /= units
-    np.rint(rounded, out=rounded)
-    rounded *= units
-    return rounded
+    return np.asarray(np.rint(exact / units) * units)
 
 
 def code_sums(
@@ -286,16 +267,136 @@ class UniformRows:
 
 def _skip(rng: np.random.Generator, numbers: int, dtype: np.dtype[Any]) -> None:
     """Advance `rng` past `numbers` uniform numbers: a double uses 64 random bits, a single 32."""
-    if numbers == 0:
-        return
     bit_generator: Any = rng.bit_generator  # PCG64, from default_rng
-    before = bit_generator.state
+    before = bit_generator.state  # its buffer may hold the spare half of 64 bits
     if dtype == np.float64:
         bit_generator.advance(numbers)
-        buffer = {name: before[name] for name in ("has_uint32", "uinteger")}
-        bit_generator.state = bit_generator.state | buffer
+        bit_generator.state |= {name: before[name] for name in ("has_uint32", "uinteger")}
+    elif numbers:
+        numbers -= before["has_uint32"]
+        bit_generator.advance(numbers // 2)
+        if numbers % 2:
+            rng.random(dtype=np.float32)
+
+
+def times(X: Matrix, V: FloatArray) -> FloatArray:
+    """Return X V for a dense or sparse X."""
+    if isinstance(X, sparse.csr_array):
+        total = np.zeros((X.shape[0], V.shape[1]), dtype=V.dtype)
+        add_times_inplace(total, X, V)
+        return total
+    product = np.empty((X.shape[0], V.shape[1]), dtype=np.result_type(X, V))
+    over_rows(lambda rows: np.matmul(X[rows], V, out=product[rows]), X.shape[0], ROWS)
+    return product
+
+
+def add_times_inplace(total: FloatArray, X: Matrix, V: FloatArray) -> None:
+    """Add X V to `total` for a dense or sparse X."""
+    if not isinstance(X, sparse.csr_array):
+        total += times(X, V)
         return
-    numbers -= before["has_uint32"]  # the buffer may hold the spare half of 64 bits
-    bit_generator.advance(numbers // 2)
-    if numbers % 2:
-        rng.random(dtype=np.float32)
+    from smfh.hashing.kernels import add_sparse_times_inplace
+
+    data, indices, indptr = _parts(X)
+    V = read_only(V)
+
+    def work(rows: slice) -> None:
+        starts = indptr[rows.start : rows.stop + 1]
+        add_sparse_times_inplace(total[rows], data, indices, starts, V)
+
+    over_rows(work, X.shape[0], ROWS)
+
+
+def transposed_times(X: Matrix, Y: FloatArray) -> FloatArray:
+    """Return XᵀY for a dense or sparse X."""
+    if not isinstance(X, sparse.csr_array):
+        return sum_rows(lambda rows: X[rows].T @ Y[rows], X.shape[0]).astype(np.result_type(X, Y))
+    from smfh.hashing.kernels import sparse_transposed_times
+
+    data, indices, indptr = _parts(X)
+    Y = read_only(Y)
+
+    def work(rows: slice) -> FloatArray:
+        starts = indptr[rows.start : rows.stop + 1]
+        return sparse_transposed_times(data, indices, starts, Y[rows], X.shape[1])
+
+    return sum_rows(work, X.shape[0]).astype(Y.dtype)
+
+
+def _parts(X: sparse.csr_array) -> tuple[FloatArray, IntArray, IntArray]:
+    """Return data, indices and row starts, read-only, because Numba compiles again for writable arrays."""
+    return read_only(X.data), read_only(X.indices), read_only(X.indptr)
+
+
+def project(X: Mapping[str, Matrix], V: Mapping[str, FloatArray]) -> FloatArray:
+    """Return Σ_t X_t V_t over all modalities t."""
+    first, *others = sorted(X, key=lambda t: sparse.issparse(X[t]))  # dense first: sparse products add to it
+    total = times(X[first], V[first])
+    for t in others:
+        add_times_inplace(total, X[t], V[t])
+    return total
+
+
+def sum_rows(work: Callable[[slice], Any], rows: int) -> FloatArray:
+    """Call `work` for all blocks of rows in parallel; return the sum of the results as doubles."""
+    parts = each_block(work, rows, ROWS) if rows else iter([work(slice(0, 0))])
+    total = np.array(next(parts), dtype=np.float64)
+    for part in parts:
+        total += part
+    return total
+
+
+def gram(X: Matrix) -> FloatArray:
+    """Return XᵀX in double precision, so that it can be centred and inverted."""
+    return cross_product(X, X)
+
+
+def cross_product(A: Matrix, B: Matrix, weights: FloatArray | None = None) -> FloatArray:
+    """Return AᵀB, or Aᵀ diag(weights) B if weights are given, in double precision."""
+
+    def work(rows: slice) -> FloatArray:
+        a = A[rows].astype(np.float64)
+        b = a if A is B else B[rows].astype(np.float64)  # BLAS computes only half of aᵀa
+        part = a.T @ (b if weights is None else scale_rows(b, weights[rows]))
+        dense: FloatArray = part.toarray() if sparse.issparse(part) else part
+        return dense
+
+    return sum_rows(work, A.shape[0])
+
+
+def weighted_gram(U: Mapping[str, FloatArray], weights: Mapping[str, float]) -> FloatArray:
+    """Return Σ_t λ_t U_tᵀU_t for the weights λ_t."""
+    total: FloatArray = np.sum([weights[t] * (U[t].T @ U[t]) for t in U], axis=0)
+    return total
+
+
+def squared_norm(X: Matrix) -> float:
+    """Return the sum of squares ‖X‖² of a dense or sparse X."""
+    values = X.data if sparse.issparse(X) else X.reshape(-1)
+    blocks = range(0, len(values), ROWS)
+    return float(sum(float(np.vdot(values[i : i + ROWS], values[i : i + ROWS])) for i in blocks))
+
+
+def column_means(X: Matrix) -> FloatArray:
+    """Return the column means 1ᵀX / N in double precision, unlike SciPy's mean of a sparse X."""
+    return np.asarray(sum_rows(lambda rows: column_sums(X[rows]), X.shape[0]) / X.shape[0])
+
+
+def column_sums(X: Matrix) -> FloatArray:
+    """Return the column sums 1ᵀX in double precision."""
+    return np.asarray(X.astype(np.float64).sum(axis=0))
+
+
+def inner(A: FloatArray, B: FloatArray) -> float:
+    """Return ⟨A, B⟩, the sum of the elementwise products, in double precision."""
+    return float(np.sum(A.astype(np.float64) * B))
+
+
+def reconstruction_error(squared: float, U: FloatArray, XtY: FloatArray, YtY: FloatArray) -> float:
+    """Return ‖X − YUᵀ‖² = ‖X‖² − 2⟨U, XᵀY⟩ + ⟨UᵀU, YᵀY⟩ without a pass over X."""
+    return squared - 2 * inner(U, XtY) + inner(U.T @ U, YtY)
+
+
+def drop_tiny(factor: FloatArray) -> FloatArray:
+    """Return the array with values up to TINY replaced by 0."""
+    return np.where(factor > TINY, factor, 0)

@@ -12,11 +12,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from smfh.hashing.balanced import class_codes
 from smfh.hashing.base import StepReport
+from smfh.hashing.blocks import squared_norm
 from smfh.hashing.configuration import ANCHORS_HELP, CHOSEN_RIDGE_HELP, WIDTH_HELP, Preset
 from smfh.hashing.kernelised import SAME_FEATURES, KernelMethod, Regressions, Search, signs
-from smfh.hashing.products import squared_norm
+from smfh.hashing.labels import class_codes
 from smfh.types import FloatArray, parameter
 
 TIE_SHARE = 1e-3  # the weights of votes differ by up to this share, which breaks ties

@@ -7,20 +7,32 @@ rises. Labels are not used. A training item has one code, Y > mean, for all moda
 computed from its features in one modality.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar
+from functools import partial, wraps
+from typing import ClassVar
 
 import numpy as np
 
 from smfh.features.maps import FeatureMap, fit_rbf
 from smfh.hashing.base import ITERATIONS_HELP, BlockMethod, Model, StepReport, Trace, Training
-from smfh.hashing.blocks import Block, Codes, Items, Pass, Sums, UniformRows, code_sums
+from smfh.hashing.blocks import (
+    Block,
+    Codes,
+    Items,
+    Pass,
+    Sums,
+    UniformRows,
+    code_sums,
+    reconstruction_error,
+    squared_norm,
+    times,
+    weighted_gram,
+)
 from smfh.hashing.configuration import ANCHORS_HELP, PREDICTION_HELP, RIDGE_HELP, Preset
 from smfh.hashing.function import HashFunction, shared_codes
-from smfh.hashing.products import reconstruction_error, squared_norm, times, weighted_gram
-from smfh.hashing.solvers import Factor, RidgeSolver, feature_sums, warnings_of
+from smfh.hashing.problem import BlockProblem, BlockState
+from smfh.hashing.solvers import Factor, RidgeSolver, warnings_of
 from smfh.hashing.views import UNIT_ROWS
 from smfh.types import EPS, FloatArray, parameter
 
@@ -53,93 +65,80 @@ class CMFH(BlockMethod):
         return problem.model(state, maps)
 
 
-@dataclass(frozen=True, eq=False)
-class State:
-    """The unknowns Y, U and W, and products that several steps use."""
-
-    Y: Codes
-    U: Mapping[str, FloatArray]
-    W: Mapping[str, FloatArray]
-    XtY: Mapping[str, FloatArray]  # for centred X
-    YtY: FloatArray
-    mean: FloatArray  # of the rows of Y, (bits,)
-
-
-class Problem:
+class Problem(BlockProblem):
     """The objective for given data, and the steps that lower it."""
 
     def __init__(self, method: CMFH, data: Items) -> None:
-        self.method, self.data, self.items = method, data, len(data)
-        self.weights = method.shares(tuple(data.X))
-        self.bounds: dict[str, Any] = {"items": self.items, "maxima": data.maxima}
-        _, features = data.run(Pass(feature_sums, **self.bounds))
-        self.means = {t: features["sum", t] / self.items for t in data.X}
-        grams = {t: features["XtX", t] - self.items * np.outer(m, m) for t, m in self.means.items()}
+        super().__init__(data, method.shares(tuple(data.X)), method.projection_weight)
+        self.method = method
+        self.sum_features()
+        grams = {t: self.centred_gram(t) for t in data.X}
         self.squared = {t: float(np.trace(gram)) for t, gram in grams.items()}
-        shrinkage = method.ridge / method.projection_weight
+        shrinkage = method.ridge / self.mu
         self.solvers = {t: RidgeSolver(grams[t], shrinkage + EPS * self.squared[t]) for t in grams}
 
-    def terms(self, state: State) -> dict[str, float]:
+    def terms(self, state: BlockState) -> dict[str, float]:
         """Return the weighted terms of O, computed without another pass over X."""
-        mu, gamma, weights = self.method.projection_weight, self.method.ridge, self.weights
         U, W, XtY, YtY = state.U, state.W, state.XtY, state.YtY
         error = {t: reconstruction_error(self.squared[t], U[t], XtY[t], YtY) for t in U}
+        squares = float(np.trace(YtY)) + sum(squared_norm(U[t]) + squared_norm(W[t]) for t in U)
         return {
-            **{f"reconstruction ({t})": weights[t] * error[t] for t in U},
-            **{f"projection ({t})": mu * self.solvers[t].error(W[t], XtY[t], YtY) for t in W},
-            "ridge": gamma * (float(np.trace(YtY)) + sum(squared_norm(U[t]) + squared_norm(W[t]) for t in U)),
+            **{f"reconstruction ({t})": self.weights[t] * error[t] for t in U},
+            **{f"projection ({t})": self.mu * self.solvers[t].error(W[t], XtY[t], YtY) for t in W},
+            "ridge": self.method.ridge * squares,
         }
 
-    def start(self, uniform: UniformRows) -> State:
+    def start(self, uniform: UniformRows) -> BlockState:
         """Return the initial state: Y uniform at random, and W that fits this Y."""
-        bits = self.method.bits
-        step = Pass(self.start_block, bits, uniform=uniform, ceiling=np.ones(bits), **self.bounds)
-        return self.with_hash_functions({}, *self.data.run(step))
 
-    @staticmethod
-    def start_block(block: Block, uniform: UniformRows, **bounds: Any) -> tuple[FloatArray, Sums]:
-        Y = uniform.block(block.start, len(block))
-        return Y, code_sums(block, Y, double=True, **bounds)
+        def start(block: Block) -> FloatArray:
+            return uniform.block(block.start, len(block))
 
-    def descend(self, state: State) -> State:
+        return self.with_hash_functions({}, *self.new_codes(start, np.ones(self.method.bits)))
+
+    def descend(self, state: BlockState) -> BlockState:
         """Run one iteration: update U, Y and W in turn; each minimises O with the other two fixed."""
         U = {t: self.basis(t, state) for t in self.weights}
         return self.with_hash_functions(U, *self.codes(state.Y, U, state.W))
 
-    def basis(self, t: str, state: State) -> FloatArray:
+    def basis(self, t: str, state: BlockState) -> FloatArray:
         """Return U = λ XᵀY (λ YᵀY + γI)⁻¹ for modality t."""
         share = self.weights[t]
         return solve_right(share * state.XtY[t], share * state.YtY, self.method.ridge)
 
     def codes(self, Y: Codes, U: Mapping[str, FloatArray], W: Mapping[str, FloatArray]) -> tuple[Codes, Sums]:
         """Return Y = [ Σ_t X_t(λ_tU_t + μW_t) ] [ Σ_t λ_tU_tᵀU_t + (n_tμ + γ)I ]⁻¹ and its sums."""
-        mu, gamma = self.method.projection_weight, self.method.ridge
+        mu, gamma, dtype = self.mu, self.method.ridge, self.dtype
         curvature = weighted_gram(U, self.weights)
         V = {t: solve_right(self.weights[t] * U[t] + mu * W[t], curvature, len(U) * mu + gamma) for t in U}
         offsets = {t: self.means[t] @ V[t] for t in V}
         most = sum(self.data.maxima[t] @ np.abs(V[t]) + np.abs(offsets[t]) for t in V)
-        ceiling = np.asarray(2 * most)  # the factor 2 covers rounding
-        step = Pass(self.codes_block, self.method.bits, V=V, offsets=offsets, ceiling=ceiling, **self.bounds)
-        return self.data.run(step, Y)
 
-    @staticmethod
-    def codes_block(
-        block: Block, Y: FloatArray, V: Mapping[str, FloatArray], offsets: Mapping[str, FloatArray], **bounds: Any
-    ) -> tuple[FloatArray, Sums]:
-        """Return the rows Y = Σ_t (X_t − 1x̄_tᵀ) V_t of a block and their sums."""
-        dtype = Y.dtype
-        parts = [times(x, V[t].astype(dtype)) - offsets[t].astype(dtype) for t, x in block.X.items()]
-        new: FloatArray = np.sum(parts, axis=0)
-        return new, code_sums(block, new, double=True, **bounds)
+        def update(block: Block, Y: FloatArray) -> FloatArray:
+            parts = [times(x, V[t].astype(dtype)) - offsets[t].astype(dtype) for t, x in block.X.items()]
+            return np.asarray(np.sum(parts, axis=0))  # Σ_t (X_t − 1x̄_tᵀ) V_t
 
-    def with_hash_functions(self, U: Mapping[str, FloatArray], Y: Codes, sums: Sums) -> State:
+        return self.new_codes(update, np.asarray(2 * most), Y)  # the factor 2 covers rounding
+
+    def with_hash_functions(self, U: Mapping[str, FloatArray], Y: Codes, sums: Sums) -> BlockState:
         """Return the state with W = (XᵀX + γ/μ I)⁻¹XᵀY for centred X."""
         total = sums["sum", ""]
         XtY = {t: sums["XtY", t] - np.outer(m, total) for t, m in self.means.items()}
         W = {t: self.solvers[t].solve(XtY[t]) for t in XtY}
-        return State(Y, U, W, XtY, sums["YtY", ""], total / self.items)
+        return BlockState(Y, U, W, XtY, sums["YtY", ""], total / self.items)
 
-    def model(self, state: State, maps: Mapping[str, FeatureMap]) -> Model:
+    def new_codes(self, make: Callable[..., FloatArray], ceiling: FloatArray, *codes: Codes) -> tuple[Codes, Sums]:
+        """Return the codes that `make` returns for each block, up to `ceiling`, and their sums."""
+        items, maxima = self.items, self.data.maxima
+
+        @wraps(make)
+        def step(block: Block, *codes: FloatArray) -> tuple[FloatArray, Sums]:
+            Y = make(block, *codes)
+            return Y, code_sums(block, Y, items, maxima, ceiling, double=True)
+
+        return self.data.run(Pass(step, len(ceiling)), *codes)
+
+    def model(self, state: BlockState, maps: Mapping[str, FeatureMap]) -> Model:
         """Return the model: bit k is 1 if y_ik, or (x − x̄)·w_k for a query, exceeds the mean of y_k."""
         W, mean, dtype = state.W, state.mean, self.data.dtype
         functions = {

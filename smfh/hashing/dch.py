@@ -15,9 +15,9 @@ from typing import ClassVar
 import numpy as np
 
 from smfh.hashing.base import StepReport
+from smfh.hashing.blocks import gram, squared_norm
 from smfh.hashing.configuration import CHOSEN_RIDGE_HELP, Preset
 from smfh.hashing.kernelised import SAME_FEATURES, SAME_VALUES, AlternatingMethod, Regressions, Search, signs
-from smfh.hashing.products import gram, squared_norm
 from smfh.hashing.solvers import Factor
 from smfh.types import FloatArray, parameter
 

@@ -31,10 +31,7 @@ from smfh.hashing.base import (
     Trace,
     Training,
 )
-from smfh.hashing.configuration import ORTHOGONALITY_HELP, RIDGE_HELP, SMOOTHNESS_HELP, Preset
-from smfh.hashing.function import HashFunction, shared_codes
-from smfh.hashing.graph import LabelGraph
-from smfh.hashing.products import (
+from smfh.hashing.blocks import (
     column_means,
     gram,
     project,
@@ -43,7 +40,9 @@ from smfh.hashing.products import (
     transposed_times,
     weighted_gram,
 )
-from smfh.hashing.solvers import RidgeSolver, WideFeatures, WideSolver, warnings_of
+from smfh.hashing.configuration import ORTHOGONALITY_HELP, RIDGE_HELP, SMOOTHNESS_HELP, Preset
+from smfh.hashing.function import HashFunction, shared_codes
+from smfh.hashing.solvers import LabelGraph, RidgeSolver, WideFeatures, WideSolver, warnings_of
 from smfh.hashing.views import UNIT_ROWS
 from smfh.types import FloatArray, IntArray, MultimodalDataset, parameter
 

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.linalg import svd
 
 from smfh.hashing.base import StepReport
+from smfh.hashing.blocks import gram, reconstruction_error, squared_norm
 from smfh.hashing.configuration import CHOSEN_RIDGE_HELP, LABEL_HELP, PREDICTION_HELP, Preset
 from smfh.hashing.kernelised import (
     ROUNDS_HELP,
@@ -27,7 +28,6 @@ from smfh.hashing.kernelised import (
     Search,
     signs,
 )
-from smfh.hashing.products import gram, reconstruction_error, squared_norm
 from smfh.hashing.solvers import Factor
 from smfh.types import FloatArray, parameter
 

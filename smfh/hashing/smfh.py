@@ -24,13 +24,18 @@ import numpy as np
 
 from smfh.features.maps import FeatureMap
 from smfh.hashing.base import FIT_HELP, PULL_HELP, SAMPLE_HELP, BlockMethod, Model, StepReport, Trace, Training
-from smfh.hashing.blocks import HEIGHT, Block, Codes, Items, Pass, Sums, UniformRows, code_sums, on_grid
-from smfh.hashing.configuration import ORTHOGONALITY_HELP, RIDGE_HELP, SMOOTHNESS_HELP, Preset
-from smfh.hashing.function import HashFunction, shared_codes
-from smfh.hashing.graph import LabelGraph
-from smfh.hashing.products import (
+from smfh.hashing.blocks import (
+    HEIGHT,
     TINY,
+    Block,
+    Codes,
+    Items,
+    Pass,
+    Sums,
+    UniformRows,
+    code_sums,
     drop_tiny,
+    on_grid,
     project,
     reconstruction_error,
     squared_norm,
@@ -38,7 +43,10 @@ from smfh.hashing.products import (
     transposed_times,
     weighted_gram,
 )
-from smfh.hashing.solvers import RidgeSolver, WideFeatures, WideSolver, feature_sums, warnings_of
+from smfh.hashing.configuration import ORTHOGONALITY_HELP, RIDGE_HELP, SMOOTHNESS_HELP, Preset
+from smfh.hashing.function import HashFunction, shared_codes
+from smfh.hashing.problem import BlockProblem, BlockState
+from smfh.hashing.solvers import LabelGraph, RidgeSolver, WideFeatures, WideSolver, warnings_of
 from smfh.types import EPS, FloatArray, IntArray, parameter
 
 
@@ -80,15 +88,9 @@ class SMFH(BlockMethod):
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class State(BlockState):
     """The unknowns U, Y and W, the sampled items, and products that several steps use."""
 
-    Y: Codes
-    U: Mapping[str, FloatArray]
-    W: Mapping[str, FloatArray]
-    XtY: Mapping[str, FloatArray]
-    YtY: FloatArray
-    mean: FloatArray  # of the rows of Y, (bits,)
     heights: FloatArray  # max_i y_ik, (bits,)
     FtY: FloatArray  # F̂ᵀŶ with Â = F̂F̂ᵀ, (classes, bits)
     length: FloatArray  # Σ_i d̂_i ŷ_ik², (bits,)
@@ -97,36 +99,27 @@ class State:
     solvers: Mapping[str, RidgeSolver | WideSolver]
 
 
-class Problem:
+class Problem(BlockProblem):
     """The objective for the given data, and the steps of Algorithm 1."""
 
     def __init__(self, method: SMFH, data: Items) -> None:
-        self.method, self.data, self.items, self.dtype = method, data, len(data), data.dtype
-        self.weights, self.mu = method.shares(tuple(data.X)), method.projection_weight * 2 / len(data.X)
-        m, self.sizes = method.graph_sample, data.sizes.astype(np.float64)
-        self.samples = m < self.items
-        wide = [t for t, d in data.widths.items() if m < self.items < d]
-        self.bounds: dict[str, Any] = {"items": self.items, "maxima": data.maxima}
-        arguments = self.bounds | {"max_degree": float(self.sizes.sum()), "without_gram": wide}
-        if not self.samples:
-            arguments["graph"] = partial(self.graph_of, dtype=self.dtype, rows=None, sizes=self.sizes)
-        _, self.features = data.run(Pass(feature_sums, **arguments))
+        super().__init__(data, method.shares(tuple(data.X)), method.projection_weight * 2 / len(data.X))
+        self.method, self.samples = method, method.graph_sample < self.items
+        wide = [t for t, d in data.widths.items() if method.graph_sample < self.items < d]
+        graph = None if self.samples else partial(graph_of, rows=None, sizes=self.sizes, dtype=self.dtype)
+        self.sum_features(graph, float(self.sizes.sum()), wide)
         everything = np.arange(self.items)
         self.wide = {t: WideFeatures(data.X[t][everything], method.ridge, method.smoothness) for t in wide}
-        self.X: Mapping[str, Any] = data.X
-        self.labels: Any = data.labels
 
     def terms(self, state: State) -> dict[str, float]:
         """Return the weighted terms of O (Eq. 8) for the sampled graph, without another pass over X."""
         method, mu, solvers = self.method, self.mu, state.solvers
         U, W, XtY, YtY = state.U, state.W, state.XtY, state.YtY
         squared = {t: float(self.features["squared", t]) for t in U}
+        error = {t: reconstruction_error(squared[t], U[t], XtY[t], YtY) for t in U}
         excess = YtY.astype(np.float64) - np.eye(method.bits)
         return {
-            **{
-                f"reconstruction ({t})": self.weights[t] * reconstruction_error(squared[t], U[t], XtY[t], YtY)
-                for t in U
-            },
+            **{f"reconstruction ({t})": self.weights[t] * error[t] for t in U},
             "graph": method.graph_weight * (float(state.length.sum()) - squared_norm(state.FtY)),
             **{f"projection ({t})": mu * solvers[t].error(W[t], XtY[t], YtY) for t in W},
             "smoothness": mu * method.smoothness * sum(solvers[t].roughness(W[t]) for t in W),
@@ -135,25 +128,23 @@ class Problem:
         }
 
     def start(self, rng: np.random.Generator) -> State:
-        """Return the initial state (Algorithm 1, line 1): Y and U uniform at random, W = 0."""
-        bits, rows = self.method.bits, np.arange(0)
-        uniform = UniformRows.draw(rng, self.items, bits, np.float64)
-        U = {t: rng.random((d, bits)).astype(self.dtype) for t, d in self.data.widths.items()}
-        graph = LabelGraph.of(self.data.labels[rows], self.dtype)
-        totals = self.totals(rows, graph, np.ones(bits))
-        Y, sums = self.data.run(Pass(self.start_block, bits, uniform=uniform, dtype=self.dtype, **totals))
-        W = {t: np.zeros_like(U[t]) for t in U}
-        return State(U=U, W=W, rows=rows, graph=graph, solvers={}, **self.summed(Y, sums))
+        """Return the initial state (Algorithm 1, line 1): Y and U uniform at random, W = 0.
 
-    @staticmethod
-    def start_block(block: Block, uniform: UniformRows, dtype: Any, **totals: Any) -> tuple[FloatArray, Sums]:
-        """Return random rows of Y and sums over the block.
-
-        The values are drawn in double precision and then rounded to `dtype`, so that training in single and
-        in double precision starts from the same numbers.
+        The values are drawn in double precision and then rounded, so that training in single and in double
+        precision starts from the same numbers.
         """
-        Y = uniform.block(block.start, len(block)).astype(dtype)
-        return Y, Problem.sum_block(block, Y, **totals)
+        bits, rows, dtype = self.method.bits, np.arange(0), self.dtype
+        uniform = UniformRows.draw(rng, self.items, bits, np.float64)
+        U = {t: rng.random((d, bits)).astype(dtype) for t, d in self.data.widths.items()}
+        graph = LabelGraph.of(self.data.labels[rows], dtype)
+        _, sums = self.sample(rows, graph, np.ones(bits))
+
+        def start(block: Block) -> tuple[FloatArray, Sums]:
+            Y = uniform.block(block.start, len(block)).astype(dtype)
+            return Y, sums(block, Y)
+
+        W = {t: np.zeros_like(U[t]) for t in U}
+        return State(U=U, W=W, rows=rows, graph=graph, solvers={}, **self.summed(*self.data.run(Pass(start, bits))))
 
     def update_bases(self, state: State, rng: np.random.Generator) -> State:
         """Return the state after the U step (Eq. 12): U_t ← U_t ∘ (X_tᵀY) / (U_t YᵀY)."""
@@ -164,8 +155,7 @@ class Problem:
         """Sample m items uniformly without replacement (Eq. 13), or use all items if N ≤ m."""
         if not self.samples:
             return state
-        rows = np.sort(rng.choice(self.items, size=self.method.graph_sample, replace=False))
-        return self.with_sample(state, rows)
+        return self.with_sample(state, np.sort(rng.choice(self.items, size=self.method.graph_sample, replace=False)))
 
     def with_sample(self, state: State, rows: IntArray) -> State:
         """Return the state with these sampled rows and their graph Â = F̂F̂ᵀ (Eq. 4 and 13)."""
@@ -183,56 +173,44 @@ class Problem:
 
         B is split by sign, because X_tW_t can be negative. Ŷ = SᵀY. An iteration passes over X only here.
         """
-        U, method = state.U, self.method
-        alpha, beta = float(method.graph_weight), float(method.orthogonality_weight)
+        U, FtY, maxima = state.U, state.FtY, self.data.maxima
+        alpha, beta = float(self.method.graph_weight), float(self.method.orthogonality_weight)
         V = {t: self.weights[t] * U[t] + self.mu * state.W[t] for t in U}
-        curvature = weighted_gram(U, self.weights) + len(U) * self.mu * np.eye(method.bits)
+        curvature = weighted_gram(U, self.weights) + len(U) * self.mu * np.eye(self.method.bits)
+        M = (curvature + 2 * beta * state.YtY).astype(self.dtype)
         # An upper bound of y_ik: a ratio of sums is at most the largest ratio of their terms, and the ratio
         # of the graph and β terms is at most 1 if all y_ik were at most 1. The factor 2 covers rounding.
-        most = sum(self.data.maxima[t] @ np.maximum(V[t], 0) for t in V)
+        most = sum(maxima[t] @ np.maximum(V[t], 0) for t in V)
         ceiling = 2 * np.maximum(1, most / np.maximum(np.diag(curvature), EPS))
-        M = (curvature + 2 * beta * state.YtY).astype(self.dtype)
-        totals = self.totals(state.rows, state.graph, ceiling)
-        step = Pass(self.update_block, len(M), V=V, M=M, FtY=state.FtY, alpha=alpha, beta=beta, **totals)
-        return replace(state, **self.summed(*self.data.run(step, state.Y)))
+        sampled, sums = self.sample(state.rows, state.graph, ceiling)
 
-    @staticmethod
-    def update_block(
-        block: Block,
-        Y: FloatArray,
-        V: Mapping[str, FloatArray],
-        M: FloatArray,
-        FtY: FloatArray,
-        alpha: float,
-        beta: float,
-        **totals: Any,
-    ) -> tuple[FloatArray, Sums]:
-        """Run the Y step for a block: return the new Y = Y ∘ B⁺ / (divisor + B⁻) and sums over the block."""
-        drawn = block.places(totals["rows"])
-        graph = Problem.graph_of(block, Y.dtype, totals["rows"], totals["sizes"])
-        B = project(block.X, V)
-        B[drawn] += alpha * times(graph.factors, FtY)  # Â Ŷ = F̂ (F̂ᵀŶ)
-        B += 2 * beta * Y
-        divisor = Y @ M
-        divisor[drawn] += alpha * graph.degrees[:, None] * Y[drawn]
-        new = Y * np.maximum(B, 0, out=B)
-        new /= np.maximum(divisor, EPS, out=divisor)  # B⁻ can be left out, because B⁺ is 0 wherever B⁻ is not
-        new *= new > TINY
-        return new, Problem.sum_block(block, new, **totals)
+        def update(block: Block, Y: FloatArray) -> tuple[FloatArray, Sums]:
+            drawn, graph = sampled(block)
+            B = project(block.X, V)
+            B[drawn] += alpha * times(graph.factors, FtY)  # Â Ŷ = F̂ (F̂ᵀŶ)
+            B += 2 * beta * Y
+            divisor = Y @ M
+            divisor[drawn] += alpha * graph.degrees[:, None] * Y[drawn]
+            new = Y * np.maximum(B, 0, out=B)
+            new /= np.maximum(divisor, EPS, out=divisor)  # B⁻ can be left out, because B⁺ is 0 wherever B⁻ is not
+            new *= new > TINY
+            return new, sums(block, new)
+
+        return replace(state, **self.summed(*self.data.run(Pass(update, len(M)), state.Y)))
 
     def rescale(self, state: State, rng: np.random.Generator) -> State:
         """Scale each column of Y to a maximum of 1, and U inversely: y_k ← y_k / h_k, u_k ← u_k h_k."""
-        heights = np.maximum(state.heights, EPS)
+        h = np.maximum(state.heights, EPS)
         return replace(
             state,
-            Y=self.data.divide(state.Y, heights),
-            U={t: U * heights for t, U in state.U.items()},
-            XtY={t: XtY / heights for t, XtY in state.XtY.items()},
-            YtY=state.YtY / np.outer(heights, heights),
-            mean=state.mean / heights,
-            FtY=state.FtY / heights,
-            length=state.length / heights.astype(np.float64) ** 2,
-            heights=np.ones_like(heights),
+            Y=self.data.divide(state.Y, h),
+            U={t: U * h for t, U in state.U.items()},
+            XtY={t: XtY / h for t, XtY in state.XtY.items()},
+            YtY=state.YtY / np.outer(h, h),
+            mean=state.mean / h,
+            FtY=state.FtY / h,
+            length=state.length / h.astype(np.float64) ** 2,
+            heights=np.ones_like(h),
         )
 
     def update_functions(self, state: State, rng: np.random.Generator) -> State:
@@ -243,11 +221,11 @@ class Problem:
     def solvers(self, state: State) -> dict[str, RidgeSolver | WideSolver]:
         """Return a solver of Eq. 18 per modality, for the graph of the sampled items or of all items."""
         gamma, eta = self.method.ridge, self.method.smoothness
-        if not self.samples:
-            return {t: RidgeSolver.of_sums(self.features, t, gamma, eta) for t in self.data.X}
         rows, graph, solvers = state.rows, state.graph, dict[str, RidgeSolver | WideSolver]()
         for t, X in self.data.X.items():
-            if t in self.wide:
+            if not self.samples:
+                solvers[t] = RidgeSolver.of_sums(self.features, t, gamma, eta)
+            elif t in self.wide:
                 Y = self.data.take_codes(state.Y, np.arange(self.items))
                 solvers[t] = WideSolver(self.wide[t], rows, graph, Y)
             else:
@@ -260,48 +238,47 @@ class Problem:
         functions = {t: HashFunction(t, d, FeatureMap(), state.W[t], thresholds) for t, d in self.data.widths.items()}
         return Model(functions, shared_codes(tuple(functions), self.data.pack(state.Y, thresholds)), state.U)
 
-    def totals(self, rows: IntArray, graph: LabelGraph, ceiling: FloatArray) -> dict[str, Any]:
-        """Return the arguments of `sum_block`, except the block and Y."""
-        sizes = np.asarray(graph.factors.sum(axis=0), dtype=np.float64) if self.samples else self.sizes
-        return {**self.bounds, "ceiling": ceiling, "rows": rows if self.samples else None, "sizes": sizes}
+    def sample(
+        self, rows: IntArray, graph: LabelGraph, ceiling: FloatArray
+    ) -> tuple[Callable[[Block], tuple[IntArray, LabelGraph]], Callable[[Block, FloatArray], Sums]]:
+        """Return two functions of a block, for this sample of items (all items if N ≤ m).
 
-    @staticmethod
-    def graph_of(block: Block, dtype: Any, rows: IntArray | None, sizes: FloatArray) -> LabelGraph:
-        """Return the graph of the sampled items of a block; `rows` is None if all items are used."""
-        labels = block.labels if rows is None else block.labels[block.places(rows)]
-        return LabelGraph.of(labels, dtype, sizes)
+        The first returns the positions of the sampled items in the block, and their graph. The second returns
+        the sums that later steps need: products with Y ≤ ceiling, and maxima of Y.
+        """
+        items, maxima, dtype = self.items, self.data.maxima, self.dtype
+        drawn, sizes = None, self.sizes
+        if self.samples:
+            drawn, sizes = rows, np.asarray(graph.factors.sum(axis=0), dtype=np.float64)
 
-    @staticmethod
-    def sum_block(
-        block: Block,
-        Y: FloatArray,
-        items: int,
-        maxima: Mapping[str, FloatArray],
-        ceiling: FloatArray,  # upper bounds of y_ik, (bits,)
-        rows: IntArray | None,  # the sampled items; None if all are used
-        sizes: FloatArray,  # number of sampled items of each class
-    ) -> Sums:
-        """Return the sums over a block that later steps need: products with Y, and maxima of Y."""
-        graph, drawn = Problem.graph_of(block, Y.dtype, rows, sizes), Y[block.places(rows)]
-        length = graph.degrees.astype(np.float64) @ drawn**2
-        return {
-            **code_sums(block, Y, items, maxima, ceiling),
-            HEIGHT: Y.max(axis=0).astype(np.float64),
-            ("FtY", ""): on_grid(transposed_times(graph.factors, drawn), np.outer(sizes, ceiling), items),
-            ("length", ""): on_grid(length, ceiling**2 * float(sizes @ sizes), items),
-        }
+        def sampled(block: Block) -> tuple[IntArray, LabelGraph]:
+            return block.places(drawn), graph_of(block, drawn, sizes, dtype)
+
+        def sums(block: Block, Y: FloatArray) -> Sums:
+            places, graph = sampled(block)
+            length = graph.degrees.astype(np.float64) @ Y[places] ** 2
+            return {
+                **code_sums(block, Y, items, maxima, ceiling),
+                HEIGHT: Y.max(axis=0).astype(np.float64),
+                ("FtY", ""): on_grid(transposed_times(graph.factors, Y[places]), np.outer(sizes, ceiling), items),
+                ("length", ""): on_grid(length, ceiling**2 * float(sizes @ sizes), items),
+            }
+
+        return sampled, sums
 
     def summed(self, Y: Codes, sums: Sums) -> dict[str, Any]:
         """Return those fields of a `State` that a pass over the items computes."""
         return {
-            "Y": Y,
-            "XtY": {t: sums["XtY", t].astype(self.dtype) for t in self.data.X},
-            "YtY": sums["YtY", ""].astype(self.dtype),
-            "mean": sums["sum", ""] / self.items,
+            **super().summed(Y, sums),
             "FtY": sums["FtY", ""].astype(self.dtype),
             "length": sums["length", ""],
             "heights": sums[HEIGHT].astype(self.dtype),
         }
+
+
+def graph_of(block: Block, rows: IntArray | None, sizes: FloatArray, dtype: np.dtype[Any]) -> LabelGraph:
+    """Return the graph of the sampled items of a block; `rows` is None if all items are used."""
+    return LabelGraph.of(block.labels if rows is None else block.labels[block.places(rows)], dtype, sizes)
 
 
 # The steps of an iteration, in order.

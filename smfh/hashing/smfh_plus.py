@@ -12,45 +12,39 @@ form. Then Y is made binary, and bits are flipped to lower O.
 If m < N, the Y step uses the graph of m items, sampled anew in each iteration; the mean over samples is A.
 The W step always uses A, and its system is factored once. Using all items costs no more than a sample; m
 exists only to study sampling. μ is the parameter times 2/n_t for n_t modalities; without this factor, the
-scores on Emoji with ten modalities fall from .867/.715 to .662/.585.
-
-Measured on validation folds:
-- During the descent, Y moves towards ½ (on Wiki the standard deviation of a bit falls from .45 to .11), so
-  binarising raises O about 20-fold. A growing pull towards 0 and 1, more rounds, and β = 1,000 were tried on
-  two data sets and were not better.
-- `python -m smfh tune --datasets wiki emoji planted --trials 60` chose the weights. The ten best settings
-  differed by 0.002. Only α matters: the preset "first hundred" favours mAP@100 and image queries; "whole
-  ranking" gives nearly one code to a whole class. Linear features need the weights of the preset "linear".
-- With α = 35 and α = 130, the means over ten data sets are .776 and .739 for mAP@100, and .715 and .656 for
-  NDCG@100. With one label per item (five sets), α = 130 is as good or better, by up to .017 in the mean of
-  all scores; with several labels per item it is as good or worse.
-- Three changes were not better on at least three of five data sets: logistic hash functions (−.004 to −.018
-  on four), rows weighted by the inverse size of their class (±.004), and the majority vote of three runs with
-  different initial codes (+.013 on one, ±.001 on four).
-- Clusters as extra labels (preset "fine") were measured with 64 bits on four data sets whose fine classes
-  were hidden. With c = 40, the share of the first 12 results that have the query's hidden class rises from
-  .26 to .57 (to .55 with c = 20 and c = 80). mAP@100, the mean of both directions, changes by −.02 (Wiki with
-  four classes) to +.02. With 16 bits, a similar setting lost .02 on Wiki and Emoji. So there are no clusters
-  by default.
-- With several labels per item, the initial codes are decisive. The mean NDCG@100 of seven data sets is .66 if
-  they are the mean of the class codes, .69 if this mean is weighted with p = .8, and with `label_codes` .70
-  for p = 0 and .71 for .5 ≤ p ≤ .67.
+scores on Emoji with ten modalities fall from .867/.715 to .662/.585. The guide
+(`assets/guide/results.md`) says how the defaults were chosen and what did not help.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, wraps
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from smfh.features.clusters import cluster_labels
 from smfh.features.maps import FeatureMap, choose_width, fit_rbf
 from smfh.features.ridge import USUAL_RIDGE, ridges_of
-from smfh.hashing.balanced import class_codes
 from smfh.hashing.base import FIT_HELP, PULL_HELP, BlockMethod, Model, StepReport, Trace, Training
-from smfh.hashing.blocks import Block, Codes, Items, Pass, RowsOf, Sums, UniformRows, code_sums, on_grid
+from smfh.hashing.blocks import (
+    TINY,
+    Block,
+    Codes,
+    Items,
+    Pass,
+    Sums,
+    UniformRows,
+    code_sums,
+    drop_tiny,
+    inner,
+    on_grid,
+    project,
+    reconstruction_error,
+    squared_norm,
+    transposed_times,
+    weighted_gram,
+)
 from smfh.hashing.configuration import (
     ANCHORS_HELP,
     CHOSEN_RIDGE_HELP,
@@ -60,29 +54,15 @@ from smfh.hashing.configuration import (
     Preset,
 )
 from smfh.hashing.function import HashFunction, shared_codes
-from smfh.hashing.graph import LabelGraph, NormalisedGraph, rarity_weights
-from smfh.hashing.products import (
-    TINY,
-    drop_tiny,
-    inner,
-    project,
-    reconstruction_error,
-    squared_norm,
-    transposed_times,
-    weighted_gram,
-)
-from smfh.hashing.solvers import RidgeSolver, feature_sums, warnings_of
+from smfh.hashing.labels import RARITY_HELP, NormalisedGraph, class_codes, label_codes, rank_codes, rarity_weights
+from smfh.hashing.problem import BlockProblem, BlockState
+from smfh.hashing.solvers import RidgeSolver, warnings_of
 from smfh.parallel import side_by_side
-from smfh.types import EPS, BoolArray, FloatArray, IntArray, MultimodalDataset, parameter
+from smfh.types import EPS, FloatArray, MultimodalDataset, parameter
 
 SCALING = FeatureMap(power=0.5, unit_rows=True)
 START_NOISE = 0.1  # share of uniform noise in the initial Y
 BASIS_STEPS = 5  # number of U steps in a round of refinement
-RARITY_HELP = (
-    "How much more rare labels weigh: a label of n items has the weight n^−p, so with 0 all labels weigh the "
-    "same. Higher: codes follow fine classes. Lower: they follow large classes. No effect with one label per "
-    "item."
-)
 CLUSTERS_HELP = (
     "Number of clusters found within the classes of each modality, which serve as extra labels where labels "
     "are coarse. With 0, there are none. Higher: codes tell more items of a class apart. Lower: codes follow "
@@ -161,7 +141,7 @@ class SMFHPlus(BlockMethod):
             yield StepReport(problem.terms(state), "refinement", note, partial(problem.model, state, maps))
         return problem.model(state, maps)
 
-    def feature_map(self, X: RowsOf, labels: RowsOf, rng: np.random.Generator) -> FeatureMap:
+    def feature_map(self, X: Any, labels: Any, rng: np.random.Generator) -> FeatureMap:
         """Return the feature map: square roots with unit rows, then RBF features unless `anchors` is 0."""
         if not self.anchors:
             return SCALING
@@ -170,46 +150,34 @@ class SMFHPlus(BlockMethod):
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class State(BlockState):
     """The unknowns U, Y, W and b, and products that several steps use."""
 
-    Y: Codes
-    U: Mapping[str, FloatArray]
-    W: Mapping[str, FloatArray]
     b: Mapping[str, FloatArray]  # (bits,)
-    XtY: Mapping[str, FloatArray]
-    YtY: FloatArray
-    mean: FloatArray  # of the rows of Y, (bits,)
     FtY: FloatArray  # (classes, bits)
     length: float  # Σ_i D_ii ‖y_i‖²
-    is_binary: bool = False
+    is_binary: bool
 
 
-class Problem:
+class Problem(BlockProblem):
     """The objective for the given data, and the steps that lower it."""
 
     def __init__(self, method: SMFHPlus, data: Items, ridges: Mapping[str, float] | None = None) -> None:
-        self.method, self.bits, self.data = method, method.bits, data
+        super().__init__(data, method.shares(tuple(data.X)), method.projection_weight * 2 / len(data.X))
+        self.method, self.bits = method, method.bits
         self.ridges = ridges or dict.fromkeys(data.X, method.ridge or USUAL_RIDGE)  # γ by modality
-        self.items, self.dtype, self.sizes = len(data), data.dtype, data.sizes.astype(np.float64)
-        self.weights, self.mu = method.shares(tuple(data.X)), method.projection_weight * 2 / len(data.X)
         has_one_label = self.sizes.sum() + data.unlabelled == self.items  # then p could only add rounding
         self.label_weights = rarity_weights(self.sizes, 0.0 if has_one_label else method.rarity)
         self.graph = NormalisedGraph(self.sizes, self.label_weights, self.items, self.dtype)
         self.target = self.items / 4 * (np.ones((self.bits, self.bits)) + np.eye(self.bits))  # T
         self.spread = method.orthogonality_weight / (self.items * self.bits)  # β/(N r)
-        bounds: dict[str, Any] = {"items": self.items, "maxima": data.maxima}
-        degree = float(data.unlabelled > 0)
-        _, self.features = data.run(Pass(feature_sums, graph=self.graph.of, max_degree=degree, **bounds))
-        self.means = {t: self.features["sum", t] / self.items for t in data.X}
+        self.sum_features(self.graph.of, float(data.unlabelled > 0))
         self.solvers = side_by_side(self.solver, data.X)
-        self.totals: dict[str, Any] = {"graph": self.graph, "ceiling": np.ones(self.bits), **bounds}
 
     def solver(self, t: str) -> RidgeSolver:
         """Return the solver of the W step with X_cᵀX_c + η Xᵀ(I − A)X + γI, which is constant."""
-        mean, method = self.means[t], self.method
-        centred = self.features["XtX", t] - self.items * np.outer(mean, mean)
-        solver = RidgeSolver.of_sums(self.features, t, self.ridges[t], method.smoothness, centred)
+        gram, eta = self.centred_gram(t), self.method.smoothness
+        solver = RidgeSolver.of_sums(self.features, t, self.ridges[t], eta, gram)
         solver.factor.inverse  # noqa: B018, computed here, for all modalities in parallel
         return solver
 
@@ -218,12 +186,10 @@ class Problem:
         method, mu = self.method, self.mu
         U, W, XtY, YtY = state.U, state.W, state.XtY, state.YtY
         squared = {t: float(self.features["squared", t]) for t in U}
+        error = {t: reconstruction_error(squared[t], U[t], XtY[t], YtY) for t in U}
         misfit = {t: self.misfit(t, state) for t in W}
         return {
-            **{
-                f"reconstruction ({t})": self.weights[t] * reconstruction_error(squared[t], U[t], XtY[t], YtY)
-                for t in U
-            },
+            **{f"reconstruction ({t})": self.weights[t] * error[t] for t in U},
             "graph": method.graph_weight * (state.length - squared_norm(state.FtY)),
             **{f"projection ({t})": mu * error for t, (error, _) in misfit.items()},
             "smoothness": mu * method.smoothness * sum(roughness for _, roughness in misfit.values()),
@@ -253,23 +219,21 @@ class Problem:
         return length - 2 * explained + q, rough
 
     def start(self, rng: np.random.Generator) -> State:
-        """Return the initial state: Y from the labels and noise, random U, and W and b fitted to this Y."""
-        codes = class_codes(self.sizes, self.bits, rng)
+        """Return the initial state: random U, W and b fitted to Y, and Y from the labels and noise.
+
+        Y = (1 − ν) (code from the labels) + ν (uniform noise); ν is START_NOISE.
+        """
+        codes, dtype = class_codes(self.sizes, self.bits, rng), self.dtype
         ranked = rank_codes(codes, self.label_weights, *rng.spawn(1))
         uniform = UniformRows.draw(rng, self.items, self.bits, np.float64)
-        U = {t: rng.random((d, self.bits)).astype(self.dtype) for t, d in self.data.widths.items()}
-        arguments = {"ranked": ranked, "uniform": uniform, "dtype": self.dtype, **self.totals}
-        step = Pass(self.start_block, self.bits, **arguments)
-        return self.with_hash_functions(U, *self.data.run(step))
+        U = {t: rng.random((d, self.bits)).astype(dtype) for t, d in self.data.widths.items()}
 
-    @staticmethod
-    def start_block(
-        block: Block, ranked: IntArray, uniform: UniformRows, dtype: Any, **totals: Any
-    ) -> tuple[FloatArray, Sums]:
-        """Return Y = (1 − ν) (code from the labels) + ν (uniform noise), and sums; ν is START_NOISE."""
-        noise = uniform.block(block.start, len(block))
-        Y = (1 - START_NOISE) * label_codes(block.labels, ranked) + START_NOISE * noise
-        return Problem.sum_block(block, Y.astype(dtype), **totals)
+        def start(block: Block) -> FloatArray:
+            noise = uniform.block(block.start, len(block))
+            Y: FloatArray = (1 - START_NOISE) * label_codes(block.labels, ranked) + START_NOISE * noise
+            return Y.astype(dtype)
+
+        return self.with_hash_functions(U, *self.new_codes(start))
 
     def draw_graph(self, rng: np.random.Generator) -> NormalisedGraph:
         """Return the graph of m newly sampled items, or of all items if sampling is off."""
@@ -300,74 +264,47 @@ class Problem:
             q = c Y (YᵀY)
             c = 2β/(N r)
 
-        The step minimises an upper bound of O that equals O at the old Y, so that O cannot rise.
+        The step minimises an upper bound of O that equals O at the old Y, so that O cannot rise. The code uses
+        c Y T = balance (Y 11ᵀ + Y) and A Y = F (FᵀY).
         """
-        c = 2 * self.spread
-        step = Pass(
-            self.update_block,
-            self.bits,
-            **self.pull(state, U),
-            **self.graph_pull(state, graph),
-            G=weighted_gram(U, self.weights),
-            C=self.dtype.type(c) * state.YtY,
-            balance=c * self.items / 4,
-            totals=self.totals,
-        )
-        return self.data.run(step, state.Y)
+        (V, offset), alpha, quadratic = self.pull(state, U), self.method.graph_weight, len(U) * self.mu
+        c, G = 2 * self.spread, weighted_gram(U, self.weights)
+        C, balance = self.dtype.type(c) * state.YtY, c * self.items / 4
+        attraction = self.dtype.type(alpha) * self.graph_sums(state, graph)  # α FᵀY
 
-    @staticmethod
-    def update_block(
-        block: Block,
-        Y: FloatArray,
-        V: Mapping[str, FloatArray],
-        offset: FloatArray,
-        graph: NormalisedGraph,
-        FtY: FloatArray,
-        alpha: float,
-        quadratic: float,
-        G: FloatArray,
-        C: FloatArray,
-        balance: float,
-        totals: Mapping[str, Any],
-    ) -> tuple[FloatArray, Sums]:
-        """Run the Y step for a block, with c Y T = balance (Y 11ᵀ + Y) and A Y = F (FᵀY)."""
-        from smfh.hashing.kernels import cubic_step_inplace
+        def update(block: Block, Y: FloatArray) -> FloatArray:
+            from smfh.hashing.kernels import cubic_step_inplace
 
-        rows = graph.of(block)
-        F, pull, diagonal = rows.factors, Y.dtype.type(alpha) * FtY, diagonal_of(rows, alpha, quadratic)
-        P, YG, YC = project(block.X, V), Y @ G, Y @ C
-        new = np.empty_like(Y)
-        cubic_step_inplace(new, Y, P, YG, YC, diagonal, F.data, F.indices, F.indptr, pull, offset, balance, TINY)
-        return Problem.sum_block(block, new, **totals)
+            rows, new = graph.of(block), np.empty_like(Y)
+            F, diagonal = rows.factors, (quadratic + alpha * rows.degrees).astype(Y.dtype)
+            sparse_F, P = (F.data, F.indices, F.indptr), project(block.X, V)
+            cubic_step_inplace(new, Y, P, Y @ G, Y @ C, diagonal, *sparse_F, attraction, offset, balance, TINY)
+            return new
 
-    def pull(self, state: State, U: Mapping[str, FloatArray]) -> dict[str, Any]:
-        """Return the arguments of `pull_block`: V_t = λ_tU_t + μW_t of each modality, and μ Σ_t b_t."""
+        return self.new_codes(update, state.Y)
+
+    def pull(self, state: State, U: Mapping[str, FloatArray]) -> tuple[dict[str, FloatArray], FloatArray]:
+        """Return V_t = λ_tU_t + μW_t of each modality, and μ Σ_t b_t."""
         mu = self.dtype.type(self.mu)
         V = {t: self.weights[t] * U[t] + mu * state.W[t] for t in U}
-        return {"V": V, "offset": mu * np.sum(list(state.b.values()), axis=0)}
+        return V, mu * np.sum(list(state.b.values()), axis=0)
 
-    @staticmethod
-    def pull_block(block: Block, V: Mapping[str, FloatArray], offset: FloatArray) -> tuple[FloatArray, Sums]:
-        """Return Σ_t X_t(λ_tU_t + μW_t) + μ Σ_t 1b_tᵀ for a block."""
-        return project(block.X, V) + offset, {}
-
-    def graph_pull(self, state: State, graph: NormalisedGraph) -> dict[str, Any]:
-        """Return the graph arguments of a step: the graph, its FᵀY, α, and n_t μ as `quadratic`."""
-        FtY = state.FtY
-        if graph.sample is not None:
-            among = graph.among(self.data.labels[graph.sample], np.arange(len(graph.sample)))
-            FtY = transposed_times(among.factors, self.data.take_codes(state.Y, graph.sample))
-        alpha, quadratic = self.method.graph_weight, len(self.weights) * self.mu
-        return {"graph": graph, "FtY": FtY, "alpha": alpha, "quadratic": quadratic}
+    def graph_sums(self, state: State, graph: NormalisedGraph) -> FloatArray:
+        """Return FᵀY for the graph of all items or of a sample."""
+        if graph.sample is None:
+            return state.FtY
+        among = graph.among(self.data.labels[graph.sample], np.arange(len(graph.sample)))
+        return transposed_times(among.factors, self.data.take_codes(state.Y, graph.sample))
 
     def with_hash_functions(
         self, U: Mapping[str, FloatArray], Y: Codes, sums: Sums | None = None, is_binary: bool = False
     ) -> State:
         """Run the W step for centred X_c: W_t = (X_cᵀX_c + η Xᵀ(I − A)X + γI)⁻¹ X_cᵀY, b_t = ȳ − x̄_tW_t."""
         if sums is None:
-            _, sums = self.data.run(Pass(self.count_block, **self.totals), Y)
-        XtY = {t: sums["XtY", t].astype(self.dtype) for t in U}
-        mean = sums["sum", ""] / self.items
+            block_sums = self.block_sums()
+            _, sums = self.data.run(Pass(lambda block, Y: (None, block_sums(block, Y))), Y)
+        summed = self.summed(Y, sums)
+        XtY, mean = summed["XtY"], summed["mean"]
 
         def solution(t: str) -> FloatArray:
             W: FloatArray = self.solvers[t].factor.inverse @ self.centred(t, XtY[t], mean)
@@ -375,8 +312,7 @@ class Problem:
 
         W = side_by_side(solution, U)
         b = {t: (mean - self.means[t] @ W[t]).astype(self.dtype) for t in U}
-        YtY, FtY = (sums[name, ""].astype(self.dtype) for name in ("YtY", "FtY"))
-        return State(Y, U, W, b, XtY, YtY, mean, FtY, float(sums["length", ""]), is_binary)
+        return State(U=U, W=W, b=b, is_binary=is_binary, **summed)
 
     def centred(self, t: str, XtY: FloatArray, mean: FloatArray) -> FloatArray:
         """Return X_cᵀY = XᵀY − N x̄ ȳᵀ for modality t."""
@@ -387,12 +323,12 @@ class Problem:
         """Set Y to [Y > column mean], and update W and b, unless Y is binary and no bit is always 1."""
         if state.is_binary and np.all(state.mean < 1):
             return state
-        step = Pass(self.binarise_block, self.bits, mean=state.mean, **self.totals)
-        return self.with_hash_functions(state.U, *self.data.run(step, state.Y), is_binary=True)
+        mean = state.mean
 
-    @staticmethod
-    def binarise_block(block: Block, Y: FloatArray, mean: FloatArray, **totals: Any) -> tuple[FloatArray, Sums]:
-        return Problem.sum_block(block, (mean < Y).astype(Y.dtype), **totals)
+        def binarise(block: Block, Y: FloatArray) -> FloatArray:
+            return (mean < Y).astype(Y.dtype)
+
+        return self.with_hash_functions(state.U, *self.new_codes(binarise, state.Y), is_binary=True)
 
     def refine(self, state: State, graph: NormalisedGraph) -> State:
         """Run a round of refinement: update U, flip bits once, update W and b; O never rises."""
@@ -401,33 +337,26 @@ class Problem:
 
     def flip_bits(self, state: State, U: Mapping[str, FloatArray], graph: NormalisedGraph) -> Codes:
         """Flip bits one after another if that lowers O; FᵀY and YᵀY − T are updated after each flip."""
-        linear, _ = self.data.run(Pass(self.pull_block, self.bits, **self.pull(state, U)))
-        pull = self.graph_pull(state, graph)
-        carried: Sums = {("FtY", ""): pull.pop("FtY").astype(np.float64), ("excess", ""): state.YtY - self.target}
-        G = weighted_gram(U, self.weights).astype(np.float64)
-        flip = Pass(self.flip_block, self.bits, G=G, spread=self.spread, **pull)
-        flipped, _ = self.data.sweep(flip, carried, state.Y, linear)
+        (V, offset), alpha, quadratic = self.pull(state, U), self.method.graph_weight, len(U) * self.mu
+        G, spread = weighted_gram(U, self.weights).astype(np.float64), self.spread
+
+        def project_all(block: Block) -> tuple[FloatArray, Sums]:
+            return project(block.X, V) + offset, {}
+
+        def flip(block: Block, carried: Sums, Y: FloatArray, linear: FloatArray) -> tuple[FloatArray, Sums]:
+            from smfh.hashing.kernels import flip_bits_inplace
+
+            new, S, E = Y.copy(), carried["FtY", ""].copy(), carried["excess", ""].copy()
+            rows = graph.of(block)
+            F, diagonal = rows.factors, (quadratic + alpha * rows.degrees).astype(Y.dtype)
+            flip_bits_inplace(new, linear, G, diagonal, F.data, F.indices, F.indptr, S, E, alpha, spread)
+            return new, {("FtY", ""): S, ("excess", ""): E}
+
+        linear, _ = self.data.run(Pass(project_all, self.bits))
+        FtY = self.graph_sums(state, graph).astype(np.float64)
+        carried: Sums = {("FtY", ""): FtY, ("excess", ""): state.YtY - self.target}
+        flipped, _ = self.data.sweep(Pass(flip, self.bits), carried, state.Y, linear)
         return flipped
-
-    @staticmethod
-    def flip_block(
-        block: Block,
-        carried: Sums,
-        Y: FloatArray,
-        linear: FloatArray,
-        graph: NormalisedGraph,
-        alpha: float,
-        quadratic: float,
-        G: FloatArray,
-        spread: float,
-    ) -> tuple[FloatArray, Sums]:
-        from smfh.hashing.kernels import flip_bits_inplace
-
-        new, S, E = Y.copy(), carried["FtY", ""].copy(), carried["excess", ""].copy()
-        rows = graph.of(block)
-        F, diagonal = rows.factors, diagonal_of(rows, alpha, quadratic)
-        flip_bits_inplace(new, linear, G, diagonal, F.data, F.indices, F.indptr, S, E, alpha, spread)
-        return new, {("FtY", ""): S, ("excess", ""): E}
 
     def model(self, state: State, maps: Mapping[str, FeatureMap]) -> Model:
         """Return the model: bit k is 1 if y_ik, or H(x)_k for a query, exceeds the mean of column k of Y."""
@@ -437,50 +366,32 @@ class Problem:
         }
         return Model(functions, shared_codes(tuple(functions), self.data.pack(state.Y, thresholds)), state.U)
 
-    @staticmethod
-    def count_block(block: Block, Y: FloatArray, **totals: Any) -> tuple[None, Sums]:
-        return None, Problem.sum_block(block, Y, **totals)[1]
+    def new_codes(self, make: Callable[..., FloatArray], *codes: Codes) -> tuple[Codes, Sums]:
+        """Return the codes that `make` returns for each block, and their sums."""
+        sums = self.block_sums()
 
-    @staticmethod
-    def sum_block(
-        block: Block, Y: FloatArray, graph: NormalisedGraph, items: int, **bounds: Any
-    ) -> tuple[FloatArray, Sums]:
-        """Return the codes of a block and the sums that later steps need, with the graph of all items."""
-        rows, bits = graph.of(block), Y.shape[1]
-        return Y, {
-            **code_sums(block, Y, items, **bounds),
-            ("FtY", ""): on_grid(transposed_times(rows.factors, Y), float(items), items),
-            ("length", ""): on_grid(rows.length(Y), float(items * bits), items),
-        }
+        @wraps(make)
+        def step(block: Block, *codes: FloatArray) -> tuple[FloatArray, Sums]:
+            Y = make(block, *codes)
+            return Y, sums(block, Y)
 
+        return self.data.run(Pass(step, self.bits), *codes)
 
-def diagonal_of(graph: LabelGraph, alpha: float, quadratic: float) -> FloatArray:
-    """Return n_t μ + α D_ii for each item; without sampling, D_ii is 1, or 0 if an item has no labels."""
-    diagonal: FloatArray = (quadratic + alpha * graph.degrees).astype(graph.factors.dtype)
-    return diagonal
+    def block_sums(self) -> Callable[[Block, FloatArray], Sums]:
+        """Return a function that computes the sums of a block that later steps need, with the whole graph."""
+        graph, items, bits, maxima = self.graph, self.items, self.bits, self.data.maxima
 
+        def sums(block: Block, Y: FloatArray) -> Sums:
+            rows = graph.of(block)
+            return {
+                **code_sums(block, Y, items, maxima, np.ones(bits)),
+                ("FtY", ""): on_grid(transposed_times(rows.factors, Y), float(items), items),
+                ("length", ""): on_grid(rows.length(Y), float(items * bits), items),
+            }
 
-def label_codes(labels: BoolArray, ranked: IntArray) -> FloatArray:
-    """Return the initial code of each item, given the result of `rank_codes`; ½ for items without labels.
+        return sums
 
-    Each bit has its own random order of the classes. An item gets the bit of that of its classes which is
-    first in this order. Two items have the same first class with probability J, the weight of their common
-    labels divided by the weight of all their labels; otherwise, their bits agree by chance. So a share (1 +
-    J) / 2 of their bits agrees, whatever their numbers of labels.
-    """
-    L, codes = sparse.csr_array(labels), np.full((len(labels), ranked.shape[1]), 0.5)
-    has_labels = np.diff(L.indptr) > 0
-    if has_labels.any():
-        codes[has_labels] = np.minimum.reduceat(ranked[L.indices], L.indptr[:-1][has_labels]) % 2
-    return codes
-
-
-def rank_codes(codes: FloatArray, weights: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Return 2 · rank + bit for every class and bit; each bit has its own random ranks of the classes.
-
-    Classes are ranked by e/w with exponential random numbers e, so that class k is the first of any set of
-    classes that contains it with probability w_k / Σ w.
-    """
-    keys = rng.exponential(size=codes.shape) / weights[:, None]
-    ranks: IntArray = np.argsort(np.argsort(keys, axis=0), axis=0)
-    return 2 * ranks + codes.astype(ranks.dtype)
+    def summed(self, Y: Codes, sums: Sums) -> dict[str, Any]:
+        """Return those fields of a `State` that a pass over the items computes."""
+        FtY, length = sums["FtY", ""].astype(self.dtype), float(sums["length", ""])
+        return {**super().summed(Y, sums), "FtY": FtY, "length": length}

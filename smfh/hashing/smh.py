@@ -19,8 +19,8 @@ from scipy.linalg import svd
 from scipy.sparse.linalg import svds
 
 from smfh.hashing.base import StepReport, Trace, Training
+from smfh.hashing.blocks import inner, squared_norm
 from smfh.hashing.configuration import ANCHORS_HELP, DIRECTION_HELP, Preset
-from smfh.hashing.products import inner, squared_norm
 from smfh.hashing.solvers import warnings_of
 from smfh.hashing.views import PairMethod, View, directional_model, view_modalities, whiten_both
 from smfh.types import BoolArray, FloatArray, MultimodalDataset, parameter

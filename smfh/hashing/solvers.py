@@ -1,22 +1,93 @@
-"""Ridge regressions W = (XᵀX + η XᵀLX + γI)⁻¹XᵀY; the matrix is factored once for many solutions."""
+"""The label graph, and ridge regressions W = (XᵀX + η XᵀLX + γI)⁻¹XᵀY with its Laplacian L.
+
+The affinity of the graph is A = F Fᵀ; only F is stored. The matrix of a regression is factored once for many
+solutions.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.linalg.lapack import dpotri
 
-from smfh.hashing.blocks import Block, Sums, on_grid
-from smfh.hashing.graph import LabelGraph
-from smfh.hashing.products import column_sums, cross_product, gram, inner, squared_norm, times
+from smfh.hashing.blocks import (
+    Block,
+    Sums,
+    column_sums,
+    cross_product,
+    gram,
+    inner,
+    on_grid,
+    squared_norm,
+    times,
+    transposed_times,
+)
 from smfh.parallel import one_blas_thread
-from smfh.types import FloatArray, IntArray, Matrix
+from smfh.types import EPS, BoolArray, FloatArray, IntArray, Matrix
 
 RIDGE_GROWTH = 10.0  # factor by which a ridge is increased if it is too small
 SMALLEST_SHARE = 1e-15  # of the trace; if the given ridge fails, the next one is at least so large
+
+
+@dataclass(frozen=True, eq=False)
+class LabelGraph:
+    """The affinity A = F Fᵀ, its degrees D, and the Laplacian L = D − A."""
+
+    factors: sparse.csr_array  # F, (items, classes)
+    degrees: FloatArray  # the diagonal of D, (items,)
+
+    @staticmethod
+    def of(
+        labels: BoolArray, dtype: np.dtype[Any], sizes: FloatArray | None = None, weights: FloatArray | None = None
+    ) -> "LabelGraph":
+        """Return the graph with A = L_a diag(w) L_aᵀ for the labels L_a and the weights w of the classes.
+
+        Without weights, A_ij is the number of labels that items i and j have in common (Eq. 4). If these
+        items are only a part of the graph, `sizes` are the class sizes of the whole graph.
+        """
+        L = sparse.csr_array(labels.astype(dtype))
+        n = (labels.sum(axis=0) if sizes is None else sizes).astype(dtype)
+        if weights is None:
+            return LabelGraph(L, L @ n)
+        w = weights.astype(dtype)
+        return LabelGraph(sparse.csr_array(L.multiply(np.sqrt(w)[None, :])), L @ (w * n))
+
+    def normalised(self) -> "LabelGraph":
+        """Return the graph of D^-½ F: large classes do not dominate; degrees are 1, or 0 without labels."""
+        scale = 1 / np.sqrt(np.maximum(self.degrees, EPS))
+        return LabelGraph(self.scaled(scale), (self.degrees > 0).astype(self.factors.dtype))
+
+    def scaled(self, scale: FloatArray) -> sparse.csr_array:
+        """Return diag(scale) F."""
+        return sparse.csr_array(self.factors.multiply(scale[:, None].astype(self.factors.dtype)))
+
+    def attract(self, Y: FloatArray) -> FloatArray:
+        """Return the product of the affinity with Y, A Y = F (FᵀY)."""
+        return times(self.factors, transposed_times(self.factors, Y))
+
+    def spread(self, Y: FloatArray) -> FloatArray:
+        """Return the product of the Laplacian with Y, L Y = D Y − A Y."""
+        F = self.factors
+        spread: FloatArray = self.degrees[:, None] * Y - F @ (F.T @ Y)
+        return spread
+
+    def energy(self, Y: FloatArray) -> float:
+        """Return Tr(YᵀLY) = Σ_i D_ii ‖y_i‖² − ‖FᵀY‖² (Eq. 5)."""
+        return self.length(Y) - squared_norm(transposed_times(self.factors, Y))
+
+    def length(self, Y: FloatArray) -> float:
+        """Return Tr(YᵀDY) = Σ_i D_ii ‖y_i‖²."""
+        return inner(self.degrees, np.einsum("ij,ij->i", Y, Y))
+
+    def scatter(self, X: Matrix) -> FloatArray:
+        """Return XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ in double precision, because large numbers cancel."""
+        XtF = cross_product(X, self.factors)
+        spread: FloatArray = cross_product(X, X, self.degrees) - XtF @ XtF.T
+        return spread
 
 
 @dataclass(frozen=True, eq=False)

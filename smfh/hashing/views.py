@@ -13,8 +13,8 @@ from scipy.linalg import svd
 
 from smfh.features.maps import FeatureMap, choose_width, fit_rbf
 from smfh.hashing.base import HashMethod, Model
+from smfh.hashing.blocks import column_means, cross_product, times, transposed_times
 from smfh.hashing.function import HashFunction
-from smfh.hashing.products import column_means, cross_product, times, transposed_times
 from smfh.hashing.solvers import Factor
 from smfh.types import EPS, FloatArray, Matrix, MultimodalDataset
 

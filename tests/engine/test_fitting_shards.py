@@ -29,7 +29,7 @@ from smfh.engine.connection import check_address, open_client
 from smfh.engine.engine import Engine, ThisProcess, find_workers
 from smfh.hamming import DISTANCES
 from smfh.hashing import make_method
-from smfh.hashing.products import ROWS
+from smfh.hashing.blocks import ROWS
 from smfh.retrieval.evaluation import evaluate
 from smfh.types import InputError, MultimodalDataset, Split
 

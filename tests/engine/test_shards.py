@@ -18,7 +18,7 @@ from smfh.engine.engine import ThisProcess
 from smfh.engine.fitting import hash_codes
 from smfh.engine.shards import Rows, Stream, read_rows
 from smfh.hashing import make_method
-from smfh.hashing.products import ROWS
+from smfh.hashing.blocks import ROWS
 from smfh.types import InputError
 
 TINY = make_method("smfh", bits=4, iterations=1)

@@ -11,8 +11,7 @@ from scipy import sparse
 
 from smfh.datasets.planted import Planted
 from smfh.hashing import make_method
-from smfh.hashing.blocks import HEIGHT, ItemsInMemory, UniformRows, add_inplace, on_grid, rows_of
-from smfh.hashing.products import ROWS
+from smfh.hashing.blocks import HEIGHT, ROWS, ItemsInMemory, UniformRows, add_inplace, on_grid, rows_of
 
 
 @settings(max_examples=30, deadline=None)

@@ -7,12 +7,12 @@ import pytest
 from scipy import sparse
 from threadpoolctl import threadpool_info
 
-from smfh.hashing import kernels, products
-from smfh.hashing.products import add_times_inplace, column_means, gram, times, transposed_times
+from smfh.hashing import blocks, kernels
+from smfh.hashing.blocks import add_times_inplace, column_means, gram, times, transposed_times
 from smfh.parallel import one_blas_thread
 from smfh.types import read_only, read_only_matrix
 
-ITEMS = 3 * products.ROWS + 17  # several blocks
+ITEMS = 3 * blocks.ROWS + 17  # several blocks
 
 
 @pytest.fixture

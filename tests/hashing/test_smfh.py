@@ -10,12 +10,10 @@ from scipy import sparse
 
 from smfh.datasets.planted import Planted
 from smfh.hashing import SMFH
-from smfh.hashing.blocks import ItemsInMemory
-from smfh.hashing.graph import LabelGraph
-from smfh.hashing.products import gram
+from smfh.hashing.blocks import ItemsInMemory, gram
 from smfh.hashing.reference import affinity, algorithm_1
 from smfh.hashing.smfh import Problem
-from smfh.hashing.solvers import RidgeSolver, WideFeatures, WideSolver
+from smfh.hashing.solvers import LabelGraph, RidgeSolver, WideFeatures, WideSolver
 from smfh.types import InputError, MultimodalDataset
 
 

@@ -16,9 +16,10 @@ from smfh.features.ridge import RIDGES, USUAL_RIDGE
 from smfh.hamming import distances
 from smfh.hashing import SMFHPlus
 from smfh.hashing.blocks import ItemsInMemory
-from smfh.hashing.graph import LabelGraph, NormalisedGraph
 from smfh.hashing.kernels import cubic_root
-from smfh.hashing.smfh_plus import Problem, class_codes, label_codes, rank_codes
+from smfh.hashing.labels import NormalisedGraph, class_codes, label_codes, rank_codes
+from smfh.hashing.smfh_plus import Problem
+from smfh.hashing.solvers import LabelGraph
 
 
 def random_problem(rng, method: SMFHPlus, modalities: int = 2, sparse_too: bool = False, items: int = 40) -> Problem:
