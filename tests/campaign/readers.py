@@ -5,11 +5,13 @@ import json
 import sqlite3
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +26,7 @@ from scipy import sparse
 from smfh.datasets import Emoji, Planted, emoji, nus_wide, pascal, read_split, shared_mat, user_pictures, wiki
 from smfh.datasets.emoji import read_catalogue, read_sheet, write_emoji
 from smfh.datasets.user_data import UserDataset, example_archive
+from smfh.datasets.user_rows import Columns
 from smfh.engine import Folder, read_manifest, stream_files, stream_source, write_shards
 from smfh.engine.shards import foreign_parts, part_problems
 from smfh.experiments.tuning import (
@@ -40,7 +43,7 @@ from smfh.experiments.tuning.plan import read_plan
 from smfh.experiments.tuning.study import read_folds
 from smfh.features.image import Measurements, VisualWords, fit_visual_words, measure
 from smfh.features.pictures import decode_image, thumbnail
-from smfh.files import Array, open_archive, pack_npz, read_mat, read_npz, read_table
+from smfh.files import Array, Content, Uploads, open_archive, pack_npz, read_mat, read_npz, read_table
 from smfh.hashing import SMFHPlus, load_hasher
 from smfh.hashing.storage import hasher_arrays
 from smfh.metrics import AP_DEFINITIONS
@@ -143,16 +146,16 @@ def read_cells(content: bytes, folder: Path) -> None:
 def read_upload(name: str) -> Callable[[bytes, Path], object]:
     """Preview, which never fails, and load, which fails only if the preview lists problems."""
 
-    def read(content: bytes, folder: Path) -> None:
-        source = UserDataset(content, name)
-        preview = source.preview()
-        try:
-            source.load()
-        except InputError:
-            assert preview.problems
-            raise
+    return lambda content, folder: read_source(UserDataset(content, name))
 
-    return read
+
+def read_source(source: UserDataset) -> None:
+    preview = source.preview()
+    try:
+        source.load()
+    except InputError:
+        assert preview.problems
+        raise
 
 
 NUMBERS = {name: array for name, array in upload_arrays().items() if array.dtype.kind in "fi"}
@@ -215,16 +218,52 @@ def fixed_features() -> tuple[Measurements, VisualWords]:
     return measured, fit_visual_words(measured)
 
 
+VARIANTS: tuple[dict[str, Any], ...] = (
+    *({"several_texts": True}, {"keep_unlabelled": True}, {"label_source": "topics", "topics": 2}),
+    *({"label_source": "none"}, {"label_source": "files"}),
+    *({"columns": Columns("file_name", ("text",), "label")}, {"columns": Columns("image", ("label", "caption"), "")}),
+)
+
+
 def read_layout(content: bytes, folder: Path) -> None:
-    """As an upload; features are those of one picture, since computing them would take most of the time."""
+    """As an archive, several files or a folder, most often with other options.
+
+    Features are those of one picture, since computing them would take most of the time.
+    """
+    number = zlib.crc32(content)
+    kind, variant = number % 3, number // 3 % (len(VARIANTS) + 1)
+    options = VARIANTS[variant] if variant < len(VARIANTS) else {}
+    files: dict[str, bytes] = {}
+    with suppress(zipfile.BadZipFile), zipfile.ZipFile(io.BytesIO(content)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    uploaded: Content | Uploads = content
+    if files and kind == 1:
+        uploaded = tuple(files.items())
+    elif files and kind == 2:
+        with suppress(OSError, ValueError):  # a changed name may not be allowed on this disk
+            for name, own in files.items():
+                put(folder / "mine", name.replace("..", "").lstrip("/"), own)
+            uploaded = folder / "mine"
     measured, words = fixed_features()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SMFH_CACHE", str(folder / "cache"))
         patch.setattr(user_pictures, "measure", lambda pictures: measured)
         patch.setattr(user_pictures, "fit_visual_words", lambda *rows, **options: words)
-        read_upload("mine.zip")(content, folder)
+        read_source(UserDataset(uploaded, "mine.zip" if uploaded is content else "mine", **options))
+
+
+LINE = b'{"file_name": "0.png", "text": [' + b"[]," * 1_000_000 + b"[]]}\n"
+
+
+def bomb_layout(rng: Rng) -> bytes:
+    """JSON lines of which one has a million values."""
+    name = "train/metadata.jsonl"
+    files = layout_files("metadata_jsonl")
+    return zipped(files | {name: files[name] if rng is None else change(LINE[:200], rng) + LINE + files[name]})
 
 
 LAYOUT_READERS = {f"layout {name}": Reader(40, changed_layout(name), read_layout) for name in LAYOUTS}
+LAYOUT_READERS |= {"layout with a bomb": Reader(2, bomb_layout, read_layout)}
 
 # saved files, which another program may have changed ---------------------------------------------------
 
