@@ -26,14 +26,12 @@ from smfh.features.embedding import check_encoder, load_model
 from smfh.files import TABLE_SUFFIXES, Content, Uploads, open_listing, shortened
 from smfh.files.content import name_of
 from smfh.files.limits import MAX_ARRAY_BYTES, MAX_LABEL_CELLS
-from smfh.memory import limited_memory
 from smfh.types import InputError, MultimodalDataset, Split, unknown
 
 MATRIX_FORMATS = (*ARRAY_SUFFIXES, *TABLE_SUFFIXES)
 FORMATS = (".zip", *MATRIX_FORMATS, ".json", ".txt", ".token", *PICTURE_SUFFIXES)
 MIN_ITEMS, MAX_CLASSES = 4, 2_000
 PREVIEW_ITEMS = 6
-READ_BYTES = 3 << 30  # maximum memory for reading an upload
 MAX_NAME_CHARACTERS = 40
 MODALITY_NAME = re.compile(rf"\w[\w .()-]{{0,{MAX_NAME_CHARACTERS - 1}}}")  # since names appear in headings
 
@@ -126,8 +124,7 @@ class UserDataset(DatasetSource):
 
     def inspect(self, on_progress: OnProgress = None) -> tuple[Preview, PictureCache]:
         """Return the preview and the decoded pictures; called in a worker process."""
-        with limited_memory(READ_BYTES):
-            return self.preview(on_progress), self._pictures
+        return self.preview(on_progress), self._pictures
 
     def remember(self, pictures: PictureCache) -> None:
         """Use pictures that a worker process has decoded."""

@@ -14,7 +14,7 @@ from smfh.types import InputError
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")  # decoded in memory, without other programs
 MAX_PIXELS = 25_000_000
 MAX_SCANS = 100  # of a progressive JPEG; each scan covers the whole picture, and ten are usual
-MAX_SCANNED_PIXELS = 500_000_000  # scans × pixels
+MAX_SCANNED_PIXELS = 250_000_000  # scans × pixels
 
 
 @cache

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -207,6 +208,17 @@ def pack_npz(file: BinaryIO, arrays: Mapping[str, Array], level: int = 6) -> Non
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+
+
+def join_bytes(items: Sequence[bytes]) -> tuple[Array, Array]:
+    """Return byte strings as one array, and the end of each; `split_bytes` is the inverse."""
+    return np.frombuffer(b"".join(items), dtype=np.uint8), np.cumsum([len(one) for one in items], dtype=np.int64)
+
+
+def split_bytes(joined: Array, ends: Array) -> list[bytes]:
+    """Return the byte strings that `join_bytes` joined."""
+    content, places = joined.tobytes(), [0, *ends.tolist()]
+    return [content[start:end] for start, end in pairwise(places)]
 
 
 @dataclass(frozen=True)

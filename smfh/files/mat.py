@@ -159,8 +159,10 @@ def _check_variables(file: BinaryIO, name: str, max_bytes: int) -> list[bool]:
             check_size(f"{name}, unpacked,", expanded + unpacked_bytes, max_bytes)
             headers += _matrix_header(start, order)
             check_headers(name, headers, max_bytes)
-            rest = unpacker.decompress(unpacker.unconsumed_tail, unpacked_bytes) if unpacker.unconsumed_tail else b""
-            data = start + rest
+            if unpacker.unconsumed_tail:
+                data = start + unpacker.decompress(unpacker.unconsumed_tail, max_bytes - expanded - len(start) + 1)
+            else:
+                data = start
         expanded += len(data)
         check_size(f"{name}, unpacked,", expanded, max_bytes)
         ((kind, matrix),) = _elements(memoryview(data), order)
