@@ -1,12 +1,10 @@
 """A bounded cache of values for several threads, and a limit on the memory that a block of code may use."""
 
-from collections.abc import Callable, Hashable, Iterator
+import sys
+from collections.abc import Callable, Hashable
 from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager
-from importlib.util import find_spec
-from pathlib import Path
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from cachetools import LRUCache
 
@@ -55,23 +53,21 @@ class BoundedCache(Generic[K, V]):
                 del self._futures[key]
 
 
-@contextmanager
-def limited_memory(more_bytes: int) -> Iterator[None]:
-    """Raise MemoryError in the block if this process allocates more than `more_bytes` additional bytes.
+def call_limited(more_bytes: int, function: Callable[..., V], *arguments: Any, **callbacks: Any) -> V:
+    """Call the function; it gets a MemoryError if this process then needs more than `more_bytes` additional bytes.
 
-    Does nothing on systems that cannot limit the memory of a process.
+    There is no limit if `more_bytes` is 0. Only Linux can limit the memory of a process; elsewhere there is none.
     """
-    status = Path("/proc/self/status")
-    if find_spec("resource") is None or not status.exists():
-        yield
-        return
+    if not more_bytes or not sys.platform.startswith("linux"):
+        return function(*arguments, **callbacks)
     import resource
 
-    used = next(int(line.split()[1]) << 10 for line in status.read_text().splitlines() if line.startswith("VmData"))
+    import psutil
+
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    limits = [limit for limit in (used + more_bytes, soft, hard) if limit != resource.RLIM_INFINITY]
-    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
+    limits = (psutil.Process().memory_info().data + more_bytes, soft, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (min(one for one in limits if one != resource.RLIM_INFINITY), hard))
     try:
-        yield
+        return function(*arguments, **callbacks)
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))

@@ -44,9 +44,8 @@ def draw_run_strip(current: CurrentRun, seen: State, shown: Run | None) -> None:
                 st.subheader(describe_run(shown), anchor=False, width="content")
             if state == "cancelled":
                 st.caption("Cancelled; press Train to start again.", width="content")
-    if state == "failed":
-        problems = paragraphs(job.problems)
-        st.error(f"Training stopped:\n\n{problems}\n\nChange the settings and train again.")
+            if state == "failed":
+                st.caption(f":red-badge[Training stopped] {plain(' '.join(job.problems))}")
     if state != seen:
         st.rerun()
 
@@ -108,24 +107,26 @@ def draw_convergence(current: CurrentRun, shown: Run, pinned: Run | None) -> Non
                 show_chart(convergence(trace, before, log, relative, steps), "convergence", not is_live)
 
             live()
+            if note := shown.hasher.trace[-1].note if shown.hasher.trace else "":
+                st.caption(plain(f"{note[0].upper()}{note[1:]}."))
 
 
 def draw_job_buttons(job: Job[Any], phase: str, name: str, can_step: bool = False, is_owned: bool = False) -> None:
     """Draw the buttons of an unfinished job; call this outside of redrawn parts, which miss clicks.
 
-    Only the owner may cancel a job that `is_owned`; see `cancel`.
+    Only the owner may pause or cancel a job that `is_owned`; see `steer_owned`.
     """
+    order = partial(steer_owned, job) if is_owned else steer
     with st.container(horizontal=True, key=f"{name}_buttons"):
         if phase == "paused" or job.is_pausing:
             st.button("Resume", icon=":material/play_arrow:", on_click=job.resume, key=f"{name}_resume")
         else:
             icon = ":material/pause:"
-            st.button("Pause", icon=icon, on_click=steer, args=(job.pause,), key=f"{name}_pause")
+            st.button("Pause", icon=icon, on_click=order, args=(job.pause,), key=f"{name}_pause")
         if can_step:
             icon = ":material/skip_next:"
-            st.button("Step", icon=icon, on_click=steer, args=(job.step,), key=f"{name}_step")
-        icon, order = ":material/close:", partial(cancel, job) if is_owned else partial(steer, job.cancel)
-        st.button("Cancel", icon=icon, on_click=order, key=f"{name}_cancel")
+            st.button("Step", icon=icon, on_click=order, args=(job.step,), key=f"{name}_step")
+        st.button("Cancel", icon=":material/close:", on_click=order, args=(job.cancel,), key=f"{name}_cancel")
 
 
 def steer(order: Callable[[str], bool]) -> None:
@@ -134,10 +135,10 @@ def steer(order: Callable[[str], bool]) -> None:
         st.toast("Not stopped: other people are viewing this run.", icon=":material/group:")
 
 
-def cancel(job: Job[Any], owner: str = "") -> None:
-    """Cancel a job that the visitor started, or may edit; `owner` if it is not who started the job."""
+def steer_owned(job: Job[Any], order: Callable[[str], bool], owner: str = "") -> None:
+    """Pause or cancel a job that the visitor started, or may edit; `owner` if it is not who started the job."""
     if job.submitter == visitor() or may_edit(owner or owner_id(job.submitter), visitor()):
-        steer(job.cancel)
+        steer(order)
     else:
         st.toast("Not stopped: only its owner can stop it.", icon=":material/lock:")
 
@@ -158,7 +159,7 @@ def draw_progress(job: Job[Run], method: HashMethod, title: str = "") -> None:
         text = f"{heading}: iteration {done} of {total}"
         text += "" if is_ready("training") else " · compiling, only once on this machine"
         if job.is_pausing:
-            text += " · pausing after this iteration"
+            text += " · one more step, then a pause"
         else:
             text += " · paused" if job.state == "paused" else "" if left is None else f" · {left:.1f} s left"
         st.progress(min(done / total, 1.0), plain(text))

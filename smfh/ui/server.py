@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, wraps
 from threading import Lock, Timer
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, ref
 
@@ -19,7 +19,7 @@ from smfh.engine import Engine
 from smfh.folders import app_folder
 from smfh.jobs import Job, JobContext, JobQueue
 from smfh.lessons.rooms import Rooms
-from smfh.memory import BoundedCache
+from smfh.memory import BoundedCache, call_limited
 from smfh.runs import (
     MemoryRuns,
     Run,
@@ -50,6 +50,8 @@ MAX_CHARTS = 64  # cached charts and tests of comparisons
 POLL_SECONDS = 0.1  # between two checks of a data set that is loading
 MAX_UPLOADS = 16  # visitors whose uploads are in memory
 READ_SECONDS = 120.0  # to read an upload or compute its features
+READ_BYTES = 3 << 30  # maximum memory for it
+MAX_READERS = 4  # at once; the other worker processes stay free for training
 SMALLER = "Use fewer or smaller files."
 UNUSED_SECONDS = 600.0  # after which a data set or run that no page asks for is dropped
 AWAY_SECONDS = 3600.0  # from the visitor's last activity until their upload is deleted
@@ -301,23 +303,35 @@ def read_in_worker(
     work: Callable[..., V],
     *arguments: Any,
     max_seconds: float = READ_SECONDS,
+    max_bytes: int = READ_BYTES,
     check: Callable[[], Any] = lambda: None,
     **callbacks: Any,
 ) -> V:
-    """Read a visitor's file in a worker process; refuse slow files, and a second one at the same time."""
-    end = monotonic() + max_seconds
+    """Read a visitor's file in a worker process; refuse files that need too much time or memory.
+
+    Each visitor reads one file at a time; while MAX_READERS visitors do, others wait for their turn.
+    """
+    began = monotonic()
 
     def check_time() -> None:
         check()
-        if monotonic() > end:
+        if monotonic() > began + max_seconds:
             raise InputError(f"Reading took more than {max_seconds:,.0f} s, which is the limit. {SMALLER}")
 
-    with _uploads_lock:
-        if visitor in _readers:
-            raise InputError("Another tab of yours is reading a file. Wait until it has finished.")
-        _readers.add(visitor)
+    while True:
+        with _uploads_lock:
+            if visitor in _readers:
+                raise InputError("Another tab of yours is reading a file. Wait until it has finished.")
+            if len(_readers) < MAX_READERS:
+                _readers.add(visitor)
+                break
+        check()
+        if monotonic() > began + max_seconds:
+            raise InputError("Too many visitors are reading files at the moment. Try again in a minute.")
+        sleep(POLL_SECONDS)
+    began = monotonic()
     try:
-        return local_engine().call(work, *arguments, check=check_time, **callbacks)
+        return local_engine().call(call_limited, max_bytes, work, *arguments, check=check_time, **callbacks)
     finally:
         with _uploads_lock:
             _readers.discard(visitor)

@@ -9,7 +9,7 @@ from smfh.experiments.comparison import Comparison, Grid
 from smfh.hashing import CVH
 from smfh.ui import grids
 from smfh.ui.grids import grid_job, start_grid
-from smfh.ui.running import cancel
+from smfh.ui.running import steer_owned
 from smfh.ui.server import job_queue, run_store
 
 WAIT_SECONDS = 60  # a test that hangs fails after this time
@@ -48,7 +48,7 @@ def test_a_grid_beyond_the_limits_is_refused(session, monkeypatch):
     assert grid_job(grid) is None
 
 
-def test_only_its_owner_cancels_a_grid_even_if_away(session, monkeypatch):
+def test_only_its_owner_pauses_or_cancels_a_grid_even_if_away(session, monkeypatch):
     monkeypatch.setenv("SMFH_EDIT_POLICY", "owner")
     monkeypatch.setattr("smfh.ui.running.st.toast", lambda *message, **icon: None)
     gate = Event()
@@ -59,10 +59,14 @@ def test_only_its_owner_cancels_a_grid_even_if_away(session, monkeypatch):
 
     job = job_queue().submit(planted_grid(33).key, work, "b" * 32)
     job.leave("b" * 32)
-    cancel(job)
+    for order in (job.cancel, job.pause):
+        steer_owned(job, order)
     assert not job.is_cancelled
+    assert not job.is_pausing
     session["visitor"] = "b" * 32
-    cancel(job)
+    steer_owned(job, job.pause)
+    assert job.is_pausing
+    steer_owned(job, job.cancel)
     assert job.is_cancelled
     gate.set()
     assert job.wait(timeout=WAIT_SECONDS)

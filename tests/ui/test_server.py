@@ -140,3 +140,30 @@ def test_reading_has_a_deadline_and_a_visitor_reads_one_file_at_a_time():
         with pytest.raises(InputError, match="more than 10 s, which is the limit"):
             slow.result(WAIT_SECONDS)
     assert server.read_in_worker("ann", abs, -1) == 1
+
+
+def test_every_reading_has_a_memory_limit():
+    with pytest.raises(InputError, match="needs too much memory"):
+        server.read_in_worker("ann", bytearray, 1 << 30, max_bytes=1 << 28)
+    assert len(server.read_in_worker("ann", bytearray, 1 << 10, max_bytes=1 << 28)) == 1 << 10
+
+
+def test_visitors_who_read_files_leave_workers_to_others():
+    stop, begun = threading.Event(), threading.Semaphore(0)
+
+    def check():
+        begun.release()
+        if stop.is_set():
+            raise InputError("stopped")
+
+    with ThreadPoolExecutor(server.MAX_READERS) as pool:
+        names = [f"visitor {number}" for number in range(server.MAX_READERS)]
+        slow = [pool.submit(server.read_in_worker, name, time.sleep, 60, check=check) for name in names]
+        for _ in range(4 * len(slow)):
+            assert begun.acquire(timeout=WAIT_SECONDS)
+        with pytest.raises(InputError, match="Too many visitors are reading files"):
+            server.read_in_worker("ann", abs, -1, max_seconds=0.3)
+        assert server.local_engine().call(abs, -1) == 1
+        stop.set()
+        assert all(isinstance(one.exception(WAIT_SECONDS), InputError) for one in slow)
+    assert server.read_in_worker("ann", abs, -1) == 1

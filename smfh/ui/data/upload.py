@@ -193,6 +193,7 @@ def call_with_progress(work: Callable[..., T], source: UserDataset, label: str) 
             work,
             source,
             max_seconds=inf if isinstance(source.content, Path) else server.READ_SECONDS,
+            max_bytes=0 if isinstance(source.content, Path) else server.READ_BYTES,
             check=place.empty,  # raises once the visitor has left or clicked
             on_progress=lambda share, step: bar.progress(min(share, 1.0), f"{step} …"),
         )

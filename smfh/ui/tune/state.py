@@ -30,9 +30,9 @@ from smfh.ui.address import (
 from smfh.ui.grids import PROGRESS_SECONDS, duration
 from smfh.ui.log import logging_refusal
 from smfh.ui.plain import draw_problems
-from smfh.ui.running import cancel, phase_of, queue_position, steer, watch_job
+from smfh.ui.running import phase_of, queue_position, steer_owned, watch_job
 from smfh.ui.server import job_queue, private_key, saved_studies
-from smfh.ui.session import load
+from smfh.ui.session import current_run, load
 from smfh.ui.settings import Settings
 from smfh.ui.visitor import PrivateKey, owner_id, visitor
 
@@ -111,6 +111,8 @@ def start_study(plan: StudyPlan, is_named: bool) -> None:
     try:
         study = find_or_create(saved_studies(plan.sources[0]), plan, is_named, owner_id(visitor()))
         change(study=study.name, trial=None, within=())
+        if (run := current_run()) is not None and not run.job.over:
+            run.job.leave(visitor())  # it lets the study go first, and continues when Explore is opened again
         if study.progress.is_done:
             st.toast("This study is already finished.", icon=":material/check:")
         else:
@@ -121,6 +123,8 @@ def start_study(plan: StudyPlan, is_named: bool) -> None:
 
 def find_or_create(studies: Studies, plan: StudyPlan, is_named: bool, creator: str = "") -> Study:
     """Return or create the study of this plan; add a number to a default name that is taken."""
+    if not is_named and (found := studies.find(plan)) is not None:
+        return found
     for k in count(1):
         one = plan if k == 1 else replace(plan, name=f"{plan.name} ({k})")
         try:
@@ -178,10 +182,6 @@ def study_job(study: Study) -> Job[StudyProgress] | None:
     return own if own is not None and own.key == key else None
 
 
-def _stop(study: Study, job: Job[StudyProgress]) -> None:
-    cancel(job, study.creator)
-
-
 def draw_running(study: Study) -> bool:
     """Draw the study's progress and buttons; return whether trials are running, here or elsewhere."""
     job = study_job(study)
@@ -192,9 +192,10 @@ def draw_running(study: Study) -> bool:
                 st.button("Resume", icon=":material/play_arrow:", on_click=job.resume, key="tune_go_on")
             else:
                 icon = ":material/pause:"
-                st.button("Pause", icon=icon, on_click=steer, args=(job.pause,), key="tune_pause")
+                pause = partial(steer_owned, job, job.pause, study.creator)
+                st.button("Pause", icon=icon, on_click=pause, key="tune_pause")
             icon, text = ":material/stop:", "Finished trials are saved; Continue does the rest."
-            stop = partial(_stop, study, job)
+            stop = partial(steer_owned, job, job.cancel, study.creator)
             st.button("Stop", icon=icon, on_click=stop, key="tune_stop", help=text)
         watch_job(job, phase, lambda: _draw_progress(study, job), phase_of, PROGRESS_SECONDS)
         return True
@@ -237,7 +238,7 @@ def describe_progress(study: Study, progress: StudyProgress) -> str:
     total = f" of {progress.total}" if progress.total else ""
     parts = [f"{progress.done}{total} trials"]
     if (best := progress.best) is not None:
-        parts.append(f"best {best.values[0]:.3f} ({tuning.setting_in_words(study, best)})")
+        parts.append(f"best {study.plan.goal.worth(best.values):.3f} ({tuning.setting_in_words(study, best)})")
     if progress.seconds_left:
         parts.append(f"about {duration(progress.seconds_left)} left")
     return " · ".join(parts)

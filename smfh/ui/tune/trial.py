@@ -21,7 +21,7 @@ from smfh.ui.items import caption_of, cut, looks_of
 from smfh.ui.log import logging_refusal
 from smfh.ui.page import open_run
 from smfh.ui.plain import draw_problems
-from smfh.ui.running import cancel, is_over, queue_position, watch_job
+from smfh.ui.running import is_over, queue_position, steer_owned, watch_job
 from smfh.ui.server import job_queue, private_key, saved_runs
 from smfh.ui.session import UPLOAD, load
 from smfh.ui.settings import SETTINGS, Settings
@@ -50,8 +50,8 @@ def draw_selected(study: Study, trials: Sequence[Trial], selected: Trial, settin
     """Draw the list of trials, and the scores and buttons of the selected trial."""
 
     def describe(trial: Trial) -> str:
-        start = ", start" if trial.is_start else ""
-        return f"{trial.values[0]:.3f} · {tuning.setting_in_words(study, trial)} (trial {trial.number}{start})"
+        score, start = study.plan.goal.worth(trial.values), ", start" if trial.is_start else ""
+        return f"{score:.3f} · {tuning.setting_in_words(study, trial)} (trial {trial.number}{start})"
 
     complete = [trial for trial in trials if trial.state == "complete"]
     ranked = sorted(complete, key=lambda trial: -study.plan.goal.worth(trial.values))
@@ -162,7 +162,7 @@ def draw_held_out(study: Study, trial: Trial) -> None:
         text = f"{done} of {total} runs" if job.reports else "Starting"
         st.progress(done / total, " · ".join(filter(None, [text, queue_position(job)])))
 
-    st.button("Stop", icon=":material/stop:", key="tune_confirm_stop", on_click=cancel, args=(job,))
+    st.button("Stop", icon=":material/stop:", key="tune_confirm_stop", on_click=steer_owned, args=(job, job.cancel))
     watch_job(job, False, draw_progress, is_over, PROGRESS_SECONDS)
 
 
