@@ -43,7 +43,8 @@ def as_matrix(name: str, given: Any) -> Matrix:
     """Convert the features of a modality to a read-only matrix.
 
     Accepts arrays, nested lists, data frames and sparse matrices of any format; a sparse matrix stays sparse.
-    float32 and float64 keep their type; other real numbers become float32.
+    float32 and float64 keep their type; other real numbers become float32. Dense rows are stored one after
+    another, as sums over rows in another order would differ in their last digits.
     """
     X: Any = sparse.csr_array(given) if _is_sparse(given) else _as_array(given)
     if X.ndim != 2 or X.dtype.kind not in "fiub":
@@ -55,6 +56,8 @@ def as_matrix(name: str, given: Any) -> Matrix:
     if _is_sparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()  # powers are taken of each stored value, so a cell must be stored once
+    elif not _is_sparse(X):
+        X = np.ascontiguousarray(X)
     return read_only_matrix(X)
 
 

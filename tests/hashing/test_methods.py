@@ -6,6 +6,7 @@ from itertools import pairwise
 from time import sleep
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
@@ -273,7 +274,7 @@ def test_sparse_features_score_like_dense_ones(name, three_modalities):
 
 
 @each_method
-@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+@pytest.mark.parametrize("kind", [np.asarray, csr_array, pd.DataFrame])
 def test_signed_features_are_used_as_they_are_or_split_with_a_note(name, kind, tmp_path):
     data, split = data_and_split()
     modalities = {t: kind(X - X.mean(axis=0)) for t, X in data.modalities.items()}
@@ -291,6 +292,23 @@ def test_signed_features_are_used_as_they_are_or_split_with_a_note(name, kind, t
     for other in (load_hasher(tmp_path / "model.npz"), *states[-1:]):
         for t, X in modalities.items():
             assert np.array_equal(other.encode(t, X), hasher.encode(t, X))
+
+
+def by_column(X) -> pd.DataFrame:
+    """A data frame as read from a file; its values are stored column by column."""
+    return pd.DataFrame({f"column {j}": X[:, j] for j in range(X.shape[1])})
+
+
+@each_method
+@pytest.mark.parametrize("kind", [np.asfortranarray, by_column])
+def test_codes_do_not_depend_on_how_a_matrix_is_stored(name, kind):
+    train, expected = training_items(), fitted(name)
+    assert not np.asarray(kind(train.modalities["image"])).flags.c_contiguous
+    hasher = make_method(name, bits=16).fit({t: kind(X) for t, X in train.modalities.items()}, train.labels)
+    assert [step.terms for step in hasher.trace] == [step.terms for step in expected.trace]
+    for t, X in train.modalities.items():
+        np.testing.assert_array_equal(hasher.database_codes[t], expected.database_codes[t])
+        np.testing.assert_array_equal(hasher.functions[t].margins(kind(X)), expected.functions[t].margins(X))
 
 
 @each_method
@@ -314,3 +332,13 @@ def test_presets_are_redundant_where_the_default_meets_their_aim():
     assert SMFHPlus.redundant_presets(per_class, labels) == {"whole ranking"}
     assert SMFHPlus.redundant_presets(own, labels) == {"fine"}
     assert SMFHPlus.redundant_presets(own // 5, labels) == frozenset()
+
+
+def test_fewer_codes_are_not_offered_where_labels_overlap():
+    own = np.arange(100, dtype=np.uint64)[:, None] // 5
+    overlapping = Planted(items=100, classes=6, labels_per_item=2).load()[0].labels
+    assert SMFHPlus.redundant_presets(own, overlapping) == {"whole ranking"}
+    groups = np.repeat(np.eye(4, dtype=bool), 25, axis=0)
+    nested = np.hstack([groups, np.repeat(np.eye(20, dtype=bool), 5, axis=0)])
+    nested[:2, 1] = True  # a few exceptions
+    assert SMFHPlus.redundant_presets(own, nested) == frozenset()
