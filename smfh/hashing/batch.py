@@ -29,7 +29,7 @@ from smfh.hashing.kernelised import (
     Search,
     signs,
 )
-from smfh.types import FloatArray, parameter
+from smfh.types import EPS, FloatArray, parameter
 
 LABELS = "labels"  # name of the source Z_s that contains the labels
 FEATURE_HELP = "How strongly codes follow the features. Higher: more by features. Lower: more by labels."
@@ -70,7 +70,7 @@ class BATCH(AlternatingMethod):
         """Update U, then V, then B; each update minimises O with the other two fixed. Return B."""
         views, eta, omega = regressions.views, self.feature_weight, self.agreement_weight
         L = labels.astype(np.float64)  # single precision is too coarse: the label similarity dominates
-        G = np.sqrt(self.bits) * L / np.maximum(np.linalg.norm(L, axis=1, keepdims=True), 1)  # √r G
+        G = np.sqrt(self.bits) * L / np.maximum(np.linalg.norm(L, axis=1, keepdims=True), EPS)  # √r G
         squared = {t: float(np.trace(view.gram)) for t, view in views.items()} | {LABELS: squared_norm(L)}
         weights = dict.fromkeys(views, eta) | {LABELS: self.label_weight}
         V = balance(start.astype(np.float64), rng)

@@ -21,9 +21,10 @@ from smfh.hamming import pack
 from smfh.hashing.base import HashMethod, Model, StepReport, Trace, Training
 from smfh.hashing.configuration import ANCHORS_HELP, WIDTH_HELP
 from smfh.hashing.function import shared_codes
+from smfh.hashing.labels import RARITY_HELP, rarity_weights
 from smfh.hashing.solvers import RidgeSolver, warnings_of
 from smfh.hashing.views import View, view_modalities
-from smfh.types import FloatArray, MultimodalDataset, parameter
+from smfh.types import BoolArray, FloatArray, MultimodalDataset, parameter
 
 ROOT_HELP = "Whether to use the square root of the features, scaled to unit rows. Off: features unchanged."
 ROUNDS_HELP = "Number of rounds of updates. Higher: closer to the optimum, slower. Lower: faster."
@@ -56,6 +57,10 @@ class KernelMethod(HashMethod):
         `start` is Gaussian noise of the same shape, from which the search can begin.
         """
 
+    def weigh(self, labels: BoolArray, dtype: np.dtype[Any]) -> FloatArray:
+        """Return the label matrix L."""
+        return labels.astype(dtype)
+
     def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Training:
         start = rng.standard_normal((len(train), self.bits)).astype(train.dtype)
         scaling = SQUARE_ROOT if self.square_root else FeatureMap()
@@ -65,7 +70,7 @@ class KernelMethod(HashMethod):
         maps = {view.modality: view.feature_map for view in views}
         ridges, chosen = ridges_of(self.shrinkage, maps, train.modalities, train.labels, rng)
         regressions = Regressions.of(views, ridges, chosen)
-        targets = yield from self.search(start, regressions, train.labels.astype(train.dtype), rng)
+        targets = yield from self.search(start, regressions, self.weigh(train.labels, train.dtype), rng)
         W = regressions.solve(regressions.correlate(targets))
         functions = {t: view.hash_function(W[t]) for t, view in regressions.views.items()}
         return Model(functions, shared_codes(tuple(functions), pack(targets > 0)))
@@ -75,11 +80,18 @@ class KernelMethod(HashMethod):
 class AlternatingMethod(KernelMethod):
     """A kernel method that updates its unknowns in turn, in a number of rounds."""
 
+    rarity: float = parameter(0.0, "p", 0.0, 10.0, RARITY_HELP, typical=(0.0, 1.0), neutral=0.0, kw_only=True)
     iterations: int = parameter(5, "T", 1, 1000, ROUNDS_HELP, typical=(1, 50), kw_only=True)
 
     @property
     def steps(self) -> int:
         return self.iterations
+
+    def weigh(self, labels: BoolArray, dtype: np.dtype[Any]) -> FloatArray:
+        """Return L with column k times √w_k, so that rare labels weigh more; as published, p = 0 and w = 1."""
+        unlabelled = np.count_nonzero(~labels.any(axis=1))
+        w = rarity_weights(labels.sum(axis=0), self.rarity, unlabelled, len(labels))
+        return labels * np.sqrt(w).astype(dtype)
 
 
 @dataclass(frozen=True, eq=False)

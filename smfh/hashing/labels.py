@@ -18,11 +18,14 @@ RARITY_HELP = (
 PARTITIONS = 100  # random partitions of the classes, of which the best becomes a bit
 
 
-def rarity_weights(sizes: FloatArray, exponent: float) -> FloatArray:
+def rarity_weights(sizes: FloatArray, exponent: float, unlabelled: int, items: int) -> FloatArray:
     """Return w_k = (size of class k / size of the smallest class)^−p, the weight of label k; p is `exponent`.
 
-    If every item has one label, the weights have no effect on a normalised graph.
+    If no item has several labels, all weights are 1: then the degree normalisation of SMFH+ would cancel
+    them, except for rounding. `items` is the number of items, `unlabelled` that of items without a label.
     """
+    if sizes.sum() + unlabelled == items:
+        return np.ones(len(sizes))
     filled = np.maximum(sizes, 1)
     weights: FloatArray = (filled / filled.min()) ** -exponent
     return weights

@@ -166,8 +166,7 @@ class Problem(BlockProblem):
         super().__init__(data, method.shares(tuple(data.X)), method.projection_weight * 2 / len(data.X))
         self.method, self.bits = method, method.bits
         self.ridges = ridges or dict.fromkeys(data.X, method.ridge or USUAL_RIDGE)  # γ by modality
-        has_one_label = self.sizes.sum() + data.unlabelled == self.items  # then p could only add rounding
-        self.label_weights = rarity_weights(self.sizes, 0.0 if has_one_label else method.rarity)
+        self.label_weights = rarity_weights(self.sizes, method.rarity, data.unlabelled, self.items)
         self.graph = NormalisedGraph(self.sizes, self.label_weights, self.items, self.dtype)
         self.target = self.items / 4 * (np.ones((self.bits, self.bits)) + np.eye(self.bits))  # T
         self.spread = method.orthogonality_weight / (self.items * self.bits)  # β/(N r)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smfh.datasets.planted import Planted
-from smfh.hamming import unpack
+from smfh.hamming import distances, unpack
 from smfh.hashing import BATCH, DCH, METHODS, SCRATCH, ClassCodes, SMFHPlus
 from smfh.hashing.batch import balance
 from smfh.hashing.dch import choose_bits
@@ -136,3 +136,22 @@ def test_an_item_without_classes_has_a_random_code():
     blank = MultimodalDataset(train.name, train.modalities, labels, train.class_names)
     B = unpack(ClassCodes(bits=64).fit(blank).database_codes["image"], 64)
     assert 0.4 < B[:40].mean() < 0.6
+
+
+@each_method
+def test_rare_labels_decide_which_codes_of_rivals_are_near(method, rng):
+    fine = np.repeat(np.arange(12), 20)
+    labels = np.hstack([np.eye(2, dtype=bool)[fine // 6], np.eye(12, dtype=bool)[fine]])
+    X = {t: np.eye(12)[fine] + rng.random((240, 12)) for t in ("image", "text")}
+    pairs = (fine[:, None] != fine) & (fine[:, None] // 6 == fine // 6)  # only the frequent label in common
+    apart = []
+    for p in (0.0, 1.0):
+        codes = method(bits=32, rarity=p).fit(X, labels).database_codes["text"]
+        apart.append(distances(codes, codes)[pairs].mean())
+    assert apart[0] + 1 < apart[1]
+
+
+@each_method
+def test_rarity_has_no_effect_on_rivals_with_one_label_per_item(method):
+    equal, rare = (method(bits=16, rarity=p).fit(planted()) for p in (0.0, 2.0))
+    np.testing.assert_array_equal(equal.database_codes["text"], rare.database_codes["text"])
