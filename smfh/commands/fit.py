@@ -20,7 +20,7 @@ from smfh.datasets import DATASETS, UserDataset
 from smfh.engine import find_workers, fit_shards, hash_codes, score_shards
 from smfh.hamming import DISTANCES
 from smfh.hashing import FittedHasher, HashMethod, save_hasher
-from smfh.metrics import AP_DEFINITIONS, GRADED, Scores
+from smfh.metrics import AP_DEFINITIONS, GRADED, PAIR_RETRIEVAL, Scores
 from smfh.retrieval.evaluation import PROTOCOLS
 from smfh.runs import RunStore, find_or_train
 from smfh.types import InputError, MultimodalDataset, OnStep, Split, TrainingStep, collect_problems
@@ -46,7 +46,9 @@ COLUMNS = {
     "chance": "chance",
     "map_unseen": "mAP unseen",
     "chance_unseen": "chance unseen",
-    **{name: f"{label} of partner" for name, (label, _) in GRADED.items() if not name.startswith("ndcg")},
+    "distinct_codes": "codes",
+    "distinct_codes_unseen": "codes unseen",
+    **{name: f"{GRADED[name][0]} of partner" for name in PAIR_RETRIEVAL},
 }
 NO_LABELS = "The data has no labels: only the rank of a query's own pair is scored."
 Direction = tuple[str, str]  # modality of the queries, modality that is searched
@@ -82,7 +84,7 @@ def run(arguments: Namespace) -> None:
         lambda: options.chosen_data(arguments),
         lambda: options.output_path(arguments.save, "--save", ".npz"),
     )
-    data, split = source.load(rows, arguments.split_seed)
+    data, split = options.load(source, rows, arguments.split_seed)
     store = None if arguments.fresh or isinstance(source, UserDataset) else RunStore()
     steps: list[TrainingStep] = []
     with show_steps(method, steps) as show:
@@ -178,6 +180,7 @@ def print_scores(
     `resumed` is the number of passes that a fit on shards had completed before it was continued.
     """
     method, definition = hasher.method, AP_DEFINITIONS[arguments.ap]
+    note = hasher.trace[-1].note if hasher.trace else ""
     rows = {f"{source}->{target}": score_row(own, arguments.ap) for (source, target), own in scores.items()}
     if arguments.json:
         summary: dict[str, Any] = {
@@ -189,6 +192,7 @@ def print_scores(
             "parameters": asdict(method),
             "items": {"train": data.training_items, "queries": data.queries},
             "codes_sha256": codes_sha256,
+            **({"note": note} if note else {}),
             "definition": definition.words,
             **({"label_origin": data.label_origin} if data.label_origin else {}),
             "distance": arguments.distance,
@@ -199,13 +203,14 @@ def print_scores(
     print(
         f"{data.name}: {data.training_items:,} training items, {data.queries:,} held-out queries, "
         f"{data.classes} classes\n{f'{data.label_origin}{chr(10)}' if data.label_origin else ''}"
-        f"{method.title}, {hasher.bits} bits, seed {method.seed}, trained in {hasher.seconds:.2f} s\n"
+        f"{method.title}, {hasher.bits} bits, seed {method.seed}, trained in {hasher.seconds:.2f} s"
+        f"{f'; {note}' if note else ''}\n"
     )
     table = pd.DataFrame.from_dict(rows, orient="index")
     columns = {
         key: heading
         for key, heading in COLUMNS.items()
-        if key in table and (data.classes or key.startswith(("recall", "median")))
+        if key in table and (data.classes or key.startswith(("recall", "median", "distinct")))
     }
     print(table[list(columns)].rename(columns=columns).to_string(float_format="{:.3f}".format))
     print(f"\n{DISTANCES[arguments.distance]}\n{definition.label}: {definition.words}")
@@ -234,5 +239,6 @@ def score_row(scores: Sequence[Scores], ap: str) -> dict[str, float]:
             f"map_best{suffix}": precision.best,
             f"chance{suffix}": precision.chance,
             f"queries_without_relevant{suffix}": one.queries_without_relevant,
+            **({} if one.distinct_codes is None else {f"distinct_codes{suffix}": one.distinct_codes}),
         } | one.pair_retrieval
     return row

@@ -9,7 +9,7 @@ from smfh.engine.engine import Workers
 from smfh.engine.fitting import ShardedFit
 from smfh.engine.sharded import CODES, FitFolders, open_shards
 from smfh.engine.shards import read_labels, read_rows
-from smfh.hamming import Queries, pack, rank
+from smfh.hamming import Queries, count_codes, pack, rank
 from smfh.hashing.base import Nearest
 from smfh.metrics import RankedQueries, Scores, score
 from smfh.retrieval.evaluation import rank_queries, score_codes
@@ -49,12 +49,13 @@ def score_shards(fit: ShardedFit, workers: Workers, distance: str = "hamming") -
     """Return the scores by (source, target, protocol), the same as for a fit in memory."""
     data, hasher, scores = query_data(fit), fit.hasher, {}
     queries = {t: hasher.functions[t].encode_queries(X, distance) for t, X in data.modalities.items()}
+    (number,) = workers.map(count_trained, [(fit.folders,)])
     step = max(1, min(MAX_QUERIES, -(-len(data.labels) // workers.count)))
     blocks = [slice(start, start + step) for start in range(0, len(data.labels), step)]
     for source, own in queries.items():
         given = [(fit.folders, own.take(rows), data.labels[rows], hasher.bits) for rows in blocks]
         ranked = RankedQueries.join(workers.map(rank_block, given))
-        trained = score((source, "", "training", distance), ranked)
+        trained = score((source, "", "training", distance), ranked, distinct_codes=number)
         for target in (other for other in queries if other != source):
             scores[source, target, "training"] = replace(trained, target=target)
             search, labels = (source, target, "unseen", distance), (data.labels, data.labels)
@@ -66,9 +67,17 @@ def score_shards(fit: ShardedFit, workers: Workers, distance: str = "hamming") -
 def rank_block(folders: FitFolders, queries: Queries, labels: BoolArray, bits: int) -> RankedQueries:
     """Rank all training items for some queries; packed codes and labels take a few words per item."""
     parts = open_shards(folders).parts
-    codes = np.concatenate([_read_codes(folders, number) for number in range(len(parts))])
     packed = np.concatenate([pack(np.asarray(read_labels(folders.shards, part))) for part in parts])
-    return rank_queries(queries, codes, labels, packed, bits)
+    return rank_queries(queries, _all_codes(folders), labels, packed, bits)
+
+
+def count_trained(folders: FitFolders) -> int:
+    """Return the number of distinct codes of all training items."""
+    return count_codes(_all_codes(folders))
+
+
+def _all_codes(folders: FitFolders) -> Words:
+    return np.concatenate([_read_codes(folders, number) for number in range(len(open_shards(folders).parts))])
 
 
 def _read_codes(folders: FitFolders, number: int) -> Words:

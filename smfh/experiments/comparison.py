@@ -21,7 +21,7 @@ from smfh.datasets import DatasetSource
 from smfh.hamming import DISTANCES
 from smfh.hashing import COMPARED, METHODS, HashMethod, make_method
 from smfh.jobs import Call, CancelledJobError, JobContext, here
-from smfh.metrics import AP_DEFINITIONS, GRADED, HEADLINE, APDefinition, APScore, Scores
+from smfh.metrics import AP_DEFINITIONS, GRADED, HEADLINE, PAIR_RETRIEVAL, APDefinition, APScore, Scores
 from smfh.plots import Curve
 from smfh.retrieval.classifiers import ClassifierLevel, measure_classifier_level
 from smfh.retrieval.evaluation import PROTOCOLS
@@ -358,8 +358,8 @@ class View:
 
     @property
     def graded(self) -> list[str]:
-        """Measures of graded relevance and, if partners are in the database, of pair retrieval."""
-        return [name for name in GRADED if name.startswith("ndcg") or self.protocol == "unseen"]
+        """NDCG, number of codes and, if partners are in the database, measures of pair retrieval."""
+        return [name for name in GRADED if self.protocol == "unseen" or name not in PAIR_RETRIEVAL]
 
     def towards(self, source: str, target: str) -> "View":
         """Return a copy of this view for another direction."""
@@ -379,14 +379,15 @@ class Measure:
     """A quantity of a run that a chart can show on an axis."""
 
     title: str
-    value: Callable[[ScoredRun], float]
+    value: Callable[[ScoredRun], float | None]  # None: not known for an older run
     ties: Callable[[ScoredRun], tuple[float, float]] | None = None  # values for worst and best order of ties
     has_chance: bool = False
+    decimals: int = 3
 
-
-def _graded(name: str, run: ScoredRun) -> float:
-    """Return a measure of GRADED."""
-    return run.scores.graded[name]
+    def text(self, point: Point) -> str:
+        """Return mean ± deviation of a point as text."""
+        spread = f" ± {point.deviation:.{self.decimals}f}" if len(point.values) > 1 else ""
+        return f"{point.mean:.{self.decimals}f}{spread}"
 
 
 def _hit_rate(radius: int, run: ScoredRun) -> float:
@@ -394,6 +395,7 @@ def _hit_rate(radius: int, run: ScoredRun) -> float:
     return float(run.scores.within.hits[min(radius, run.scores.bits)])
 
 
+DECIMALS = {"median_rank": 1, "distinct_codes": 0}
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
         "map": Measure(
@@ -407,7 +409,10 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "encoding": Measure(
             "µs to encode a query", lambda run: 1e6 * run.record.timing.encoding[run.scores.source] / run.scores.queries
         ),
-        **{name: Measure(label, partial(_graded, name)) for name, (label, _) in GRADED.items()},
+        **{
+            name: Measure(label, lambda run, name=name: run.scores.graded.get(name), decimals=DECIMALS.get(name, 3))
+            for name, (label, _) in GRADED.items()
+        },
         **{
             f"hits_{radius}": Measure(f"look-up hit rate, radius {radius}", partial(_hit_rate, radius))
             for radius in range(MAX_RADIUS + 1)
@@ -439,7 +444,8 @@ def points(grid: Grid, store: SavedRuns, view: View, measure: str = "map") -> li
     about, found = MEASURES[measure], []
     for method, title in grid.comparison.titles.items():
         for bits in grid.comparison.bits:
-            if runs := list(scored_runs(grid, store, view, method, bits)):
+            runs = list(scored_runs(grid, store, view, method, bits))
+            if values := tuple(value for run in runs if (value := about.value(run)) is not None):
                 ties = np.mean([about.ties(run) for run in runs], axis=0) if about.ties else None
                 found.append(
                     Point(
@@ -447,7 +453,7 @@ def points(grid: Grid, store: SavedRuns, view: View, measure: str = "map") -> li
                         title=title,
                         direction=view.direction,
                         at=bits,
-                        values=tuple(about.value(run) for run in runs),
+                        values=values,
                         ties=None if ties is None else (float(ties[0]), float(ties[1])),
                         chance=runs[0].precision.chance if about.has_chance else None,
                     )
@@ -470,10 +476,22 @@ def curves(grid: Grid, store: SavedRuns, view: View) -> list[Curve]:
     return [Curve(method.name, titles[method], scores) for method, scores in found.items() if scores]
 
 
-def query_precisions(grid: Grid, store: SavedRuns, view: View) -> dict[str, FloatArray]:
-    """Return average precisions (seeds, queries) by method title, for `significance.compare_pairs`."""
+def query_precisions(grid: Grid, store: SavedRuns, view: View, measure: str = "map") -> dict[str, FloatArray]:
+    """Return scores (seeds, queries) by method title, for `significance.compare_pairs`.
+
+    `measure` is "map", "ndcg_at_100" or "recall_at_K"; other measures have no value per query.
+    """
+
+    def by_query(run: ScoredRun) -> FloatArray:
+        if measure == "map":
+            return run.precision.by_query
+        if measure == "ndcg_at_100":
+            return run.scores.ndcg
+        ranks = run.scores.partner_ranks
+        return np.zeros(0) if ranks is None else (ranks <= int(measure.removeprefix("recall_at_"))).astype(np.float64)
+
     by_title = {
-        title: [run.precision.by_query for run in scored_runs(grid, store, view, method, view.bits)]
+        title: [by_query(run) for run in scored_runs(grid, store, view, method, view.bits)]
         for method, title in grid.comparison.titles.items()
     }
     return {title: np.stack(rows) for title, rows in by_title.items() if rows}

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from smfh.experiments.comparison import Grid, View, curves, points
-from smfh.export.tables import compared_pairs, pair_rows, score_rows, sentences, settings_of, winners
+from smfh.export.tables import compared_pairs, pair_rows, paper_tables, sentences, settings_of, winners
+from smfh.files.latex import formula_html
 from smfh.hamming import DISTANCES
 from smfh.metrics import GRADED
 from smfh.metrics.significance import how_tested
@@ -34,15 +35,39 @@ SECONDS = "wall-clock seconds of one training"
 MICROSECONDS = "wall-clock time of all queries / their number"
 STYLE = """
 :root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto; padding: 0 1rem; }
-h1, h2 { line-height: 1.2; }
-figure { margin: 2rem 0; }
+body { font: 16px/1.6 "Source Sans 3", "Source Sans Pro", "Source Sans", system-ui, sans-serif;
+  max-width: 68rem; margin: 0 auto; padding: 2.5rem 1.25rem 5rem; color: #31333f; background: #fff; }
+h1 { font-size: 2.4rem; line-height: 1.2; margin: 0 0 .25rem; }
+h2 { font-size: 1.6rem; line-height: 1.2; margin: 3.5rem 0 1rem; padding-top: 1.25rem;
+  border-top: 1px solid #767c8833; }
+h1 + h2, h1 + p + h2 { border-top: 0; padding-top: 0; margin-top: 1.5rem; }
+h1::after { content: ""; display: block; width: 4rem; height: .3rem; margin-top: .75rem; border-radius: 1rem;
+  background: var(--accent); }
+:root { --accent: #445cb0; }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(30rem, 100%), 1fr)); gap: 2rem 1.5rem; }
+figure { margin: 0; min-width: 0; }
 figcaption { font-weight: 600; }
-table { border-collapse: collapse; display: block; overflow-x: auto; }
-th, td { padding: .25rem .75rem; text-align: left; white-space: nowrap; border-bottom: 1px solid #767c8866; }
+table { border-collapse: collapse; display: block; overflow-x: auto; margin: 1rem 0; }
+caption { display: block; text-align: left; max-width: 60rem; margin-bottom: .75rem; color: #5c6270;
+  font-size: .95rem; }
+th, td { padding: .35rem .9rem; text-align: left; white-space: nowrap; border-bottom: 1px solid #767c8833; }
+th { font-weight: 600; font-size: .9rem; color: #5c6270; }
+th[colspan] { text-align: center; }
+th[scope=row] { color: inherit; font-size: 1rem; font-weight: 400; }
 td { font-variant-numeric: tabular-nums; }
-p { overflow-wrap: anywhere; }
-pre { white-space: pre-wrap; padding: .75rem; border: 1px solid #767c8866; }
+td strong { color: var(--accent); }
+small { color: #5c6270; }
+p { overflow-wrap: anywhere; margin: .5rem 0; }
+math { font-size: 1.1em; }
+details { margin: .75rem 0; padding: .6rem 1rem; border: 1px solid #767c8844; border-radius: .6rem; }
+summary { cursor: pointer; font-weight: 600; color: var(--accent); }
+pre { white-space: pre-wrap; padding: .9rem 1rem; border-radius: .6rem; background: #767c881a; }
+@media (prefers-color-scheme: dark) {
+  :root { --accent: #8da1f0; }
+  body { color: #fafafa; background: #0e1117; }
+  caption, th, small { color: #a9afbc; }
+}
+@media print { details:not([open]) { display: none; } }
 """
 
 
@@ -72,6 +97,7 @@ def every_chart(
         charts[one.definition] = with_crosses(chart, crosses) if crosses else chart
     for name in view.graded:
         label, formula = GRADED[name]
+        label = f"number of {label}" if name == "distinct_codes" else label
         found = points(grid, store, view, name)
         charts[name] = score_curves(found, label, formula=formula, time=name == "median_rank")
     at_one_length = curves(grid, store, view)
@@ -104,19 +130,38 @@ def section(
     table: Sequence[Mapping[str, object]] = (),
     verbatim: str = "",
     charts: Mapping[str, Chart] | None = None,
+    formulas: Sequence[tuple[str, str, str]] = (),
+    tables: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """Return a section as HTML: a heading, then paragraphs, a table, verbatim text and charts, if any."""
+    """Return a section as HTML: a heading, then what is given of the other parts.
+
+    `formulas` are labels, formulas and words; `tables` are tables in HTML, folded under their
+    titles, or open under the title "".
+    """
     parts = [f"<h2>{html.escape(heading)}</h2>"]
     parts += [f"<p>{html.escape(paragraph)}</p>" for paragraph in paragraphs]
-    if table:
-        columns = list(dict.fromkeys(column for row in table for column in row))
-        lines = ["".join(f"<th>{html.escape(column)}</th>" for column in columns)]
-        lines += ["".join(f"<td>{html.escape(str(row.get(c, '')))}</td>" for c in columns) for row in table]
-        parts.append(f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>")
+    parts += [
+        f"<p><strong>{html.escape(label)}</strong>: {formula_html(formula)}. {html.escape(words)}</p>"
+        for label, formula, words in formulas
+    ]
+    for title, some in (tables or {}).items():
+        together = "\n".join(some)
+        parts.append(f"<details><summary>{html.escape(title)}</summary>{together}</details>" if title else together)
+    parts += [table_html(table)] if table else []
     if verbatim:
         parts.append(f"<pre>{html.escape(verbatim)}</pre>")
-    parts += [chart_html(chart, f"figure-{name}") for name, chart in (charts or {}).items()]
+    if charts:
+        drawn = "\n".join(chart_html(chart, f"figure-{name}") for name, chart in charts.items())
+        parts.append(f'<div class="charts">{drawn}</div>')
     return "\n".join(parts)
+
+
+def table_html(table: Sequence[Mapping[str, object]]) -> str:
+    """Return rows as an HTML table with a column per key."""
+    columns = list(dict.fromkeys(column for row in table for column in row))
+    lines = ["".join(f"<th>{html.escape(column)}</th>" for column in columns)]
+    lines += ["".join(f"<td>{html.escape(str(row.get(c, '')))}</td>" for c in columns) for row in table]
+    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
 
 def html_of(grid: Grid, saved: Path | SavedRuns, view: View, command: str, published: Sequence[Published] = ()) -> str:
@@ -128,8 +173,11 @@ def html_of(grid: Grid, saved: Path | SavedRuns, view: View, command: str, publi
     pairs = {one.metric.label: compared_pairs(grid, store, one) for one in view.told_together}
     comparison, tests = grid.comparison, []
     for label, found in pairs.items():
+        folded = {f"All {len(found)} pairs of methods": [table_html(pair_rows(found))]} if found else {}
         compared = [*sentences(found, view), how_tested(found)]
-        tests.append(section(f"Is the difference more than noise? {label}", compared, pair_rows(found)))
+        tests.append(section(f"Is the difference more than noise? {label}", compared, tables=folded))
+    first, *others = [table.html() for table in paper_tables(grid, store, view)] or [""]
+    scores = {"": [first]} | ({"Tables of the other measures": others} if others else {})
     bits, seeds = (", ".join(map(str, each)) for each in (comparison.bits, range(comparison.seeds)))
     settings = [f"{title}: {settings_of(method)}" for method, title in comparison.titles.items()]
     versions = Counter(tuple(sorted(record.versions.items())) for record in grid.found(store).values())
@@ -137,11 +185,10 @@ def html_of(grid: Grid, saved: Path | SavedRuns, view: View, command: str, publi
     return document(
         f"Comparison on {comparison.source.card.title}, {view.direction}",
         [
-            section("How scores are measured", _measured(view)),
-            *tests,
-            section("Best method by measure", [winners(pairs)]),
+            section("Scores", [winners(pairs)], tables=scores),
             section("Figures", charts=every_chart(grid, store, view, published)),
-            section("Scores", table=score_rows(grid, store, view)),
+            *tests,
+            section("How scores are measured", _about(view), formulas=_measured(view)),
             section("Data", _data(grid)),
             section("Methods", [f"Bits {bits}; seeds {seeds}.", *settings]),
             section(
@@ -153,11 +200,15 @@ def html_of(grid: Grid, saved: Path | SavedRuns, view: View, command: str, publi
     )
 
 
-def _measured(view: View) -> list[str]:
+def _measured(view: View) -> list[tuple[str, str, str]]:
+    """Return label, formula and words of each measure."""
     metrics = [one.metric for one in view.told_together]
+    graded = [(*GRADED[name], "") for name in view.graded]
+    return [(metric.label, metric.formula, metric.words) for metric in metrics] + graded
+
+
+def _about(view: View) -> list[str]:
     return [
-        *(line for metric in metrics for line in (f"{metric.label}: {metric.formula}", metric.words)),
-        *(": ".join(GRADED[name]) for name in view.graded),
         f"Database: {PROTOCOLS[view.protocol]}",
         DISTANCES[view.distance],
         "Lines are means over seeds. Bands range from the lowest to the highest seed; the paler band is the "

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from html import escape as escape_html
 from itertools import pairwise, product
 
-from smfh.experiments.comparison import OF_A_RUN, RADIUS, Grid, View, points, query_precisions, setting_of
-from smfh.files.latex import escape, typeset
+from smfh.experiments.comparison import MEASURES, OF_A_RUN, RADIUS, Grid, View, points, query_precisions, setting_of
+from smfh.files.latex import escape, formula_html, typeset
 from smfh.hashing import HashMethod
 from smfh.metrics import AP_DEFINITIONS, GRADED
 from smfh.metrics.significance import LEVEL, MIN_SEED_ERRORS, Difference, compare_pairs, in_words, signed
@@ -19,7 +20,9 @@ TESTED = (
     "Bold: the best of each column, and all that do not differ from it by more than noise (paired bootstrap "
     f"over queries, {100 * LEVEL:g} %, Bonferroni; {MIN_SEED_ERRORS:g} standard errors over seeds)."
 )
-MAX_NARROW_COLUMNS = 4  # of scores; a table with more spans both columns of the page
+BEST = "Bold: the best of each column."
+CELL_CHARACTERS, SPREAD_CHARACTERS = 8, 11  # of a score without and with its deviation
+MAX_NARROW_CHARACTERS = 56  # in a row; a table with more spans both columns of the page
 Row = dict[str, str | float | int | None]
 
 
@@ -30,9 +33,9 @@ def table_directions(grid: Grid, view: View) -> list[tuple[str, str]]:
     return [(view.source, view.target), (view.target, view.source)]
 
 
-def compared_pairs(grid: Grid, store: SavedRuns, view: View) -> list[Difference]:
+def compared_pairs(grid: Grid, store: SavedRuns, view: View, measure: str = "map") -> list[Difference]:
     """Compare every pair of methods at the view's bits; empty for a single method or query."""
-    AP = query_precisions(grid, store, view)
+    AP = query_precisions(grid, store, view, measure)
     if len(AP) < 2 or any(values.shape[1] < 2 for values in AP.values()):
         return []
     return compare_pairs(AP)
@@ -75,14 +78,14 @@ def score_rows(grid: Grid, store: SavedRuns, view: View) -> list[dict[str, str]]
     rows: dict[tuple[str, ...], dict[str, str]] = {}
     for direction in table_directions(grid, view):
         views = [one.towards(*direction) for one in view.told_together]
-        found = [(one.metric.label, point) for one in views for point in points(grid, store, one)]
-        found += [(GRADED[name][0], point) for name in view.graded for point in points(grid, store, views[0], name)]
+        found = [(one.metric.label, "map", point) for one in views for point in points(grid, store, one)]
+        for name in view.graded:
+            found += [(GRADED[name][0], name, point) for point in points(grid, store, views[0], name)]
         order = list(grid.comparison.titles.values())
-        for label, point in sorted(found, key=lambda each: order.index(each[1].title)):
-            about = {"direction": point.direction, "method": point.title, "measure": label}
+        for label, name, point in sorted(found, key=lambda each: order.index(each[2].title)):
+            about = {"direction": point.direction, "distance": view.distance, "method": point.title, "measure": label}
             row = rows.setdefault(tuple(about.values()), about)
-            spread = f" ± {point.deviation:.3f}" if len(point.values) > 1 else ""
-            row[f"{point.at} bits"] = f"{point.mean:.3f}{spread}"
+            row[f"{point.at} bits"] = MEASURES[name].text(point)
     return list(rows.values())
 
 
@@ -154,7 +157,8 @@ class PaperTable:
     words: str  # the formula as plain text
     decimals: int
     cells: Mapping[tuple[str, str, int], Cell]  # by method, direction and bits
-    marks: str = "Bold: the best of each column."
+    marks: str = BEST
+    distance: str = ""  # a key of DISTANCES; "" for seconds
 
     @property
     def methods(self) -> list[str]:
@@ -171,17 +175,22 @@ class PaperTable:
         ways = dict.fromkeys(direction for direction, _ in self.columns)
         size = len(self.columns) // len(ways)
         starts = range(2, 2 + len(self.columns), size)
-        wide = "*" if len(self.columns) > MAX_NARROW_COLUMNS else ""
-        caption = f"{escape(f'{self.label} on {self.about}.')} {self.formula}. {escape(self.marks)}"
+        has_spread = any(cell.deviation is not None for cell in self.cells.values())
+        cell = SPREAD_CHARACTERS if has_spread else CELL_CHARACTERS
+        characters = max(map(len, self.methods)) + len(self.columns) * cell
+        wide = "*" if characters > MAX_NARROW_CHARACTERS else ""
+        caption = f"{escape(f'{self._title}.')} {self.formula}. {escape(self.marks)}"
         heads = [rf"\multicolumn{{{size}}}{{c}}{{{escape(way)}}}" for way in ways]
+        rules = "".join(rf"\cmidrule(lr){{{start}-{start + size - 1}}}" for start in starts)
+        above = [" & ".join(["", *heads]) + r" \\", rules] if any(ways) else []
         lines = [
             rf"\begin{{table{wide}}}",
-            r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
+            r"\centering\footnotesize\setlength{\tabcolsep}{2.5pt}",
             rf"\caption{{{caption}}}",
-            rf"\begin{{tabular}}{{l{'r' * len(self.columns)}}}",
+            r"\smallskip",
+            rf"\begin{{tabular}}{{@{{}}l{'r' * len(self.columns)}@{{}}}}",
             r"\toprule",
-            " & ".join(["", *heads]) + r" \\",
-            "".join(rf"\cmidrule(lr){{{start}-{start + size - 1}}}" for start in starts),
+            *above,
             " & ".join(["Method", *(f"{bits} bits" for _, bits in self.columns)]) + r" \\",
             r"\midrule",
             *(" & ".join([escape(m), *self._row(m, self._latex_cell)]) + r" \\" for m in self.methods),
@@ -193,17 +202,32 @@ class PaperTable:
 
     def markdown(self) -> str:
         """Return the table in Markdown, with its caption above."""
-        heads = ["Method", *(f"{way}, {bits} bits" for way, bits in self.columns)]
+        heads = ["Method", *(f"{way}, {bits} bits".removeprefix(", ") for way, bits in self.columns)]
         rows = [heads, ["---", *["---:"] * len(self.columns)]]
         rows += [[plain_markdown(m), *self._row(m, self._markdown_cell)] for m in self.methods]
-        caption = f"{self.label} on {self.about}. {self.words}. {self.marks}"
-        return "\n".join([plain_markdown(caption), "", *(f"| {' | '.join(row)} |" for row in rows)])
+        formula = typeset(self.words, plain_markdown)  # mathematics is between dollar signs
+        caption = f"{plain_markdown(self._title)}. {formula}. {plain_markdown(self.marks)}"
+        return "\n".join([caption, "", *(f"| {' | '.join(row)} |" for row in rows)])
+
+    def html(self) -> str:
+        """Return the table as HTML, with its caption above."""
+        ways = dict.fromkeys(direction for direction, _ in self.columns)
+        size = len(self.columns) // len(ways)
+        groups = "".join(f'<th colspan="{size}" scope="colgroup">{escape_html(way)}</th>' for way in ways)
+        heads = "".join(f'<th scope="col">{bits} bits</th>' for _, bits in self.columns)
+        lines = [f"<th></th>{groups}"] * any(ways) + [f'<th scope="col">Method</th>{heads}']
+        for method in self.methods:
+            cells = "".join(f"<td>{cell}</td>" for cell in self._row(method, self._html_cell))
+            lines.append(f'<th scope="row">{escape_html(method)}</th>{cells}')
+        caption = f"{escape_html(self._title)}. {formula_html(self.words)}. {escape_html(self.marks)}"
+        return f"<table><caption>{caption}</caption>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
     def rows(self) -> list[Row]:
         """Return a row per cell, for CSV."""
         return [
             {
                 "measure": self.label,
+                "distance": self.distance,
                 "method": method,
                 "direction": direction,
                 "bits": bits,
@@ -218,6 +242,15 @@ class PaperTable:
     def _row(self, method: str, write: Callable[[Cell], str]) -> list[str]:
         found = (self.cells.get((method, *column)) for column in self.columns)
         return ["--" if cell is None else write(cell) for cell in found]
+
+    @property
+    def _title(self) -> str:
+        return f"{self.label[0].upper() if self.label.islower() else self.label[0]}{self.label[1:]} on {self.about}"
+
+    def _html_cell(self, cell: Cell) -> str:
+        spread = "" if cell.deviation is None else f" <small>± {cell.deviation:.{self.decimals}f}</small>"
+        mean = f"{cell.mean:.{self.decimals}f}"
+        return f"<strong>{mean}</strong>{spread}" if cell.is_best else f"{mean}{spread}"
 
     def _latex_cell(self, cell: Cell) -> str:
         mean = f"{cell.mean:.{self.decimals}f}"
@@ -244,18 +277,27 @@ def paper_tables(grid: Grid, store: SavedRuns, view: View) -> list[PaperTable]:
     ]
     for name in view.graded:
         label, words = GRADED[name]
+        words = words[0].upper() + words[1:]
         measures.append((name, view.definition, label, typeset(words), words))
     tables = []
     for measure, definition, label, formula, words in measures:
         views = [replace(way, definition=definition) for way in ways]
-        decimals = 1 if measure == "median_rank" else 3
         cells = _cells(grid, store, views, measure)
-        table = PaperTable(label, f"{about}{_over_seeds(cells)}", formula, words, decimals, cells)
-        tables.append(replace(table, marks=TESTED) if measure == "map" else table)
-    times = _cells(grid, store, ways[:1], "training")
+        marks = TESTED if is_tested(measure) else "" if measure == "distinct_codes" else BEST
+        decimals = MEASURES[measure].decimals
+        tables.append(
+            PaperTable(label, f"{about}{_over_seeds(cells)}", formula, words, decimals, cells, marks, view.distance)
+        )
+    cells = _cells(grid, store, ways[:1], "training")
+    times = {(method, "", bits): cell for (method, _, bits), cell in cells.items()}  # no direction
     seconds = "Wall-clock seconds of one training"
     tables.append(PaperTable("Training seconds", f"{title}{_over_seeds(times)}", seconds, seconds, 2, times))
     return [table for table in tables if table.cells]
+
+
+def is_tested(measure: str) -> bool:
+    """Whether the measure has a value for each query, so that a paired test can compare methods by it."""
+    return measure in ("map", "ndcg_at_100") or measure.startswith("recall_at_")
 
 
 def _cells(grid: Grid, store: SavedRuns, views: Sequence[View], measure: str) -> dict[tuple[str, str, int], Cell]:
@@ -265,8 +307,9 @@ def _cells(grid: Grid, store: SavedRuns, views: Sequence[View], measure: str) ->
     for view, bits in product(views, grid.comparison.bits):
         at_length = replace(view, bits=bits)
         column = [point for point in points(grid, store, at_length, measure) if point.at == bits]
-        marked = {better(column, key=lambda point: point.mean).title} if column else set()
-        pairs = compared_pairs(grid, store, at_length) if measure == "map" else []
+        has_best = column and measure != "distinct_codes"
+        marked = {better(column, key=lambda point: point.mean).title} if has_best else set()
+        pairs = compared_pairs(grid, store, at_length, measure) if is_tested(measure) else []
         marked |= {pair.second for pair in pairs if pair.first == pairs[0].first and not pair.is_clear}
         for point in column:
             seeds, spread = len(point.values), point.deviation if len(point.values) > 1 else None

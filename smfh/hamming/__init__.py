@@ -9,7 +9,7 @@ from smfh.hamming.asymmetric import (
     distances_in_bits,
     weighted_distances,
 )
-from smfh.hamming.codes import distances, pack, unpack
+from smfh.hamming.codes import count_codes, distances, pack, unpack
 from smfh.hamming.index import CodeIndex
 from smfh.hamming.plain import MAX_PAIRS, rank_plainly_while
 from smfh.hamming.ranking import Tally, judge, own_ranks, rank, tally, tally_weighted

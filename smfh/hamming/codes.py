@@ -47,6 +47,11 @@ def distances(queries: Words, database: Words) -> NDArray[np.uint16]:
     return result
 
 
+def count_codes(codes: Words) -> int:
+    """Return the number of distinct codes."""
+    return len(np.unique(codes.ravel() if codes.shape[1] == 1 else codes, axis=0))
+
+
 def _query_blocks(queries: int, items: int) -> Iterator[slice]:
     """Yield slices of at least one query, with at most MAX_BLOCK_PAIRS pairs if possible."""
     step = max(1, MAX_BLOCK_PAIRS // max(items, 1))

@@ -1,7 +1,8 @@
-"""Graded relevance and pair retrieval.
+"""Graded relevance, pair retrieval and number of codes.
 
 NDCG rewards rankings with items that share many labels with the query before items that share few. R@K and
-the median rank measure where one item is ranked: the query's partner, the same item in the other modality.
+the median rank measure where one item is ranked: the query's partner, the same item in the other modality. A
+few distinct codes can score well, although then a search cannot tell most items apart.
 """
 
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from smfh.types import BoolArray, FloatArray, InputError, IntArray, Words
 NDCG_DEPTH = 100
 MAX_BLOCK_CELLS = 1 << 20  # gains in memory at once
 RECALL_DEPTHS = (1, 5, 10)  # values of K for which R@K of the partner is computed
+PAIR_RETRIEVAL = (*(f"recall_at_{k}" for k in RECALL_DEPTHS), "median_rank")
 GRADED: Mapping[str, tuple[str, str]] = MappingProxyType(  # name → label and definition
     {
         f"ndcg_at_{NDCG_DEPTH}": (
@@ -31,6 +33,10 @@ GRADED: Mapping[str, tuple[str, str]] = MappingProxyType(  # name → label and 
         "median_rank": (
             "median rank",
             "median over queries of the rank of their partner (the same item in the other modality)",
+        ),
+        "distinct_codes": (
+            "distinct codes",
+            "number of different codes in the searched database; items with identical codes are tied",
         ),
     }
 )

@@ -107,6 +107,8 @@ class Scores:
     partner_ranks : array (queries,) or None
         Rank, from 1, of the query's partner, which is the same item in the other modality; None unless all
         partners are in the database ("unseen").
+    distinct_codes : int or None
+        Number of different codes in the searched database; None for older saved scores.
     queries, queries_without_relevant : int
         Number of all queries, and of those without relevant items in the database, which count as 0.
 
@@ -131,6 +133,7 @@ class Scores:
     within: RadiusCurve
     ndcg: FloatArray
     partner_ranks: IntArray | None
+    distinct_codes: int | None
     queries: int
     queries_without_relevant: int
 
@@ -174,8 +177,9 @@ class Scores:
 
     @property
     def graded(self) -> dict[str, float]:
-        """NDCG@100 and the scores of `pair_retrieval`, by their names in GRADED."""
-        return {"ndcg_at_100": self.ndcg_at_100} | self.pair_retrieval
+        """NDCG@100, the scores of `pair_retrieval` and the number of codes, by their names in GRADED."""
+        codes = {} if self.distinct_codes is None else {"distinct_codes": self.distinct_codes}
+        return {"ndcg_at_100": self.ndcg_at_100} | self.pair_retrieval | codes
 
     @property
     def headline(self) -> dict[str, float]:
@@ -205,9 +209,10 @@ class Scores:
 
     @property
     def _title(self) -> str:
+        codes = "" if self.distinct_codes is None else f", {self.distinct_codes:,} distinct codes"
         return (
             f"Scores {self.direction}, {self.protocol} items, {self.bits} bits, {self.distance} distance, "
-            f"{self.queries:,} queries"
+            f"{self.queries:,} queries{codes}"
         )
 
 
@@ -246,6 +251,7 @@ def score(
     ranked: RankedQueries,
     partner_ranks: IntArray | None = None,
     definitions: Mapping[str, APDefinition] = AP_DEFINITIONS,
+    distinct_codes: int | None = None,
 ) -> Scores:
     """Return all scores of a search; `search` is (source, target, protocol, distance)."""
     source, target, protocol, distance = search
@@ -277,6 +283,7 @@ def score(
         within=radius_curve(within),
         ndcg=ranked.ndcg,
         partner_ranks=partner_ranks,
+        distinct_codes=distinct_codes,
         queries=len(ranked.relevance),
         queries_without_relevant=within.queries_without_relevant,
     )

@@ -6,7 +6,7 @@ only beside runs that have the paper's settings and the data set's default split
 fingerprints of that data and split.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -35,6 +35,7 @@ TIE_RULES: Mapping[str, str] = {
 OTHER_SPLIT, OTHER_DATA, UNKNOWN_SPLIT = "other split", "other version of the data", "unknown split"
 MEASURES = {definition: measure for measure, definition in DEFINITIONS.items()}  # inverse of DEFINITIONS
 Search = tuple[str, str, str]  # source, target, protocol
+Setting = tuple[DatasetSource, HashMethod]  # the method with its code length and seed 0
 Fingerprints = tuple[str, str]  # of data and split
 Defaults = Mapping[DatasetSource, Fingerprints]  # of the data set as it is loaded by default
 Levels = Mapping[Fingerprints, ClassifierLevel]
@@ -57,6 +58,8 @@ class Entry:
     published: float | None
     classifier: float | None  # score of tuned classifiers on the same features; None: not measured
     kernel_ridge: float | None  # score of kernel ridge regression on the features of SMFH+
+    codes: float | None = None  # distinct codes in the database, mean over seeds; None: not known
+    is_repeatable: bool = True  # whether the seeds are 0 … n − 1, as those of a comparison
 
     @property
     def mean(self) -> float | None:
@@ -69,8 +72,9 @@ class Entry:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the entry is ranked: enough seeds, on the default data and split, without corruptions."""
-        return len(self.values) >= MIN_SEEDS and not self.deviates and not self.source.corruptions
+        """Whether the entry is ranked: enough seeds, from 0, on the default data and split, not corrupted."""
+        is_usual = not self.deviates and not self.source.corruptions
+        return len(self.values) >= MIN_SEEDS and self.is_repeatable and is_usual
 
     @property
     def error(self) -> float:
@@ -118,14 +122,17 @@ def leaderboard(records: Sequence[RunRecord], defaults: Defaults, levels: Levels
     return [*measured, *_unmeasured(measured, defaults, levels)]
 
 
-def ranked(entries: Sequence[Entry]) -> list[tuple[str, Entry]]:
+def ranked(entries: Sequence[Entry], left_out: Collection[Setting] = ()) -> list[tuple[str, Entry]]:
     """Return the complete entries of each task, best first, with ranks such as "1" or, if tied, "1=".
 
+    `left_out` are settings that are not ranked, such as those of lessons, which are weak on purpose.
     A task is a data set, search, measure, rule for ties and code length. The rank counts the entries that are
     better by more than two standard errors over seeds; equal ranks are ties.
     """
     tasks: dict[tuple[DatasetSource, Search, str, str, int], list[Entry]] = {}
     for entry in (entry for entry in entries if entry.is_complete):
+        if (entry.source, replace(entry.method, seed=0)) in left_out:
+            continue
         task = (entry.source, entry.search, entry.definition, entry.ties, entry.method.bits)
         tasks.setdefault(task, []).append(entry)
     rows: list[tuple[str, Entry]] = []
@@ -153,7 +160,12 @@ def deviation_of(source: DatasetSource, key: RunKey, defaults: Defaults) -> str:
 
 
 def _measured(runs: Sequence[RunRecord], defaults: Defaults, levels: Levels) -> Iterator[Entry]:
-    """Yield an entry per search, measure and tie rule for runs that differ only in their seeds."""
+    """Yield an entry per search, measure and tie rule for runs that differ only in their seeds.
+
+    If there are enough runs with the seeds 0, 1, 2, …, which one command repeats, only these count.
+    """
+    first = [run for place, run in enumerate(runs) if run.method.seed == place]
+    runs = first if len(first) >= MIN_SEEDS else runs
     source, method, key = runs[0].source, runs[0].method, runs[0].key
     deviates, level = deviation_of(source, key, defaults), levels.get((key.data, key.split), NO_LEVEL)
     searches = [(a, b, protocol) for a, b, protocol, distance in runs[0].searches if distance == "hamming"]
@@ -165,6 +177,7 @@ def _measured(runs: Sequence[RunRecord], defaults: Defaults, levels: Levels) -> 
             values = [header["headline"][definition] for header in headers]
         else:
             values = [figure[ties] for figure in figures]
+        codes = [one["distinct_codes"] for one in headers if one.get("distinct_codes") is not None]
         yield Entry(
             source=source,
             method=method,
@@ -177,6 +190,8 @@ def _measured(runs: Sequence[RunRecord], defaults: Defaults, levels: Levels) -> 
             published=None if deviates else published_beside(source, method, search, definition, ties),
             classifier=level.scores.get(search, {}).get(definition) if ties == "database" else None,
             kernel_ridge=level.kernel_ridge.get(search, {}).get(definition) if ties == "database" else None,
+            is_repeatable=len(first) == len(runs),
+            codes=float(np.mean(list(map(finite, codes)))) if codes else None,
         )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from smfh.hamming import Queries, judge, own_ranks, pack, rank, tally, tally_weighted
+from smfh.hamming import Queries, count_codes, judge, own_ranks, pack, rank, tally, tally_weighted
 from smfh.hashing import FittedHasher
 from smfh.metrics import AP_DEFINITIONS, APDefinition, RankedQueries, Scores, measure_ties, ndcg, ranked_gains, score
 from smfh.types import (
@@ -105,7 +105,7 @@ def score_codes(
     packed = pack(database_labels)
     ranked = rank_queries(queries, database, query_labels, packed, bits, definitions, label_gains)
     partner_ranks = own_ranks(queries.codes, database, queries.weights) if search[2] == "unseen" else None
-    return score(search, ranked, partner_ranks, definitions)
+    return score(search, ranked, partner_ranks, definitions, count_codes(database))
 
 
 def rank_queries(

@@ -52,6 +52,7 @@ def run_header(run: Run, timing: Timing, scores: Iterable[Scores], saved_by: str
             },
             "headline": one.headline,
             "chance_precision": one.chance_precision,
+            "distinct_codes": one.distinct_codes,
             "queries": one.queries,
             "queries_without_relevant": one.queries_without_relevant,
         }
@@ -210,6 +211,7 @@ def read_scores(header: Mapping[str, Any], arrays: Sequence[Array], bits: int) -
         within=RadiusCurve(*radius),
         ndcg=graded[0],
         partner_ranks=graded[1] if has_partners else None,
+        distinct_codes=None if (codes := header.get("distinct_codes")) is None else _item_count(codes),
         queries=queries,
         queries_without_relevant=int(header["queries_without_relevant"]),
     )

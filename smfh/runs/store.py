@@ -16,12 +16,13 @@ from smfh.files import read_npz
 from smfh.files.archive import write_npz
 from smfh.files.atomic import remove_leftovers, write_atomically
 from smfh.folders import cache_folder
+from smfh.hamming import count_codes
 from smfh.hashing import FittedHasher
 from smfh.hashing.storage import hasher_of, restore_anchors
 from smfh.memory import BoundedCache
 from smfh.metrics import Scores
 from smfh.retrieval.classifiers import ClassifierLevel
-from smfh.retrieval.evaluation import evaluate
+from smfh.retrieval.evaluation import database_codes, evaluate
 from smfh.runs import run_file
 from smfh.runs.run import ClassifierLevelKey, Run, RunKey, RunRecord, Search, Timing, all_searches, as_search
 from smfh.types import InputError, MultimodalDataset, Split
@@ -191,12 +192,19 @@ class RunStore:
 
         def find() -> Scores:
             saved = record.searches.get(one)
-            if saved is None or len(saved["search"]) < len(one):  # the second: an old file
+            is_old = saved is None or len(saved["search"]) < len(one)
+            if is_old or (saved.get("distinct_codes") is None and record.model_arrays):
                 train = data.take(split.train) if self.is_shipped(record) else None
-                return evaluate(self.hasher(record, train), data, split, *one)
+                hasher = self.hasher(record, train)
+            if is_old:
+                return evaluate(hasher, data, split, *one)
             names = run_file.array_names(list(record.searches).index(one))
             arrays = read_npz(self._path(record.id), names)
-            return run_file.read_scores(saved, [arrays[name] for name in names], record.method.bits)
+            scores = run_file.read_scores(saved, [arrays[name] for name in names], record.method.bits)
+            if scores.distinct_codes is not None or not record.model_arrays:
+                return scores
+            codes, _ = database_codes(hasher, data, split, one[1], one[2])
+            return replace(scores, distinct_codes=count_codes(codes))
 
         key = (record.id, self._stamp(record.id), one)
         return self._scores.get(key, lambda: self._read(record.id, find))

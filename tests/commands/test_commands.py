@@ -1,6 +1,7 @@
 """The commands fit, evaluate, data and export, the errors of all commands, and their help."""
 
 import json
+import re
 import os
 import subprocess
 import sys

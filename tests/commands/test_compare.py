@@ -25,6 +25,7 @@ def test_json_and_csv_have_the_same_numbers_and_saved_runs_are_used(capsys):
     cells = json.loads(capsys.readouterr().out)
     assert len(cells) == 2 * 2 * 2
     for cell in cells:
+        assert cell["distinct_codes"] == int(cell["distinct_codes"]) > 1
         assert 0 <= cell["ties_at_worst"] <= cell["mean"] <= cell["ties_at_best"] <= 1
     assert main(["compare", "planted", *FAST, *TWO_METHODS, "--csv"]) == 0
     output = capsys.readouterr()
@@ -32,6 +33,7 @@ def test_json_and_csv_have_the_same_numbers_and_saved_runs_are_used(capsys):
     rows = [row for row in csv.DictReader(io.StringIO(output.out)) if row["database"] == "training"]
     in_csv = {(r["method"], int(r["bits"]), f"{r['from']}->{r['to']}"): float(r["mAP@100"]) for r in rows}
     assert in_csv == {(c["method"], c["bits"], c["direction"]): c["mean"] for c in cells}
+    assert [int(row["distinct codes"]) for row in rows[:2]] == [c["distinct_codes"] for c in cells[:4:2]]
     main(["compare", "planted", *FAST, *TWO_METHODS, "--json", "--ap", "full", "--protocol", "unseen"])
     output = capsys.readouterr()
     assert "trained 0 runs" in output.err
@@ -50,6 +52,10 @@ def test_several_shares_print_a_curve_and_one_share_is_an_option_of_the_data(cap
         assert "trained 0 runs" in output.err
         assert json.loads(output.out)[0]["mean"] == mean
     assert curve[0.4] < curve[0.0]
+    assert main([*order, "--unseen-classes", "0.4", "0", "--distance", "asymmetric"]) == 0
+    assert "mAP@100, 8 bits, training items, asymmetric distance" in capsys.readouterr().out
+    assert main([*order, "--unseen-classes", "0.4", "0", "--distance", "asymmetric", "--csv"]) == 0
+    assert {row["distance"] for row in csv.DictReader(io.StringIO(capsys.readouterr().out))} == {"asymmetric"}
     assert main([*order, "--unpaired", "0", "1", "--wrong-labels", "0", "1"]) == 2
     assert "Only one option can have several shares" in capsys.readouterr().err
 

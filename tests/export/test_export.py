@@ -1,6 +1,8 @@
 """Export of a comparison: charts, tables, and the report."""
 
 import re
+import shutil
+import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -28,10 +30,18 @@ from smfh.hashing import CVH, SMFH
 from smfh.metrics import AP_DEFINITIONS
 from smfh.plots import csv_of, score_curves
 from smfh.plots.lines import typeset_html
+from smfh.plots.paper_figure import figure_files
 from smfh.runs import RunStore
 from smfh.types import Point
 
 VIEW = View("text", "image", bits=16)
+PAPER = r"""\documentclass[twocolumn]{article}
+\usepackage{booktabs,amsmath,graphicx}
+\begin{document}
+\begin{figure}\includegraphics[width=\columnwidth]{figure.pdf}\caption{Scores.}\end{figure}
+\input{tables.tex}
+\end{document}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -97,8 +107,8 @@ def test_the_csv_has_every_run_direction_and_protocol(finished):
 def test_a_paper_table_has_both_directions_and_marks_the_best_and_its_equals(finished):
     text = latex_of(*finished, VIEW)
     for command in (r"\begin{table}", r"\end{table}", r"\toprule", r"\midrule", r"\bottomrule"):
-        assert text.count(command) == 5  # four measures and training seconds
-    assert text.count(r"text $\rightarrow$ image} & \multicolumn{2}{c}{image $\rightarrow$ text}") == 4
+        assert text.count(command) == 6  # four measures, distinct codes and training seconds
+    assert text.count(r"text $\rightarrow$ image} & \multicolumn{2}{c}{image $\rightarrow$ text}") == 5
     rows = [line for line in text.splitlines() if line.startswith(("SMFH &", "CVH &"))]
     cell = r" & \$(\\mathbf\{)?[\d.]+\}?\{\\scriptstyle\\pm[\d.]+\}\$"
     assert [bool(re.fullmatch(rf"\w+({cell}){{4}} \\\\", row)) for row in rows] == [True] * 8 + [False] * 2
@@ -111,7 +121,10 @@ def test_a_paper_table_has_both_directions_and_marks_the_best_and_its_equals(fin
         if (row["measure"], row["direction"], row["bits"]) == ("mAP@100", VIEW.direction, VIEW.bits)
     }
     assert marked == {pair.first: "yes", pair.second: "no" if pair.is_clear else "yes"}
+    assert text.count("paired bootstrap") == 4  # every measure with a value per query
     tables = markdown_of(*finished, VIEW).split("\n\n")
+    assert r"$AP@100 = \frac{\sum_{k" in tables[0].replace(r"\mathrm{AP}", "AP")
+    assert "image" not in tables[-1]  # seconds of training have no direction
     assert [line.count("|") for line in tables[1].splitlines()] == [6] * 4
     assert all("**" in line for line in tables[1::2])
 
@@ -136,6 +149,8 @@ def test_the_report_is_self_contained(finished):
     assert not re.search(r"(src|href)\s*=", without_plotly)
     for needed in (
         AP_DEFINITIONS["found"].words,
+        "<mfrac><mrow><munder><mo>∑</mo>",
+        "All 1 pairs of methods</summary><table>",
         next(iter(grid.keys.values())).data,
         next(iter(grid.keys.values())).split,
         sentences(compared_pairs(grid, store, VIEW), VIEW)[0],
@@ -144,7 +159,23 @@ def test_the_report_is_self_contained(finished):
         "smfh compare planted &amp; more",
     ):
         assert needed in without_plotly
+    assert "Σ_" not in without_plotly
+    assert without_plotly.index("<strong>") < without_plotly.index("plotly-graph-div") < without_plotly.index("noise?")
     assert all(row["method"] in without_plotly for row in score_rows(grid, store, VIEW))
+
+
+def test_a_document_with_figure_and_tables_compiles(finished, tmp_path):
+    if (pdflatex := shutil.which("pdflatex")) is None:
+        pytest.skip("there is no pdflatex: install texlive-latex-recommended")
+    (tmp_path / "tables.tex").write_text(latex_of(*finished, VIEW), encoding="utf-8")
+    chart = every_chart(*finished, VIEW)["found"]
+    (tmp_path / "figure.pdf").write_bytes(figure_files(chart)["one-column.pdf"])
+    (tmp_path / "paper.tex").write_text(PAPER, encoding="utf-8")
+    order = [pdflatex, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "paper.tex"]
+    done = subprocess.run(order, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull" not in done.stdout
+    assert (tmp_path / "paper.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_hostile_text_adds_no_element_to_the_report():

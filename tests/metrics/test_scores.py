@@ -70,13 +70,16 @@ def scores():
     sums, tied = measure_ties([(counts, np.array([5 / 3, 1 / 2]))], AP_DEFINITIONS)
     within = np.stack([counts.items, counts.relevant], axis=1)
     ranked = RankedQueries(relevance, within, sums, tied, np.array([0.7, 0.8]))
-    return score(("text", "image", "unseen", "hamming"), ranked, np.array([1, 7]))
+    return score(("text", "image", "unseen", "hamming"), ranked, np.array([1, 7]), distinct_codes=2)
 
 
 def test_repr_is_one_readable_paragraph(scores):
     text = repr(scores)
-    assert text.startswith("<Scores text → image, unseen items, 1 bits, hamming distance, 2 queries: mAP@100")
+    assert text.startswith(
+        "<Scores text → image, unseen items, 1 bits, hamming distance, 2 queries, 2 distinct codes: mAP@100"
+    )
     assert "NDCG@100 0.750" in text
+    assert "2 distinct codes" in text
     assert len(text) < 400
     assert len(repr(scores.average_precision["found"])) < 200
 
@@ -87,6 +90,7 @@ def test_pair_retrieval_by_hand(scores):
 
 def test_notebook_table_lists_every_definition(scores):
     table = scores._repr_html_()
+    assert "2 distinct codes" in table
     assert table.count("<tr>") == 1 + len(AP_DEFINITIONS)
     assert all(definition.label in table for definition in AP_DEFINITIONS.values())
 

@@ -61,6 +61,7 @@ def test_values_are_the_scores_of_the_runs(saved):
             assert sorted(entry.values) == pytest.approx(sorted(expected))
             assert entry.mean == pytest.approx(np.mean(expected))
             assert entry.chance == pytest.approx(precisions[0].chance)
+            assert entry.codes == np.mean([score.distinct_codes for score in scores])
 
 
 def test_ranks_follow_the_means_and_what_seeds_explain_is_tied(saved):
@@ -75,7 +76,24 @@ def test_ranks_follow_the_means_and_what_seeds_explain_is_tied(saved):
     assert low == pytest.approx(0.71 - 4.303 * 0.01 / np.sqrt(3), abs=1e-4)
     assert high == pytest.approx(2 * 0.71 - low)
     assert not ranked([replace(entries[0], deviates="other split")])
+    assert not ranked([replace(entries[0], is_repeatable=False)])
+    assert not ranked(entries[:1], [(SOURCE, replace(first.method, seed=0))])  # as runs of a lesson
     assert not ranked([replace(entries[0], source=Planted(items=120, wrong_labels=0.3))])
+
+
+def test_seeds_count_from_0_so_that_a_command_repeats_the_entry(saved):
+    records = [record for record in saved[0].records() if record.method.bits == 8]
+    measured = {}
+    for seeds in ((0, 1, 2, 7), (3, 4, 5)):
+        method = replace(records[0].method, seed=0)
+        copies = [replace(records[0], key=replace(records[0].key, method=replace(method, seed=s))) for s in seeds]
+        (measured[seeds],) = [
+            entry
+            for entry in leaderboard(copies, {SOURCE: load_fingerprints(SOURCE)}, {})
+            if entry.values and (entry.search, entry.definition, entry.ties) == (SEARCH, "found", "database")
+        ]
+    assert (len(measured[0, 1, 2, 7].values), measured[0, 1, 2, 7].is_complete) == (3, True)
+    assert (len(measured[3, 4, 5].values), measured[3, 4, 5].is_complete) == (3, False)
 
 
 def test_published_scores_without_runs_are_included(saved):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from smfh.hamming import DISTANCES, pack, unpack
 from smfh.hashing import SMFHPlus
 from smfh.metrics import ndcg, ranked_gains
-from smfh.retrieval.evaluation import PROTOCOLS, evaluate, find_results
+from smfh.retrieval.evaluation import PROTOCOLS, database_codes, evaluate, find_results
 from smfh.types import InputError, Split
 
 
@@ -54,6 +54,8 @@ def test_scores_and_results_equal_the_slow_search(fitted, planted, source, targe
     search = (fitted, data, split, source, target, protocol, distance)
     scores, results = evaluate(*search), find_results(*search)
     precisions, within, items_within, graded, partners = [], [], [], [], []
+    database, _ = database_codes(fitted, data, split, target, protocol)
+    assert scores.distinct_codes == len({tuple(code) for code in database.tolist()}) < len(database)
     for query, (rows, distances, shared, hamming) in enumerate(slow_search(*search)):
         relevant = [number > 0 for number in shared]
         assert results.rows[query].tolist() == rows.tolist()

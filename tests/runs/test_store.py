@@ -242,6 +242,20 @@ def test_a_run_saved_before_there_were_distances_is_read(store, saved, key, load
         same_scores(fresh.scores(record, *loaded, *search), run.scores(*search))
 
 
+def test_the_number_of_codes_of_an_older_run_is_counted_in_its_model_or_left_out(store, saved, key, loaded, run):
+    path = store.folder / f"{saved.id}.npz"
+    change_header(path, lambda header: [one.pop("distinct_codes") for one in header["searches"]])
+    fresh = RunStore(store.folder)
+    for search in ready_searches(run.hasher.directions):
+        same_scores(fresh.scores(fresh.find(key), *loaded, *search), run.scores(*search))
+    change_header(path, lambda header: header.update(model_arrays=[]))
+    without_model = RunStore(store.folder)
+    scores = without_model.scores(without_model.find(key), *loaded, *TEXT_TO_IMAGE)
+    assert scores.distinct_codes is None
+    assert "distinct" not in repr(scores)
+    assert "distinct_codes" not in scores.graded
+
+
 def test_damaged_and_foreign_files_break_nothing(store, saved, key, run):
     folder = store.folder
     whole = (folder / f"{saved.id}.npz").read_bytes()

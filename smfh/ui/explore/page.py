@@ -10,9 +10,10 @@ from smfh.metrics import AP_DEFINITIONS, GRADED
 from smfh.paper import published_score
 from smfh.plots import Curve, precision_at_k, recall_at_k
 from smfh.retrieval.bits import GROUP_CORRELATION, correlate, group_bits
-from smfh.retrieval.classifiers import has_one_class
+from smfh.retrieval.classifiers import has_one_class, outermost_classes
 from smfh.retrieval.evaluation import PROTOCOLS
 from smfh.runs import Run
+from smfh.types import BoolArray
 from smfh.ui.charts import show_charts
 from smfh.ui.explore.wall import draw_first_wall, draw_wall
 from smfh.ui.items import draw_gallery
@@ -26,6 +27,7 @@ from smfh.ui.settings import differences
 SUBTITLE = "Type words, find pictures. Both become short binary codes; the fewer bits differ, the better the match."
 MAX_DIRECTIONS = 6  # a run with more directions shows the scores of only two
 CHANGED_QUERIES = 5
+NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 FEW_ITEMS = 200  # below it, scores are called uncertain
 
 
@@ -61,9 +63,9 @@ def draw_scores(run: Run, pinned: Run | None) -> None:
     with st.popover("All scores and definitions", width="stretch", key="all_figures"):
         columns = {f"{source} → {target}": score_column(run, source, target) for source, target in directions}
         measures = list(dict.fromkeys(name for column in columns.values() for name in column))
-        table = {name: [column.get(name, "") for name in measures] for name, column in columns.items()}
+        table = {name: [plain(column.get(name, "")) for name in measures] for name, column in columns.items()}
         alt = "Scores of each direction with chance level and range of ties"
-        st.dataframe({"": measures} | table, hide_index=True, height="content", alt=alt)
+        st.table({"Score": measures} | table, hide_index=True, alt=alt)
         st.caption(derive(run, "bits in words", lambda: describe_code(run)))
         if scores.queries_without_relevant and run.data.has_labels:
             st.caption(f"{scores.queries_without_relevant} queries have no relevant item and score 0.")
@@ -96,7 +98,7 @@ def _draw_card(run: Run, pinned: Run | None, source: str, target: str) -> None:
         with st.container(horizontal=True, gap="small"):
             for protocol in protocols_of(run):
                 score, gain, change = (run.scores(source, target, protocol).average_precision["found"], 0.0, None)
-                if pinned is not None and (source, target) in pinned.directions:
+                if pinned is not None and pinned.key != run.key and (source, target) in pinned.directions:
                     gain = score.mean - pinned.scores(source, target, protocol).mean_average_precision
                     change = "same as pinned" if abs(gain) < 5e-4 else f"{gain:+.3f} vs pinned"
                 st.metric(
@@ -127,9 +129,6 @@ def describe_score(run: Run, directions: Sequence[tuple[str, str]]) -> str:
         )
     found = [run.scores(*direction, protocol) for direction in directions for protocol in PROTOCOLS]
     chances = sorted({f"{scores.average_precision['found'].chance:.2f}" for scores in found})
-    classes = len(run.data.class_names)
-    verb = "same" if has_one_class(run.data.labels) else "shares"
-    same = f"{verb} one of {classes} classes"
     origin = f"{run.data.label_origin} " if run.data.label_origin else ""
     few = (
         f" **With {len(run.data):,} items, scores are uncertain**: see the intervals (±)."
@@ -143,12 +142,21 @@ def describe_score(run: Run, directions: Sequence[tuple[str, str]]) -> str:
     )
     return (
         "**mAP@100**: share of relevant items among the first 100 results by Hamming distance, averaged over "
-        f"{found[0].queries:,} held-out queries. Relevant = {same}. {origin}By chance "
+        f"{found[0].queries:,} held-out queries. Relevant = {describe_relevance(run.data.labels)}. {origin}By chance "
         f"{' to '.join(chances[:: max(len(chances) - 1, 1)])}. "
         f"±: 95 % interval over queries. Training items: {len(run.split.train):,}, with codes learnt from "
         f"their labels. Unseen items: encoded without labels.{first} One split, one seed; trained in "
         f"{run.hasher.seconds:.1f} s.{few}"
     )
+
+
+def describe_relevance(labels: BoolArray) -> str:
+    """Return as text which items are relevant; classes that others contain are called groups."""
+    outermost = outermost_classes(labels)
+    name = "classes" if len(outermost) == labels.any(axis=0).sum() else "groups"
+    number = NUMBER_WORDS[len(outermost)] if len(outermost) < len(NUMBER_WORDS) else f"{len(outermost):,}"
+    verb = "the same" if has_one_class(labels[:, outermost]) else "at least"
+    return f"{verb} one of {number} {name}"
 
 
 def score_column(run: Run, source: str, target: str) -> dict[str, str]:
@@ -168,6 +176,10 @@ def score_column(run: Run, source: str, target: str) -> dict[str, str]:
         "P@100": f"{scores.precision_at_100:.3f}",
         "NDCG@100": f"{scores.ndcg_at_100:.3f}",
         "By chance": f"{score.chance:.3f}",
+        "Distinct codes": ", ".join(
+            f"{'–' if one.distinct_codes is None else f'{one.distinct_codes:,}'} of {items:,} {one.protocol} items"
+            for one, items in ((scores, len(run.split.train)), (unseen, len(run.split.queries)))
+        ),
         "Range of ties": f"{score.worst:.3f} – {score.best:.3f}",
         "Unseen items": f"{on_unseen.mean:.3f} ± {on_unseen.margin:.3f}",
         "Unseen items, by chance": f"{on_unseen.chance:.3f}",

@@ -1,6 +1,7 @@
 """The leaderboard: a table of all scores, to filter and sort, with definitions and links."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -10,6 +11,7 @@ import streamlit as st
 from smfh.datasets import DATASETS, DatasetSource
 from smfh.experiments.comparison import Comparison, View
 from smfh.folders import data_folders
+from smfh.lessons.lessons import LESSONS
 from smfh.metrics import AP_DEFINITIONS, HEADLINE
 from smfh.paper import TABLE_1
 from smfh.paper.leaderboard import (
@@ -36,9 +38,9 @@ FILTERS: Mapping[str, Mapping[str, str]] = {
 }
 MAX_SOURCES = 512  # data sets whose default splits are remembered
 ABOUT = (
-    f"Ranked for each data set, direction and number of bits: methods with at least {MIN_SEEDS} seeds on the "
-    "default split. “=” marks ties: means that differ by at most two standard errors over seeds. Click a row "
-    "for its definition, its command and a link."
+    f"Ranked for each data set, direction and number of bits: methods with the seeds 0 to {MIN_SEEDS - 1} or more on "
+    "the default split, without the runs of lessons. “=” marks ties: means that differ by at most two standard "
+    "errors over seeds. Click a row for its definition, its command and a link."
 )
 ABOUT_ALL = (
     "All saved runs, also with fewer seeds, and all numbers of the paper's Table 1, not ranked. Published "
@@ -72,7 +74,13 @@ def draw_leaderboard(write_command: CommandWriter) -> None:
     unknown = {record.source.card.title for record in records if record.source not in defaults}
     if unknown:
         st.caption(f"Open {', '.join(sorted(unknown))} in Explore once to see which runs use its default split.")
-    places = [("", entry) for entry in entries] if everything else ranked(entries)
+    lessons = {
+        (lesson.runs.source, method)
+        for lesson in LESSONS.values()
+        if lesson.runs.seeds >= MIN_SEEDS
+        for method in lesson.runs.trainings
+    }
+    places = [("", entry) for entry in entries] if everything else ranked(entries, lessons)
     if not (shown := _draw_filters(places)):
         st.info(
             "No score matches. Remove a filter, or train a method with three seeds on the Compare page.",
@@ -143,14 +151,19 @@ def row_of(entry: Entry, place: str, explore: str, write_command: CommandWriter)
     values, seeds = _filter_values(entry), len(entry.values)
     low, high = entry.interval if seeds > 1 else (None, None)
     setting = ", ".join(filter(None, [unusual_in_words(entry.method), entry.deviates]))
+    options = [
+        f"{field.name.replace('_', ' ')} {value}"
+        for field in fields(entry.source)
+        if field.repr and (value := getattr(entry.source, field.name)) != field.default
+    ]
     command = ""
-    if seeds and not entry.deviates:
+    if seeds and entry.is_repeatable and not entry.deviates:
         comparison = Comparison(entry.source, (entry.method,), (entry.method.bits,), seeds)
         command = write_command(comparison, View(*entry.search[:2], entry.definition, entry.search[2]))
     link = "" if entry.deviates else to_link(Settings(entry.source, entry.method), explore)
     row = {"rank": place} if place else {}
     return row | {
-        "data": entry.source.card.title,
+        "data": ", ".join([entry.source.card.title, *options]),
         "direction": entry.direction,
         "bits": values["bits"],
         "method": entry.method.title,
@@ -158,6 +171,7 @@ def row_of(entry: Entry, place: str, explore: str, write_command: CommandWriter)
         "measured": number(entry.mean),
         "95 % interval": "" if low is None else f"{number(low)} to {number(high)}",
         "seeds": str(seeds),
+        "distinct codes": "" if entry.codes is None else f"{entry.codes:,.0f}",
         "published": number(entry.published),
         "classifiers": number(entry.classifier),
         "kernel ridge": number(entry.kernel_ridge),
