@@ -1,8 +1,8 @@
 """The commands fit, evaluate, data and export, the errors of all commands, and their help."""
 
 import json
-import re
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
