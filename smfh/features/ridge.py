@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import cholesky, solve_triangular
 
 from smfh.features.maps import FeatureMap, row_norms
 from smfh.parallel import side_by_side
@@ -19,9 +20,9 @@ MAX_ROWS, MAX_QUERIES = 2400, 800  # training rows that are ranked, and those am
 SEARCH_WEIGHTS = np.array([2.0, 1.0, 1.0]) / 4  # of the three searches of `choose_ridges`
 STANDARD_ERRORS = 2.0  # a mean gain must exceed this many of them
 TOP = 100  # number of results that AP@100 and P@100 use
-NEGLIGIBLE = 1e-6  # squared singular values below this share of the smallest ridge have no influence
 MIN_DIVISOR = 1e-3  # least divisor of a left-out residual
 LARGEST = np.int32(np.iinfo(np.int32).max)
+PLURALS = {"image": "images", "text": "texts"}
 
 
 def ridges_of(
@@ -35,8 +36,8 @@ def ridges_of(
     if ridge:
         return dict.fromkeys(maps, ridge), ""
     ridges = choose_ridges(maps, X, labels, *rng.spawn(1))
-    values = ", ".join(f"{chosen:g} ({t})" for t, chosen in ridges.items())
-    return ridges, f"ridge {values}: chosen on left-out training rows"
+    values = " and ".join(f"{chosen:g} for {PLURALS.get(t, t)}" for t, chosen in ridges.items())
+    return ridges, f"ridge {values}, chosen by ranking left-out training rows"
 
 
 def choose_ridges(
@@ -91,40 +92,32 @@ def clearly_best(figures: FloatArray, usual: int) -> float:
 def left_out_predictions(K: Matrix, T: FloatArray, ridges: Sequence[float]) -> Iterator[FloatArray]:
     """Yield, for each ridge γ, the predictions of every row of T by ridge regression on all other rows.
 
-    The regression has an intercept. With centred K = A √Λ Vᵀ, centred T_c and f = Λ/(Λ + γ), the regression
-    on all n rows predicts H = A (f ∘ AᵀT_c) + mean T. The weight of a row's own target in its prediction is
-    h_ii = Σ_k a_ik² f_k + 1/n, and the prediction without this row is T − (T − H) / (1 − h_ii).
-    """
-    squares, A = centred_spectrum(K, NEGLIGIBLE * min(ridges))
-    mean, A_squared = T.mean(axis=0), A**2
-    AtT = A.T @ (T - mean).astype(A.dtype)
-    for ridge in ridges:
-        f = (squares / (squares + ridge)).astype(A.dtype)
-        H = A @ (f[:, None] * AtT) + mean
-        divisor = np.maximum(1 - (A_squared @ f + 1 / len(T)), MIN_DIVISOR)
-        yield T - (T - H) / divisor[:, None]
+    The regression has an intercept. For centred K and T_c, with KᵀK + γI = R Rᵀ and Z = R⁻¹Kᵀ, the regression
+    on all n rows predicts H = ZᵀZ T_c + mean T. The weight of a row's own target in its prediction is
+    h_ii = ‖z_i‖² + 1/n for column z_i of Z, and the prediction without this row is T − (T − H) / (1 − h_ii).
 
-
-def centred_spectrum(K: Matrix, least: float) -> tuple[FloatArray, FloatArray]:
-    """Return the squared singular values above `least` and left singular vectors of K minus its column means.
-
-    The vectors have the precision of K; the values are computed in double precision.
+    If there are more dimensions than rows, K Kᵀ + γI = R Rᵀ and Z = √γ R⁻¹ instead; then I − ZᵀZ replaces ZᵀZ.
     """
     items, dimensions = K.shape
-    if sparse.issparse(K) and dimensions >= items:
+    is_wide, mean = dimensions >= items, T.mean(axis=0)
+    if is_wide and sparse.issparse(K):
         gram = (K @ K.T).toarray().astype(np.float64)
         gram -= gram.mean(axis=0)
         gram -= gram.mean(axis=1, keepdims=True)
     else:
-        dense = np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
-        C = dense - dense.mean(axis=0)
-        gram = C @ C.T if dimensions >= items else C.T @ C
-    squares, vectors = np.linalg.eigh(gram)
-    kept = squares > least
-    squares, vectors = squares[kept], vectors[:, kept]
-    if dimensions >= items:
-        return squares, vectors.astype(K.dtype)
-    return squares, C.astype(K.dtype) @ (vectors / np.sqrt(squares)).astype(K.dtype)
+        C = np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
+        C = C - C.mean(axis=0)
+        gram = C @ C.T if is_wide else C.T @ C
+    right = np.eye(items, dtype=K.dtype) if is_wide else C.astype(K.dtype)
+    targets, diagonal, rounding = (T - mean).astype(K.dtype), np.diag_indices_from(gram), EPS * float(np.trace(gram))
+    for ridge in ridges:
+        system = gram.copy()
+        system[diagonal] += ridge + rounding
+        R = cholesky(system, lower=True, overwrite_a=True, check_finite=False)
+        Z = solve_triangular(R.astype(K.dtype), right.T, lower=True, check_finite=False)
+        explained, own = Z.T @ (Z @ targets), np.einsum("ki,ki->i", Z, Z)
+        residual, rest = (ridge * explained, ridge * own) if is_wide else (targets - explained, 1 - own)
+        yield T - residual / np.maximum(rest - 1 / items, MIN_DIVISOR)[:, None]
 
 
 def rank(P: FloatArray, Q: FloatArray, queries: IntArray, relevant: IntArray) -> FloatArray:
@@ -141,13 +134,13 @@ def rank(P: FloatArray, Q: FloatArray, queries: IntArray, relevant: IntArray) ->
     scores |= relevant
     scores[np.arange(len(queries)), queries] = ~LARGEST  # the query itself: last, and not relevant
     scores.sort(axis=1)
-    found = scores[:, :0:-1] & 1
-    hits = np.cumsum(found, axis=1, dtype=np.int32)
-    precisions = hits * (found / np.arange(1, found.shape[1] + 1, dtype=np.float32))
-    top = slice(0, TOP)
-    first, whole = precisions[:, top].sum(axis=1), precisions.sum(axis=1)
-    in_top, all_hits = found[:, top].sum(axis=1), found.sum(axis=1)
-    return np.stack([first / np.maximum(in_top, 1), whole / np.maximum(all_hits, 1), in_top / TOP])
+    rows, places = np.nonzero(scores[:, :0:-1] & 1)  # of the relevant results
+    firsts = np.searchsorted(rows, np.arange(len(queries)))
+    precisions = (np.arange(len(rows)) - firsts[rows] + 1) / (places + 1)
+    whole, hits = (np.bincount(rows, weights, len(queries)) for weights in (precisions, None))
+    top, in_top = rows[places < TOP], precisions[places < TOP]
+    first, top_hits = (np.bincount(top, weights, len(queries)) for weights in (in_top, None))
+    return np.stack([first / np.maximum(top_hits, 1), whole / np.maximum(hits, 1), top_hits / TOP])
 
 
 def unit_rows(Z: FloatArray) -> FloatArray:

@@ -61,7 +61,7 @@ def test_same_features_are_those_of_smfh_plus(method):
         assert values[name] == getattr(SMFHPlus(), name)
     ours, theirs = (one.fit(train) for one in (SMFHPlus(bits=8), method(bits=8, **values)))
     assert ours.trace[-1].note == theirs.trace[-1].note  # both state the chosen ridges
-    assert "chosen on left-out training rows" in theirs.trace[-1].note
+    assert "chosen by ranking left-out training rows" in theirs.trace[-1].note
     for name, x in train.modalities.items():
         one, other = (np.sort(hasher.functions[name].feature_map(x), axis=1) for hasher in (ours, theirs))
         np.testing.assert_allclose(one, other, atol=1e-6)

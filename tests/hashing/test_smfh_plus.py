@@ -290,7 +290,7 @@ def test_ridge_is_chosen_per_modality_or_as_given(planted):
     chosen, usual = (SMFHPlus(bits=8, iterations=2, ridge=ridge).fit(train) for ridge in (0.0, USUAL_RIDGE))
     assert {step.note for step in usual.trace} == {""}
     (note,) = {step.note for step in chosen.trace}
-    found = re.fullmatch(r"ridge (\S+) \(image\), (\S+) \(text\): chosen on left-out training rows", note)
+    found = re.fullmatch(r"ridge (\S+) for images and (\S+) for texts, chosen by ranking left-out training rows", note)
     assert {float(value) for value in found.groups()} <= set(RIDGES)
 
 
