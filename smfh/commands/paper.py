@@ -96,7 +96,7 @@ def run(arguments: Namespace) -> None:
     else:
         seeds = "1 seed" if arguments.seeds == 1 else f"{arguments.seeds} seeds, mean ± standard deviation"
         print(f"{as_text(cells)}\n{seeds}. {AP_DEFINITIONS['found'].words}")
-        print("The database is the training set, as in the paper; ties are in database order.")
+        print("The database is the training set, as in the paper; Hamming distance, ties in database order.")
     for lines in filter(None, missing.values()):
         print(f"not measured: {' '.join(lines)}", file=sys.stderr)
 

@@ -72,7 +72,8 @@ def draw_robustness(grid: Grid, view: View, command: str) -> None:
     found = robustness_points(grids, saved_runs(grid.comparison.source), view)
     if found:
         axis = Axis(f"{CORRUPTIONS[corruption]} (%)")
-        chart = score_curves(found, view.metric.label, axis, formula=view.metric.formula)
+        label = f"{view.metric.label} ({view.distance} distance)"
+        chart = score_curves(found, label, axis, formula=view.metric.formula)
         show_chart(chart, "compare_robustness")
         st.text(robustness_summary(found, corruption, view.metric.label))
     if command:
