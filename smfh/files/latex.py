@@ -1,7 +1,9 @@
-"""LaTeX tables with booktabs; text from data is escaped, so that it cannot run commands."""
+"""LaTeX tables with booktabs, and formulas; text from data is escaped, so that it cannot run commands."""
 
+import html
 import re
 import unicodedata
+from collections import deque
 from collections.abc import Callable, Sequence
 
 NAMED = {"\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater"}
@@ -23,6 +25,8 @@ MATHEMATICS = (
     (r"\bmin\b", r"\\min"),
     (r"(?<![\\{a-z])\b([A-Z]{2}|[a-z]{3,})\b", r"\\mathrm{\1}"),
 )
+SIGNS = {r"\sum": "∑", r"\cdot": "·", r"\le": "≤", r"\leq": "≤", r"\rho": "ρ"}
+TOKEN = re.compile(r"\\mathrm\{[^}]*\}|\\[a-zA-Z]+|\d+|\S")
 WORDS = re.compile(r"(?P<math>.*?)((?P<comma>,|;| ·) (?P<words>[a-z]{2,}[ :].*))?$", re.DOTALL)
 Rows = Sequence[Sequence[str]]
 
@@ -48,6 +52,43 @@ def typeset(formula: str, words: Callable[[str], str] = escape) -> str:
     for pattern, replacement in MATHEMATICS:
         left, right = (re.sub(pattern, replacement, part) for part in (left, right))
     return f"${left}{equals}{right}${words(comma or '')}{' ' * bool(rest)}{words(rest or '')}"
+
+
+def formula_html(formula: str) -> str:
+    """Convert a plain-text formula and the words after it to HTML, with the mathematics as MathML."""
+    text = typeset(formula, lambda words: html.escape(words).replace("$", "&#36;"))
+    return re.sub(r"\$([^$]+)\$", lambda found: mathml(found[1]), text)
+
+
+def mathml(latex: str) -> str:
+    """Convert a formula in the LaTeX that `typeset` writes to MathML."""
+    tokens = deque(TOKEN.findall(latex))
+
+    def read_row() -> str:
+        row: list[str] = []
+        while tokens and tokens[0] != "}":
+            if tokens[0] in "_^":
+                kind = "msup" if tokens.popleft() == "^" else "munder" if row[-1] == "<mo>∑</mo>" else "msub"
+                row.append(f"<{kind}>{row.pop()}{read_one()}</{kind}>")
+            else:
+                row.append(read_one())
+        return "".join(row)
+
+    def read_one() -> str:
+        part = tokens.popleft()
+        if part == "{":
+            row = read_row()
+            tokens.popleft()
+            return f"<mrow>{row}</mrow>"
+        if part == r"\frac":
+            return f"<mfrac>{read_one()}{read_one()}</mfrac>"
+        if part in SIGNS:
+            return f"<mo>{SIGNS[part]}</mo>"
+        name = part.removeprefix(r"\mathrm{").removesuffix("}").lstrip("\\")
+        kind = "mn" if name.isdigit() else "mi" if name.isalpha() else "mo"
+        return f"<{kind}>{html.escape(name)}</{kind}>"
+
+    return f"<math>{read_row()}</math>"
 
 
 def latex_table(caption: str, columns: Sequence[str], groups: Sequence[Rows], words: int = 1) -> str:

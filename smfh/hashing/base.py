@@ -259,8 +259,13 @@ class HashMethod(Configuration, ABC):
 
 
 def _as_dataset(modalities: MultimodalDataset | Mapping[str, Any], labels: Any) -> MultimodalDataset:
-    if not isinstance(modalities, MultimodalDataset):
+    if isinstance(modalities, Mapping):
         return MultimodalDataset("own arrays", modalities, labels)
+    if not isinstance(modalities, MultimodalDataset):
+        raise InputError(
+            'fit takes a matrix per modality, such as fit({"image": X, "text": Z}, labels). For one matrix X '
+            "with classes y, as in scikit-learn, use smfh.SMFHEstimator."
+        )
     if labels is not None:
         raise InputError("A data set contains its labels; pass labels only together with plain matrices.")
     return modalities

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from smfh.hamming import Queries, unpack
@@ -15,7 +15,7 @@ from smfh.types import BoolArray, FloatArray, InputError, MultimodalDataset, unk
 DTYPES = (np.float64, np.float32)
 
 
-class SMFHEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SMFHEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Cross-modal hashing for `Pipeline`, `GridSearchCV` and `cross_val_score`.
 
     Parameters
@@ -67,7 +67,11 @@ class SMFHEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the estimator, and of its method as method__name."""
         prefix = "method__"
-        super().set_params(**{name: value for name, value in params.items() if not name.startswith(prefix)})
+        own = {name: value for name, value in params.items() if not name.startswith(prefix)}
+        for name in own.keys() - self.get_params(deep=False).keys():
+            hint = self._method.name_hint(name, prefix)
+            raise InputError(f"SMFHEstimator has no parameter {name!r} besides modalities, method and encode; {hint}.")
+        super().set_params(**own)
         if inner := {name.removeprefix(prefix): params[name] for name in params if name.startswith(prefix)}:
             self.method = self._method.set_params(**inner)
         return self
@@ -116,6 +120,10 @@ class SMFHEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.hasher_.bits
 
     @property
     def _method(self) -> HashMethod:
