@@ -66,7 +66,7 @@ def teacher_sheet(worked: Mapping[str, WorkedLesson]) -> str:
     total = f"{len(worked)} lessons of {LESSON_MINUTES} minutes, {LESSON_MINUTES * len(worked)} in all."
     parts.append(
         f"<p>{total} In each one, ask the class to predict before the slider moves, and collect the "
-        "answers by a show of hands.</p>"
+        "answers in a room (Learn, Lessons, “Collect answers from a class”) or by a show of hands.</p>"
     )
     for number, (name, one) in enumerate(worked.items(), 1):
         parts.append(_sheet_part(number, LESSONS[name], name, one))

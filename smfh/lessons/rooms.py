@@ -24,6 +24,7 @@ class Room:
     owner: str = field(repr=False)  # the visitor who created it
     last_used: float  # in seconds of the clock: when it was created, or the last answer was sent
     answers: Mapping[tuple[str, str], int] = field(default_factory=dict, repr=False)  # by lesson and visitor
+    shown: frozenset[str] = frozenset()  # lessons whose measured answer the owner has shown
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class AnswerStatus:
     is_open: bool
     option: int | None = None  # the student's own answer
     has_space: bool = False  # whether an answer of this student would be accepted
+    is_shown: bool = False  # whether the owner has shown the measured answer
 
 
 def read_code(text: str) -> str:
@@ -126,7 +128,14 @@ class Rooms:
         if room is None:
             return AnswerStatus(is_open=False)
         option = room.answers.get((lesson, visitor))
-        return AnswerStatus(True, option, option is not None or len(room.answers) < MAX_ANSWERS)
+        has_space = option is not None or len(room.answers) < MAX_ANSWERS
+        return AnswerStatus(True, option, has_space, lesson in room.shown)
+
+    def show_answer(self, code: str, owner: str, lesson: str) -> None:
+        """Let the room see the measured answer of a lesson; without effect for visitors who do not own the room."""
+        with self._lock:
+            if (room := self._rooms.get(code)) is not None and room.owner == owner:
+                self._rooms[code] = replace(room, shown=room.shown | {lesson})
 
     def counts(self, code: str, owner: str, lesson: str, options: int) -> tuple[int, ...] | None:
         """Return how many visitors chose each option; None if the room is not open, or not this owner's."""

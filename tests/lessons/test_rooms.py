@@ -156,3 +156,15 @@ def test_no_answer_is_lost_between_threads(rooms):
     assert {one.exception() for one in sent} == {None}
     assert len({one.result() for one in made}) == 1
     assert rooms.counts(code, TEACHER, "ties", 4) == (50, 50, 50, 50)
+
+
+def test_only_the_owner_shows_the_measured_answer_and_only_of_one_lesson(rooms):
+    code = rooms.create(TEACHER)
+    rooms.send(code, "ties", ANN, 1)
+    rooms.show_answer(code, ANN, "ties")
+    assert not rooms.status(code, "ties", ANN).is_shown
+    rooms.show_answer(code, TEACHER, "ties")
+    assert rooms.status(code, "ties", ANN).is_shown
+    assert not rooms.status(code, "seed", ANN).is_shown
+    rooms.show_answer("BCDFG", TEACHER, "ties")  # no such room
+    assert not rooms.status("BCDFG", "ties", ANN).is_open

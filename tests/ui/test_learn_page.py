@@ -150,6 +150,10 @@ def messages(page: AppTest) -> list[str]:
     return [one.value for one in (*page.info, *page.success, *page.warning) if "oom" in one.value]
 
 
+def has_measurements(page: AppTest) -> bool:
+    return any(slider.key.startswith("learn_at") for slider in page.select_slider)
+
+
 def labels(page: AppTest) -> list[str]:
     return [button.label for button in page.button]
 
@@ -172,6 +176,8 @@ def test_a_class_answers_on_the_teachers_screen(rooms):
     bob.radio(key="learn_guess").set_value(0).run()
     assert messages(bob)[0].startswith(f"Your answer was sent to room {code}: ")
     assert rooms.counts(code, "1" * 32, "ties", 4) == (1, 1, 0, 0)
+    assert "appear here when the teacher shows the answer" in text_of(ann)
+    assert not has_measurements(ann)
     assert "2 answers" in text_of(teacher.run())
 
     again = enter("a" * 32, **{"learn.room": code})  # the same browser in a new tab
@@ -185,6 +191,7 @@ def test_a_class_answers_on_the_teachers_screen(rooms):
     assert "measured:" not in text_of(teacher.run())
     teacher.button(key="learn_room_show").click().run()
     assert "2 answers; measured: " in text_of(teacher)
+    assert has_measurements(ann.run())
     teacher.button(key="learn_room_close").click().run()
     assert not teacher.metric
     assert "Collect answers from a class" in labels(teacher)

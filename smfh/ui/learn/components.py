@@ -48,7 +48,8 @@ HEADINGS = {  # of the diagram, above the boxes of this name
 }
 ARROWS = (  # of the diagram, between the boxes of these names
     *(("labels", "graph"), ("features", "basis"), ("features", "function"), ("basis", "relaxed")),
-    *(("graph", "relaxed"), ("function", "relaxed"), ("relaxed", "function"), ("relaxed", "code")),
+    *(("relaxed", "basis"), ("graph", "relaxed"), ("graph", "function"), ("function", "relaxed")),
+    *(("relaxed", "function"), ("relaxed", "code")),
     *(("code", "distances"), ("function", "query"), ("query", "distances")),
 )
 

@@ -36,7 +36,16 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   if (!state.timer && (isNew || state.data?.stage !== data.stage)) state.stage = data.stage
   state.stage = Math.min(state.stage, data.frames.length - 1)
   Object.assign(state, { data, report: (stage) => setStateValue("stage", stage) })
-  state.open = (box) => setTriggerValue("box", box)
+  state.open = (box) => {
+    setTriggerValue("box", box)
+    const page = root.ownerDocument
+    const look = (tries) => setTimeout(() => {  // the page draws the open box below the diagram
+      const open = page.querySelector(".st-key-learn_box")
+      if (open) open.scrollIntoView({ block: "nearest", behavior: "smooth" })
+      else if (tries) look(tries - 1)
+    }, 150)
+    look(20)
+  }
   state.build()
 }
 

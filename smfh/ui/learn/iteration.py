@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -10,7 +11,7 @@ from smfh.datasets import DATASETS
 from smfh.hashing import SMFH
 from smfh.lessons.example import MAX_ITEMS, MIN_ITEMS, default_rows, make_example
 from smfh.lessons.lesson_runs import Gallery
-from smfh.lessons.notebook import entry_code, step_code
+from smfh.lessons.notebook import entry_code, make_notebook, make_script, step_code
 from smfh.lessons.symbols import meanings_in
 from smfh.lessons.walkthrough import STEP_INFO, STEP_NAMES, MatrixKey, Step, Walkthrough, explain_entry, walk_through
 from smfh.memory import BoundedCache
@@ -42,7 +43,7 @@ PRESENTATION_STYLE = """<style>html { font-size: max(1.2vw, 12px) !important; }
 .stMain .katex-display { margin: .2rem 0 .6rem; } .stMain .katex { font-size: 1em; }
 .st-key-learn_steps [data-testid="stWidgetLabel"] { min-height: 0; }</style>"""
 PLAYING, CLICKED = "playing_since", f"{CONTROLS}matrices"
-CODE_PIXELS = 170  # height of the code; longer code scrolls
+CODE_PIXELS = 340  # height of the code; longer code scrolls
 STEP_SECONDS = 2.0  # time per step after Play is pressed
 MAX_LINE_LENGTH = 110  # characters of LaTeX; a longer equation gets two lines
 MAX_OFFERED_ITEMS = 3_000
@@ -57,6 +58,8 @@ def draw_iteration(state: LearnState, data: MultimodalDataset, is_presented: boo
         _draw_controls(state, data)
         refresh = STEP_SECONDS / 2 if PLAYING in st.session_state else None
         st.fragment(_draw_step, run_every=refresh)(walkthrough, data, is_presented)
+        if not is_presented:
+            draw_files(walkthrough, min(state.asks, len(walkthrough.example.data) - 1))
     draw_settings(state, data)
 
 
@@ -145,8 +148,8 @@ def _draw_step(walkthrough: Walkthrough, data: MultimodalDataset, is_presented: 
             _draw_errata(now.step)
     with right:
         if not is_presented:
-            st.code(code, language="python", height=CODE_PIXELS)
-        _draw_entry(step, title, key, row, column)
+            st.code(code, language="python", height=CODE_PIXELS, wrap_lines=True)
+        _draw_entry(step, title, key, row, column, is_presented)
     groups = components.matrix_groups(walkthrough, step)
     if is_presented:
         groups.pop(components.REST)
@@ -208,8 +211,8 @@ def entry_title(walkthrough: Walkthrough, key: MatrixKey, row: int, column: int)
     return f"{components.TITLES[name][0]}{of}, {rows[row]}, {columns[column]}"
 
 
-def _draw_entry(step: Step, title: str, key: MatrixKey, row: int, column: int) -> None:
-    """Draw how an entry of a matrix is computed, in symbols and in numbers."""
+def _draw_entry(step: Step, title: str, key: MatrixKey, row: int, column: int, is_presented: bool) -> None:
+    """Draw how an entry of a matrix is computed, in symbols and in numbers; narrow columns get the result first."""
     update = explain_entry(step, key, row, column)
     formula = update.formula
     with st.container(border=True, gap="xxsmall", key="learn_entry"):
@@ -219,7 +222,8 @@ def _draw_entry(step: Step, title: str, key: MatrixKey, row: int, column: int) -
             numbers = rf"= {formula.numbers} = \mathbf{{{update.after:.5g}}}"
             equation = formula.symbols + numbers
             if len(equation) > MAX_LINE_LENGTH or r"\\" in numbers:
-                equation = rf"\begin{{gathered}} {formula.symbols} \\ {numbers} \end{{gathered}}"
+                result = "" if is_presented else rf" = \mathbf{{{update.after:.5g}}}"
+                equation = rf"\begin{{gathered}} {formula.symbols}{result} \\ {numbers} \end{{gathered}}"
             st.latex(equation, help=meanings_in(equation))
 
 
@@ -234,6 +238,25 @@ def ranking_of(state: LearnState, walkthrough: Walkthrough, step: Step) -> tuple
     notes = [("".join(map(str, code)), in_bits(int(distance))) for code, distance in zip(codes, distances, strict=True)]
     title = f"Ranking for the {source} of “{caption_of(data, query)}”: code and Hamming distance"
     return title, components.gallery_items(data, Gallery(title, tuple(rows), tuple(relevant)), notes)
+
+
+def draw_files(walkthrough: Walkthrough, query: int) -> None:
+    """Draw buttons that save the example, with its data and numbers, as a notebook and as a script."""
+    with st.container(horizontal=True):
+        for label, name, kind, make in (
+            ("Open as notebook", "smfh-example.ipynb", "application/x-ipynb+json", make_notebook),
+            ("Open as Python script", "smfh-example.py", "text/x-python", make_script),
+        ):
+            st.download_button(
+                label,
+                partial(make, walkthrough, query),
+                name,
+                kind,
+                f"{CONTROLS}{name}",
+                help="Saves this example with its data and all numbers; needs only NumPy.",
+                icon=":material/download:",
+                on_click="ignore",
+            )
 
 
 def draw_settings(state: LearnState, data: MultimodalDataset) -> None:

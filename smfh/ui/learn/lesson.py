@@ -27,7 +27,14 @@ from smfh.ui.charts import show_chart
 from smfh.ui.grids import draw_grid
 from smfh.ui.items import draw_terms, in_bits, pictures_of
 from smfh.ui.learn.components import gallery_items, show_galleries, show_map_legend
-from smfh.ui.learn.room import draw_own_room, draw_room_controls, draw_status, send_prediction
+from smfh.ui.learn.room import (
+    draw_own_room,
+    draw_room_controls,
+    draw_status,
+    draw_waiting,
+    send_prediction,
+    waits_for_answer,
+)
 from smfh.ui.learn.state import CONTROLS, LearnState, change_state, control, learn_part, played_to, start_playing
 from smfh.ui.plain import paragraphs
 from smfh.ui.running import REDRAW_SECONDS, queue_position
@@ -128,7 +135,7 @@ def _draw_frame(replay: Replay, data: MultimodalDataset) -> None:
     with left:
         values = zip(iterations, replay.objective.tolist(), strict=True)
         trace = [TrainingStep(iteration, {"objective": value}, 0.0) for iteration, value in values]
-        show_chart(objective_at(trace, replay.scores.tolist(), chosen), "film_objective", download=False)
+        show_chart(objective_at(trace, replay.scores.tolist(), chosen), "film_objective")
         show_galleries([(title, ranked)], "film_ranking")
     with right:
         codes = replay.maps[at]
@@ -230,6 +237,9 @@ def _draw_worked(name: str, worked: WorkedLesson, lesson_data: MultimodalDataset
     if state.guess is None and state.at == 0:  # a link to another stop shows the lesson at once
         _ask(prediction, name, state, data)
         return
+    if waits_for_answer(name, state):
+        draw_waiting(name, state)
+        return
     if state.guess is not None:
         st.info(prediction.verdict(state.guess), icon=":material/psychology:")
     at = min(state.at, len(worked.stops) - 1)
@@ -266,7 +276,7 @@ def _draw_worked(name: str, worked: WorkedLesson, lesson_data: MultimodalDataset
         with left if number == 0 else st.container():
             lines = [(series.name, series.values, series.band) for series in of_unit]
             chart = along_stops(worked.axis, worked.stops, lines, unit, at)
-            show_chart(chart, f"lesson_{unit}", download=False)
+            show_chart(chart, f"lesson_{unit}")
     with st.expander("Answer", icon=":material/lightbulb:", key=f"{CONTROLS}answer_{name}"):
         st.markdown(worked.answer)
 

@@ -1,27 +1,24 @@
 """The entry of the page: the diagram of the whole method, with sliders, and the box that is open."""
 
-from functools import partial
-
 import numpy as np
 import streamlit as st
 
+from smfh.datasets import Emoji
 from smfh.lessons.diagram import BOXES, box_values, boxes_of
-from smfh.lessons.notebook import make_notebook, make_script
+from smfh.lessons.example import default_rows
+from smfh.lessons.exercises import EXERCISES, Findings
 from smfh.lessons.symbols import meanings_in
 from smfh.lessons.walkthrough import Walkthrough
 from smfh.types import MultimodalDataset
 from smfh.ui.address import current
 from smfh.ui.items import caption_of
 from smfh.ui.learn import components
-from smfh.ui.learn.iteration import draw_item_choice, draw_query_choice, draw_sliders, load_walkthrough
+from smfh.ui.learn.iteration import draw_files, draw_item_choice, draw_query_choice, draw_sliders, load_walkthrough
 from smfh.ui.learn.state import CONTROLS, POSITIONS, LearnState, change_state, learn_part
 
 SLIDER_PIXELS = 150
 DIAGRAM, NUMBERS = f"{CONTROLS}diagram", f"{CONTROLS}box_numbers"
-FILES = (  # label, name, type and maker of each file
-    ("Notebook", "smfh-example.ipynb", "application/x-ipynb+json", make_notebook),
-    ("Python script", "smfh-example.py", "text/x-python", make_script),
-)
+SOLVED = "exercises_solved"  # session key: numbers of the solved exercises
 
 
 @st.fragment
@@ -65,18 +62,23 @@ def draw_overview(data: MultimodalDataset) -> None:
         )
     with st.expander("Your own items", icon=":material/edit:", key="learn_items"):
         draw_item_choice(state, data)
-    with st.container(horizontal=True):
-        for label, name, kind, make in FILES:
-            st.download_button(
-                label,
-                partial(make, walkthrough, query),
-                name,
-                kind,
-                f"{CONTROLS}{name}",
-                help="This example with its data and all numbers; needs only NumPy.",
-                icon=":material/download:",
-                on_click="ignore",
-            )
+    if state.rows == default_rows(data) and data.name == Emoji.name:
+        _draw_exercises(walkthrough)
+    draw_files(walkthrough, query)
+
+
+def _draw_exercises(walkthrough: Walkthrough) -> None:
+    """Draw the exercises, and check them with the current settings of the sliders."""
+    now, solved = Findings.of(walkthrough), st.session_state.setdefault(SOLVED, set())
+    solved |= {number for number, one in enumerate(EXERCISES) if one.is_solved(walkthrough, now)}
+    title = f"Exercises: {len(solved)} of {len(EXERCISES)} solved"
+    with st.expander(title, icon=":material/exercise:", key="learn_exercises"):
+        st.caption(f"Move the sliders above the diagram; each exercise is checked at once. {now.in_words}")
+        for number, one in enumerate(EXERCISES):
+            if number in solved:
+                st.success(f"{one.task} **Solved.** {one.lesson}", icon=":material/check:")
+            else:
+                st.info(f"{one.task} Not solved yet.", icon=":material/radio_button_unchecked:")
 
 
 def _stage_sent() -> int | None:

@@ -18,7 +18,6 @@ from smfh.ui.sidebar import draw_link, page_address
 
 POLL_SECONDS = 2.0  # between two updates of the teacher's chart
 MAX_TYPED = 20  # characters of a typed room code
-SHOWN_ANSWERS = "room_answers_shown"  # session key: (room code, lesson) of each answer that is shown
 ROOM_HELP = (
     "Students open a link or type a code; this page counts their predictions. No names, nothing is stored on disk."
 )
@@ -28,7 +27,6 @@ def draw_own_room(name: str, prediction: Prediction) -> None:
     """Draw the room that this visitor has opened: code, link, live chart and buttons; nothing without one."""
     if (code := class_rooms().owned_by(visitor())) is None:
         return
-    shown: set[tuple[str, str]] = st.session_state.setdefault(SHOWN_ANSWERS, set())
     with st.container(border=True, key=f"{CONTROLS}room"):
         left, right = st.columns([1, 2], gap="medium")
         with left:
@@ -41,9 +39,10 @@ def draw_own_room(name: str, prediction: Prediction) -> None:
                 st.button(
                     "Show the answer",
                     icon=":material/visibility:",
-                    on_click=shown.add,
-                    args=((code, name),),
-                    disabled=(code, name) in shown,
+                    on_click=class_rooms().show_answer,
+                    args=(code, visitor(), name),
+                    disabled=class_rooms().status(code, name, visitor()).is_shown,
+                    help="Here and on the students' screens.",
                     key=f"{CONTROLS}room_show",
                 )
                 st.button(
@@ -61,9 +60,9 @@ def _draw_answers(code: str, name: str, prediction: Prediction) -> None:
     counts = class_rooms().counts(code, visitor(), name, len(prediction.options))
     if counts is None:  # closed in another tab, or its time is over
         st.rerun()
-    is_shown = (code, name) in st.session_state.get(SHOWN_ANSWERS, ())
+    is_shown = class_rooms().status(code, name, visitor()).is_shown
     chart = answer_counts(prediction.options, counts, prediction.truth if is_shown else None)
-    show_chart(chart, "room_answers", download=False)
+    show_chart(chart, "room_answers")
 
 
 def draw_room_controls(name: str, state: LearnState, data: MultimodalDataset) -> None:
@@ -90,6 +89,26 @@ def draw_room_controls(name: str, state: LearnState, data: MultimodalDataset) ->
             st.rerun()
 
 
+def waits_for_answer(name: str, state: LearnState) -> bool:
+    """Whether a student has answered in a room whose teacher has not shown the measured answer yet."""
+    if state.room is None or class_rooms().owned_by(visitor()) == state.room:
+        return False
+    status = class_rooms().status(state.room, name, visitor())
+    return status.is_open and status.option is not None and not status.is_shown
+
+
+def draw_waiting(name: str, state: LearnState) -> None:
+    """Draw that the measured answer follows; redraw the page as soon as the teacher shows it."""
+
+    @st.fragment(run_every=POLL_SECONDS)
+    def wait() -> None:
+        st.caption("The measurements appear here when the teacher shows the answer.")
+        if not waits_for_answer(name, state):
+            st.rerun()
+
+    wait()
+
+
 def draw_status(name: str, prediction: Prediction, state: LearnState, data: MultimodalDataset) -> None:
     """Show a student whether the room is open and the answer was sent; draw nothing without a room."""
     if (code := state.room) is None:
@@ -107,6 +126,10 @@ def draw_status(name: str, prediction: Prediction, state: LearnState, data: Mult
             st.button(
                 "Send this answer", on_click=send_prediction, args=(code, name, state.guess), key=f"{CONTROLS}room_send"
             )
+        elif state.guess is not None:  # shown without predicting
+            st.info(f"You have sent no prediction to room {code}.")
+            again = {"guess": None, "at": 0}
+            st.button("Predict", on_click=change_state, args=(state, data), kwargs=again, key=f"{CONTROLS}room_again")
         else:
             st.info(f"Your prediction will be sent to room {code}, without your name.")
         if st.button("Leave the room", type="tertiary", key=f"{CONTROLS}room_leave"):
