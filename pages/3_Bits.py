@@ -15,7 +15,7 @@ draw_code_summary(run)
 chosen = chosen_bit(topics)
 left, right = st.columns([6, 5], gap="large")
 with left:
-    draw_tiles(topics, chosen, run.data.class_names)
+    draw_tiles(topics, chosen, run.data)
 with right:
     draw_topic(topics, chosen, run.data)
 draw_reasons(chosen)

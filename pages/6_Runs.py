@@ -7,7 +7,7 @@ from smfh.ui.runs.model_file import draw_load
 
 IDEA = "Saved runs and their scores. Open, compare, annotate, download or delete runs."
 
-settings = begin_plainly("Runs", IDEA, methods=False)
+settings = begin_plainly("Runs", IDEA, methods=False, data=False)
 draw_cluster()
 draw_shards()
 draw_runs()

@@ -153,7 +153,6 @@ def _split(named: Named) -> tuple[tuple[str, ...], FloatArray]:
 COLUMNS, MAX_COLUMNS = 8, 32
 TILE_PIXELS, MARGIN_PIXELS, LEGEND_PIXELS = 56, 70, 24  # heights of a row of tiles, margin, legend line
 NAMES_PER_LINE = 4  # of the legend
-MAX_NAMES = 40
 SIDE, BAR = 0.92, 0.76  # widths of a tile and of the bars in it, in columns
 SLATE = "#4B5162"
 FAINT, FULL = "rgba(255, 255, 255, 0.3)", "rgba(255, 255, 255, 0.95)"
@@ -200,7 +199,7 @@ def bit_tiles(tiles: Sequence[Tile], class_names: Sequence[str], chosen: int | N
         corners = {"x0": across - 0.5, "x1": across + 0.5, "y0": -1.0 - down, "y1": -float(down)}
         frames.append({"type": "rect", "line": {"color": GREY, "width": 4}, **corners})
     row = TILE_PIXELS if columns <= COLUMNS else TILE_PIXELS * 2 // 3
-    legend_lines = -(-min(len(class_names), MAX_NAMES) // NAMES_PER_LINE)
+    legend_lines = -(-len({position for tile in tiles for position in tile.classes}) // NAMES_PER_LINE)
     return TraceChart(
         kind="bits as tiles",
         title=title,
@@ -274,7 +273,7 @@ def _tile_traces(tiles: Sequence[Tile], class_names: Sequence[str], columns: int
             )
     followed = {position for tile in tiles for position in tile.classes}
     for position, name in enumerate(class_names):
-        if position in followed or len(class_names) <= MAX_NAMES:
+        if position in followed:
             at = [k for k, tile in enumerate(tiles) if position in tile.classes]
             parts = [(tiles[k].classes.index(position), len(tiles[k].classes)) for k in at]
             add(

@@ -30,7 +30,7 @@ class PhaseChart(Chart):
 
     @property
     def height(self) -> int:
-        return max(panel.height for panel in self.panels)
+        return max(panel.height for panel in self.panels) + (HEADING_PIXELS if len(self.panels) > 1 else 0)
 
     def _draw(self, figure: go.Figure) -> None:
         figure.update_layout(hovermode="x unified", showlegend=not all(p.ends_named for p in self.panels))
@@ -98,9 +98,9 @@ def convergence(
 
 
 def _changes(steps: Trace) -> bool:
-    """Whether the objective changes by 0.05 % or more in a phase; otherwise it has no panel of its own."""
+    """Whether the objective changes by 0.5 % or more in a phase; otherwise it has no panel of its own."""
     first, last = steps[0].objective, steps[-1].objective
-    return len(steps) == 1 or abs(last - first) >= 5e-4 * abs(first)
+    return len(steps) == 1 or abs(last - first) >= 5e-3 * abs(first)
 
 
 def _phases(trace: Trace) -> dict[str, list[TrainingStep]]:

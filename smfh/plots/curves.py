@@ -8,7 +8,7 @@ import numpy as np
 
 from smfh.metrics import Scores
 from smfh.plots.chart import Axis, Mark, chart
-from smfh.plots.lines import Band, Line, LineChart, chance_lines, findings, method_line
+from smfh.plots.lines import Y_SPACE, Band, Line, LineChart, chance_lines, findings, method_line, widen
 from smfh.plots.theme import DIRECTION_COLOURS, cycle
 from smfh.types import FloatArray, Point
 
@@ -180,6 +180,10 @@ def score_curves(
         along = {p.at: p.chance for p in points if p.direction == direction and p.chance is not None}
         if along:
             chances.append((direction, *np.array(sorted(along.items())).T))
+    drawn = lines + chance_lines(chances)
+    ends = [edge for line in drawn for edge in (line.y, *(v for band in line.bands for v in (band.low, band.high)))]
+    low, high = (float(pick(np.concatenate(ends))) for pick in (np.min, np.max)) if ends else (0.0, 0.0)
+    y = Axis(label) if not low < high else widen(Axis(label), low, high, Y_SPACE, Y_SPACE)
     ticks = tuple(sorted({point.at for point in points}))
     last, unit = ticks[-1] if ticks else 0, axis.label.split("(")[-1].rstrip(")")
     title, description = findings(lines, last, label, f"at {last:g} {unit}", lowest=time)
@@ -191,8 +195,10 @@ def score_curves(
         description=description,
         x=replace(axis, ticks=ticks or None),
         # a tick per power of ten: Plotly would also label ticks between them
-        y=Axis(label, log=time, ticks=tuple(10.0**k for k in range(powers[0], powers[1] + 1)) if powers else None),
-        lines=lines + chance_lines(chances),
+        y=Axis(label, log=True, ticks=tuple(10.0**k for k in range(powers[0], powers[1] + 1)) if powers else None)
+        if time
+        else y,
+        lines=drawn,
         note="No measurement yet. Run the comparison to see each finished run here.",
         compare_at_x=False,  # a click selects one point
         formula=formula,

@@ -18,6 +18,7 @@ LEGEND_ENTRY_PIXELS = 10
 MAX_END_NAMES = 10  # with more lines, a legend is shown instead
 NAME_LENGTH = 14  # characters per line of a name
 NAME_LINE_PIXELS, LETTER_PIXELS = 15, 8
+X_SPACE, Y_SPACE = 0.015, 0.06  # shares of the range of values, added at the ends of an axis
 MARGIN_PIXELS = 100  # height of axis and margins
 OPAQUE = {"marker": {"opacity": 1}}  # other points do not fade when one is clicked
 
@@ -92,7 +93,7 @@ class LineChart(Chart):
     def draw_panel(self, figure: go.Figure, panel: str = "", **place: Any) -> None:
         """Draw the chart as panel "", "2", … of a figure; `place` is added to the layout of its x axis."""
         refs = {"xaxis": f"x{panel}", "yaxis": f"y{panel}"}
-        figure.update_layout({f"xaxis{panel}": self.x.layout() | place, f"yaxis{panel}": self.y.layout()})
+        figure.update_layout({f"xaxis{panel}": self._x.layout() | place, f"yaxis{panel}": self._y.layout()})
         if self.formula:
             small = f'<span style="font-size: {FORMULA_PIXELS}px">{typeset_html(self.formula)}</span>'
             figure.update_layout({f"xaxis{panel}_title_text": f"{plain(self.x.label)}<br>{small}"})
@@ -122,7 +123,7 @@ class LineChart(Chart):
 
     def _name_ends(self, figure: go.Figure, refs: dict[str, str]) -> None:
         """Write the name of each line at its right end, in its colour; shift names that would overlap."""
-        low, high = self._y_range()
+        low, high = self._y.limits or (0.0, 1.0)
         ends = {line: self.y.place(float(np.fmax(line.y[-1], low))) for line in self._listed}
         lines = sorted(ends, key=ends.__getitem__)
         names = [  # in short lines, but not split within a direction such as "text → image"
@@ -143,16 +144,21 @@ class LineChart(Chart):
         longest = max(len(part) for name in names for part in name)
         figure.update_layout(margin_r=max(figure.layout.margin.r, 20 + LETTER_PIXELS * longest))
 
-    def _y_range(self) -> tuple[float, float]:
-        """Return the limits of the y axis, or an estimate of the range that Plotly will choose."""
-        if self.y.limits is not None:
-            return self.y.limits
-        values = np.concatenate([line.y for line in self.lines])
+    @property
+    def _x(self) -> Axis:
+        """The x axis, a little wider than its limits, so that no marker is cut off."""
+        low, high = self.x.limits or (0, 0)
+        return widen(self.x, low, high, X_SPACE, X_SPACE) if low < high and self.x.names is None else self.x
+
+    @property
+    def _y(self) -> Axis:
+        """The y axis with explicit limits, so that names stand at the ends of their lines."""
+        values = np.concatenate([line.y for line in self.lines] or [np.zeros(0)])
         values = values[values > 0] if self.y.log else np.append(values, 0)  # NaN is not drawn
-        low, high = np.nanmin(values, initial=np.inf), np.nanmax(values, initial=-np.inf)
-        if low < high:
-            return float(low), float(high)
-        return (1.0, 10.0) if self.y.log else (0.0, 1.0)
+        low, high = float(np.nanmin(values, initial=np.inf)), float(np.nanmax(values, initial=-np.inf))
+        if self.y.limits is not None or not low < high:
+            return self.y
+        return widen(self.y, low, high, Y_SPACE * (self.y.log or low < 0), Y_SPACE)
 
     def rows(self) -> list[Row]:
         """Return a row per point of every line that is not a reference line."""
@@ -166,6 +172,14 @@ class LineChart(Chart):
                     row |= {f"{band.name}, low": band.low[k].item(), f"{band.name}, high": band.high[k].item()}
                 rows.append(row)
         return rows
+
+
+def widen(axis: Axis, low: float, high: float, before: float, after: float) -> Axis:
+    """Return the axis from `low` to `high`, with these shares of its length added before and after."""
+    first, last = axis.place(low), axis.place(high)
+    ends = first - before * (last - first), last + after * (last - first)
+    low, high = (float(f"{10**end if axis.log else end:.4g}") for end in ends)
+    return replace(axis, limits=(low, high))
 
 
 def typeset_html(formula: str) -> str:

@@ -230,6 +230,16 @@ def has_one_class(labels: BoolArray) -> bool:
     return bool(np.all(labels.sum(axis=1) == 1))
 
 
+def outermost_classes(labels: BoolArray) -> IntArray:
+    """Return the classes that lie within no other class; items share one of them if they share any class."""
+    together = labels.T.astype(np.int64) @ labels
+    sizes = together.diagonal()
+    is_within = (together == sizes[:, None]) & (
+        (sizes[:, None] < sizes) | ((sizes[:, None] == sizes) & np.tri(len(sizes), k=-1, dtype=np.bool_))
+    )
+    return np.flatnonzero(~is_within.any(axis=1) & (sizes > 0))
+
+
 def draw_folds(labels: BoolArray) -> IntArray:
     """Return the fold of each row; the items of each class are spread over all folds."""
     order = np.random.default_rng(0).permutation(len(labels))

@@ -26,7 +26,7 @@ INK = np.array([0x44, 0x5C, 0xB0])  # the theme's blue, on white like the pictur
 PALE, DIFFER, PALE_DIFFER = np.array([[0xDF, 0xE3, 0xF0], [0xC8, 0x5A, 0x00], [0xFF, 0xD9, 0xB3]])
 STRIP_WIDTH, STRIP_HEIGHT = 512, 44  # pixels of a file
 CAPTION_CHARACTERS, TEXT_CHARACTERS, LABELS_CHARACTERS = 60, 300, 80
-TOP_WORDS = 5
+TOP_WORDS, MAX_WORD_CHARACTERS = 5, 24
 MAX_URL_BYTES = 64 * 2**10  # of a picture that is sent to a component as it is
 
 
@@ -66,7 +66,12 @@ def draw_gallery(
             caption = caption_of(data, row)
             with st.container(width=card_pixels, gap=None):
                 st.image(picture, width=card_pixels - 28, alt=caption)
-                for text in (f"{mark_of(relevance, place)}{cut(caption, card_pixels // 2)}", *words):
+                name = short_caption(caption)
+                st.text(
+                    f"{mark_of(relevance, place)}{cut(name, card_pixels // 2)}",
+                    help=caption if name != caption else None,
+                )
+                for text in words:
                     st.text(text)
 
 
@@ -194,6 +199,11 @@ def cells(features: FloatArray) -> FloatArray:
     padded = np.pad(features, (0, side * side * per_cell - len(features)))
     square: FloatArray = padded.reshape(side, side, per_cell).mean(axis=2, dtype=np.float64)
     return np.sqrt(square / (square.max() or 1.0))
+
+
+def short_caption(text: str) -> str:
+    """Return the caption; a long one without spaces, such as the hash of a file, is cut in its middle."""
+    return text if " " in text or len(text) <= MAX_WORD_CHARACTERS else f"{text[:8]}…{text[-4:]}"
 
 
 def cut(text: str, limit: int = CAPTION_CHARACTERS) -> str:

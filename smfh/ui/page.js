@@ -6,6 +6,7 @@ export default function ({ data }) {
   reloadAfterRestart(data)
   limitHistory(data.places)
   reachTables()
+  acknowledgePresses()
 }
 
 const LAST = "smfh_last_reload"
@@ -70,4 +71,20 @@ function reachTables() {
   }
   window.smfhTables = new MutationObserver(reach)
   window.smfhTables.observe(document.body, { childList: true, subtree: true })
+}
+
+// A press of Pause, Step, Resume or Cancel is confirmed at once; the server answers after the iteration.
+const PRESSED = { pause: "pausing …", step: "one more step …", resume: "continuing …", cancel: "cancelling …" }
+const PRESSED_MILLISECONDS = 1500
+
+function acknowledgePresses() {
+  if (window.smfhPresses) return
+  window.smfhPresses = true
+  window.addEventListener("click", ({ target }) => {
+    const strip = target.closest?.(".st-key-run_strip"), button = target.closest?.("[class*=st-key-run_controls_]")
+    const pressed = PRESSED[button?.className.match(/st-key-run_controls_(\w+)/)[1]]
+    if (!strip || !pressed) return
+    strip.dataset.pressed = pressed
+    setTimeout(() => delete strip.dataset.pressed, PRESSED_MILLISECONDS)
+  }, true)
 }

@@ -23,8 +23,8 @@ from smfh.ui.settings import SETTINGS, Settings, setting_keys
 from smfh.ui.sidebar import CONTROL, SWEEP, draw_sidebar
 from smfh.ui.visitor import COOKIE, visitor
 
-STYLE, PRESENTATION_STYLE, SCRIPT = (
-    Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("page.css", "presentation.css", "page.js")
+PRESENTATION_STYLE, SCRIPT = (
+    Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("presentation.css", "page.js")
 )
 # a page reloads at most once in this time, in case two servers share an address
 TIMES = {"pollMilliseconds": 5000, "reloadMilliseconds": 60_000}
@@ -78,7 +78,6 @@ def begin_plainly(title: str, subtitle: str, trains: bool = False, methods: bool
         layout="wide",
         initial_sidebar_state="collapsed" if is_presented else "auto",
     )
-    st.html(f"<style>{STYLE}</style>")  # first, so that no page is seen without it
     begin_compiling(local_engine().call)
     top = st.container(gap="xxsmall", key="top")
     settings = draw_sidebar(trains, methods, data)
@@ -86,8 +85,6 @@ def begin_plainly(title: str, subtitle: str, trains: bool = False, methods: bool
         go(PAGES["Tune"].script, PAGES["Tune"].prefix)
     if settings.present:
         st.html(f"<style>{PRESENTATION_STYLE}</style>")
-    if settings.source.name == UPLOAD:
-        session.touch_upload()
     with top:
         with st.container(horizontal=True, gap="small", key="navigation"):
             for name, page in PAGES.items():  # each page opens in its last state
@@ -97,13 +94,14 @@ def begin_plainly(title: str, subtitle: str, trains: bool = False, methods: bool
             places += setting_keys()
             state = {"cookie": COOKIE, "name": visitor(), "started": STARTED, "health": health_path()}
             _INVISIBLE(data={"places": places, **state, **TIMES}, key="smfh_page")
-        if job_queue().unfinished_of(visitor(), object) is not None:
-            session.touch_jobs()
-        with st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="title"):
             st.title(title, anchor=False, width="content")
             st.caption(subtitle, width="content")
             for guide in PAGES[title].guides:
                 draw_guide(*guide)
+            if title == "Explore":
+                learn, icon = PAGES["Learn"], ":material/school:"
+                st.page_link(learn.script, label="How does it work?", icon=icon, width="content")
             if settings.present:
                 st.button(
                     "End presentation",
@@ -112,6 +110,11 @@ def begin_plainly(title: str, subtitle: str, trains: bool = False, methods: bool
                     on_click=st.session_state.__setitem__,
                     args=(f"{CONTROL}present", False),
                 )
+        with st.container(key="heartbeats"):  # last, so that nothing moves when one begins or ends
+            if job_queue().unfinished_of(visitor(), object) is not None:
+                session.touch_jobs()
+            if settings.source.name == UPLOAD:
+                session.touch_upload()
     return settings
 
 

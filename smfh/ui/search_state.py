@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from smfh.features.text import split_words
 from smfh.features.words import STOP_WORDS
 from smfh.hamming import DISTANCES
 from smfh.retrieval.bits import BitTopic, describe_bits
@@ -18,6 +19,7 @@ from smfh.retrieval.search import (
     Query,
     SearchResults,
     combine,
+    exclude,
     find_language,
     picture_modalities,
     query_from_item,
@@ -26,8 +28,10 @@ from smfh.retrieval.search import (
     replace_word,
     search,
     suggest_words,
+    text_modalities,
     unknown_words,
 )
+from smfh.retrieval.typed_words import split_excluded
 from smfh.runs import Run
 from smfh.types import InputError, MultimodalDataset
 from smfh.ui.address import Part, any_text, current, hold, keep, link_field, one_of, part_of, several, switch, whole
@@ -121,7 +125,7 @@ def change_search(state: SearchState, run: Run, **changes: Any) -> None:
 
 def adapt_state(state: SearchState, data: MultimodalDataset) -> SearchState:
     """Return the state with the source that knows most of the words, and another modality as target."""
-    if state.words is not None and not state.words.strip():
+    if state.words is not None and not (state.words.strip() and text_modalities(data)):
         state = replace(state, words=None)
     if state.words is not None:
         state = replace(state, source=find_language(data, state.source, state.words), row=None)
@@ -213,17 +217,21 @@ def make_query(state: SearchState, run: Run) -> Query:
     data, source, row = run.data, state.source, state.row
     pictures, uploads = picture_modalities(data), uploaded_files()
     is_typed = state.words is not None or row is not None
-    parts = []
-    if state.words is not None:
+    parts, excluded = [], list[str]()
+    wanted, without = split_excluded(state.words or "")
+    if without and not split_words(wanted) and ((pictures and uploads) or state.also):
+        excluded = without  # "-cat" with a picture
+    elif state.words is not None:
         parts.append(query_from_words(data, source, state.words, state.interpret))
     elif row is not None:
         parts.append(query_from_item(data, source, row))
-    if pictures and (state.with_uploads if is_typed else source in pictures):
+    if pictures and (excluded or (state.with_uploads if is_typed else source in pictures)):
         parts += [_query_from_upload(run, pictures[0], file) for file in uploads]
-    if not parts:
+    if not parts and not excluded:
         row = int(run.split.queries[run.typical_query(source, state.target)])
         parts.append(query_from_item(data, source, row))
     query = combine([*parts, *(query_from_item(data, (pictures or [source])[0], one) for one in state.also)])
+    query = exclude(query, " ".join(excluded))
     return replace(query, label=None if state.label is None else data.class_names.index(state.label))
 
 
@@ -264,14 +272,18 @@ def describe_nearest(results: SearchResults) -> str:
         return f"{same:,} items have the query's code" if same > 1 else "1 item has the query's code"
     first = int(results.distances.argmin())
     nearest = f"{results.tied[first]:,} nearest items" if results.tied[first] > 1 else "1 nearest item"
-    return f"{nearest}, {in_bits(results.distances[first])} away by {results.distance} distance"
+    if results.distance == "hamming":
+        return f"{nearest}, {in_bits(results.distances[first])} away by hamming distance"
+    return f"{nearest}, at {results.distance} distance {results.distances[first]:.3g}"
 
 
 def searched_items(results: SearchResults, state: SearchState) -> str:
     """Return as text which items are searched, and how many; excluded ones are not counted."""
     name = DATABASE_NAMES[state.database] + ("" if state.label is None else f" with label {state.label}")
-    named = f"; first {results.names} with exactly this name" if results.names else ""
-    return f"{int(results.counts.items.sum()):,} items ({name}) searched{named}"
+    first = [f"{results.names} with exactly this name"] if results.names else []
+    first += [f"{results.containing} with the words in their text"] if results.containing else []
+    listed = f"; first {', then '.join(first)}" if first else ""
+    return f"{int(results.counts.items.sum()):,} items ({name}) searched{listed}"
 
 
 def topics_of(run: Run) -> tuple[BitTopic, ...]:

@@ -59,8 +59,6 @@ def draw_sidebar(trains: bool = False, methods: bool = True, data: bool = True) 
         for name in MAIN:
             if name in names and name not in settings.hidden:
                 settings = replace(settings, method=_draw_main_parameter(settings.method, name))
-        if methods:
-            _draw_sweeps(settings)
         train = st.container(gap="xsmall")
         if methods:
             _draw_presets(settings)
@@ -140,17 +138,6 @@ def _choose_options(settings: Settings) -> Settings:
                 chosen = st.selectbox(label, choice.options, **look)
             source = replace(source, **{option: chosen})
     return replace(settings, source=source)
-
-
-def _draw_sweeps(settings: Settings) -> None:
-    """Draw a button for each main parameter that opens Tune with a sweep of it."""
-    about = parameters(settings.method)
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="sweeps"):
-        st.caption("Sweep", width="content", help="Opens Tune: scores along the range of a parameter.")
-        for name in (name for name in MAIN if name in about and name not in settings.hidden):
-            order: dict[str, Any] = {"on_click": st.session_state.__setitem__, "args": (SWEEP, name)}
-            help_text = f"Sweep {title_of(name).lower()} ({about[name].symbol})"
-            st.button(about[name].symbol, f"sweep_{name}", help_text, type="tertiary", **order)
 
 
 def _draw_presets(settings: Settings) -> None:
@@ -252,7 +239,7 @@ def draw_link(link: str) -> None:
 
 
 def _draw_main_parameter(method: HashMethod, name: str) -> HashMethod:
-    """Draw a slider and a text field for a parameter; return the method with the chosen value."""
+    """Draw a slider, a text field and a button that opens Tune with a sweep; return the method with the value."""
     about, key = parameters(method)[name], key_of(name, method.name)
     problem = f"{key}_problem"  # session key: the typed text, and why it is not valid
 
@@ -277,6 +264,10 @@ def _draw_main_parameter(method: HashMethod, name: str) -> HashMethod:
     text, why = st.session_state.get(problem, (show(value), ""))
     look: dict[str, Any] = {"label_visibility": "collapsed", "width": FIELD_PIXELS, "max_chars": 20}
     row.text_input(f"{label}: exact value", **look, **bound_control(f"{key}_typed", text, read))
+    order: dict[str, Any] = {"on_click": st.session_state.__setitem__, "args": (SWEEP, name)}
+    sweep, icon = f"Sweep {title_of(name).lower()} ({about.symbol})", ":material/query_stats:"
+    about_sweep = f"{sweep}: opens Tune with scores along its range."
+    row.button(sweep, f"sweep_{name}", about_sweep, icon=icon, type="tertiary", **order)
     if why:
         st.warning(plain(why))
     return _with_parameter(method, name, value)

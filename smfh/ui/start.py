@@ -23,7 +23,7 @@ import psutil
 import streamlit as st
 from starlette.formparsers import MultiPartParser
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse
 from starlette.routing import Route
 from streamlit.runtime import RuntimeState, get_instance
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -169,4 +169,16 @@ def has_traceback(record: logging.LogRecord) -> bool:
     return not (record.exc_info and problems_of(record.exc_info[1]))
 
 
-ROUTES = [Route(health_path(), answer_health)]
+INDEX = Path(st.__file__).with_name("static") / "index.html"
+STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+
+
+async def answer_page(request: Request) -> HTMLResponse:
+    """Return Streamlit's page with our style, which then is there before anything is drawn."""
+    page = INDEX.read_text(encoding="utf-8").replace("</body>", f"<style>{STYLE}</style></body>")
+    return HTMLResponse(page, headers={"Cache-Control": "no-cache"})
+
+
+BASE = health_path().removesuffix("health")
+PAGE_NAMES = ("", *(file.stem.partition("_")[2] for file in (app_folder() / "pages").glob("*.py")))
+ROUTES = [Route(health_path(), answer_health), *(Route(f"{BASE}{name}", answer_page) for name in PAGE_NAMES)]

@@ -346,7 +346,7 @@ def test_the_nearest_items_are_counted():
         (0, 1, 3): "1 item has the query's code",
         (1, 1, 1): "3 nearest items, 1 bit away by hamming distance",
         (2, 3, 3): "1 nearest item, 2 bits away by hamming distance",
-        (0.25, 0.25, 3): "2 nearest items, 0.25 bits away by asymmetric distance",
+        (0.25, 0.25, 3): "2 nearest items, at asymmetric distance 0.25",
     }.items():
         found = SimpleNamespace(
             counts=SimpleNamespace(items=np.bincount(np.ceil(distances).astype(int))[None]),

@@ -22,6 +22,7 @@ from smfh.retrieval.bits import (
     database_bits,
     largest_classes,
 )
+from smfh.retrieval.classifiers import outermost_classes
 from smfh.runs import Run
 from smfh.types import MultimodalDataset
 from smfh.ui.address import Part, current, draw_notes, hold, keep, part_of, whole
@@ -33,7 +34,7 @@ from smfh.ui.server import derive
 
 CONTROLS = "bit_"  # prefix of the keys of controls
 NUMBER, TILES = "bit_number", "bit_tiles"  # session keys
-TOPIC_ITEMS = 6
+TOPIC_ITEMS, MAX_TILE_CLASSES = 6, 3
 MAX_GROUP_LINES = 8  # of the table of groups, before it scrolls
 FIDELITY_GAP = 0.05  # smallest difference of two modalities at which the less faithful one is named
 Topics = tuple[BitTopic, ...]  # one for each bit
@@ -95,7 +96,7 @@ def groups_of(topics: Topics) -> list[BitGroup]:
     return sorted({topic.group for topic in topics if topic.group}, key=lambda group: (-len(group), group))
 
 
-def draw_tiles(topics: Topics, chosen: BitTopic, class_names: Sequence[str]) -> None:
+def draw_tiles(topics: Topics, chosen: BitTopic, data: MultimodalDataset) -> None:
     """Draw order, filter and number fields, and the bits as tiles; a click chooses a bit."""
 
     def clicked() -> None:
@@ -112,16 +113,19 @@ def draw_tiles(topics: Topics, chosen: BitTopic, class_names: Sequence[str]) -> 
         key=hold(NUMBER, chosen.number),
         on_change=lambda: choose_bit(topics, st.session_state[NUMBER]),
     )
-    tiles = []
+    outermost = {data.class_names[k] for k in outermost_classes(data.labels)}  # without the classes inside them
+    tiles, shown = [], outermost if len(outermost) > 1 else set(data.class_names)
     for topic in arrange(topics, order, kind):
-        classes = tuple(sorted(class_names.index(name) for name in topic.follows))
+        strongest = [name for name, _ in topic.classes if name in topic.follows and name in shown]
+        classes = tuple(sorted(data.class_names.index(name) for name in strongest[:MAX_TILE_CLASSES]))
         tiles.append(Tile(topic.number, kind_of(topic), topic.balance, classes, topic.summary, topic.repeats))
     if not tiles:
         st.info("No bit is dead or redundant.")
         return
-    show_pickable(plots.bit_tiles(tiles, class_names, chosen.number), TILES, ("points",), clicked)
+    show_pickable(plots.bit_tiles(tiles, data.class_names, chosen.number), TILES, ("points",), clicked)
     st.caption(
-        "Click a tile to see its bit. A bit has the colour of a class if it is on at least "
+        f"Click a tile to see its bit. A tile has the colours of the {MAX_TILE_CLASSES} classes (or groups of "
+        "classes) that its bit follows most: it is on at least "
         f"{FOLLOWS_DIFFERENCE * 100:.0f} percentage points more often for items of that class than for other "
         "items. The bar shows the share of items for which the bit is on. “≈ 5” means correlated with bit 5 "
         f"(|ρ| ≥ {GROUP_CORRELATION}), “≈ −5” with its opposite."

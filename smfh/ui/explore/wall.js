@@ -1,8 +1,16 @@
 // The query's code, whose bits can be flipped, and the wall of results, which are searched with by a click.
 // Elements are reused, so that pictures do not flicker and the focus stays. Texts are set as text, never markup.
-export default function ({ data, parentElement, setTriggerValue }) {
+// Pictures are decoded first, and then change together with their captions.
+export default async function ({ data, parentElement, setTriggerValue }) {
   const wall = (parentElement.smfhWall ??= begin(parentElement.querySelector(".smfh_wall")))
-  Object.assign(wall, { data, flips: [...data.flips], send: setTriggerValue })
+  wall.newest = data
+  const images = await Promise.all(data.items.map(async ({ picture }) => {
+    const image = Object.assign(new Image(), { src: picture })
+    await image.decode().catch(() => {})
+    return image
+  }))
+  if (wall.newest !== data) return
+  Object.assign(wall, { data, images, flips: [...data.flips], send: setTriggerValue })
   wall.draw()
 }
 
@@ -86,7 +94,7 @@ function begin(root) {
   }
 
   wall.draw = () => {
-    const { data } = wall
+    const { data, images } = wall
     picture.hidden = !data.picture
     picture.style.backgroundImage = data.picture ? `url("${data.picture}")` : ""
     asked.textContent = data.asked
@@ -100,9 +108,10 @@ function begin(root) {
       button.title = [item.name, item.labels, item.label, item.relevant ? "" : "not relevant", "click to search with it"]
         .filter(Boolean).join(" · ")
       const [image, caption] = button.children
-      if (image.src !== item.picture) image.src = item.picture
-      image.alt = item.name
-      caption.textContent = `${item.relevant ? "" : "✗ "}${item.name}`
+      images[place].alt = item.name
+      if (image.src === item.picture) image.alt = item.name
+      else image.replaceWith(images[place])
+      caption.textContent = `${item.relevant ? "" : "✗ "}${item.caption}`
       caption.setAttribute("aria-hidden", true)  // the picture has the same name
     })
     if (!cards.contains(document.activeElement) && !cards.matches(":hover")) wall.shown = 0

@@ -18,7 +18,7 @@ from smfh.runs import Run
 from smfh.types import BoolArray, InputError, MultimodalDataset
 from smfh.ui.address import go
 from smfh.ui.canvas import draw_code_map
-from smfh.ui.items import caption_of, cut, draw_terms, in_bits, labels_of, looks_of, picture_url
+from smfh.ui.items import caption_of, cut, draw_terms, in_bits, labels_of, looks_of, picture_url, short_caption
 from smfh.ui.page import PAGES
 from smfh.ui.plain import plain
 from smfh.ui.running import REDRAW_SECONDS, SLOW_REDRAW_SECONDS
@@ -221,6 +221,7 @@ def wall_content(data: MultimodalDataset, results: SearchResults, state: SearchS
         {
             "row": row,
             "name": cut(caption_of(data, row), NAME_CHARACTERS),
+            "caption": cut(short_caption(caption_of(data, row)), NAME_CHARACTERS),
             "labels": cut(", ".join(labels_of(data, row)), NAME_CHARACTERS),
             "picture": picture_url(pictures[place]),
             "code": _digits(results.codes[place]),
@@ -244,19 +245,28 @@ def wall_content(data: MultimodalDataset, results: SearchResults, state: SearchS
 def group_results(results: SearchResults, number: int) -> tuple[list[int], list[str]]:
     """Return the group of each of the first results, and its label; tied results are in one group.
 
-    Results that are named like the query come first, whatever their distance, and form the first group.
+    Results that are named like the query or contain its words come first, whatever their distance; they form
+    a group each.
     """
     distances, names = results.distances[:number], min(results.names, number)
+    containing = min(names + results.containing, number)  # the place after the last of them
     new = np.ones(number, dtype=np.bool_)
     new[1:] = distances[1:] != distances[:-1]
-    new[1:names] = False
-    if 0 < names < number:
-        new[names] = True
+    new[1:containing] = False
+    new[[place for place in (names, containing) if place < number]] = True
     same = (results.codes[:number] == results.code).all(axis=1)
     distinct = np.unique(distances)
     decimals = next((d for d in (2, 3) if len(np.unique(distinct.round(d))) == len(distinct)), 4)
     labels = [
-        "exact name" if place < names else "same code" if same[place] else in_bits(distances[place], decimals)
+        "exact name"
+        if place < names
+        else "has the words"
+        if place < containing
+        else "same code"
+        if same[place]
+        else in_bits(distances[place])
+        if results.distance == "hamming"
+        else f"distance {distances[place]:.{decimals}f}"
         for place in range(number)
     ]
     return np.cumsum(new).tolist(), labels
@@ -264,7 +274,7 @@ def group_results(results: SearchResults, number: int) -> tuple[list[int], list[
 
 def describe_query(data: MultimodalDataset, query: Query, state: SearchState) -> str:
     """Return the query as text: its modality, and its words or the caption of its item."""
-    parts = [f"“{caption_of(data, query.row)}”"] if query.row is not None else []
+    parts = [f"“{short_caption(caption_of(data, query.row))}”"] if query.row is not None else []
     parts += [f"“{state.words}”"] if query.row is None and state.words is not None else []
     more = len(query.others) + len(query.pictures[:1] if not parts else [])
     parts += [f"{more} more" if parts else "your picture"] if more else []
@@ -280,6 +290,8 @@ def describe_wall(results: SearchResults, state: SearchState) -> str:
     parts = [searched_items(results, state), describe_nearest(results)]
     if results.relevance is not None:
         first = results.relevance[:WALL_ITEMS]
+        query = results.query
+        asked = "a class that the words name" if query.words and query.row is None else "a class of the query"
         mark = "" if first.all() else " (✗: not)"
-        parts.append(f"{np.count_nonzero(first)} of {len(first)} are relevant{mark}")
+        parts.append(f"{np.count_nonzero(first)} of {len(first)} have {asked}{mark}")
     return " · ".join([*parts, DISTANCE_NOTES[results.distance], TIES[state.ties]])
