@@ -24,7 +24,7 @@ from smfh.hamming import distances as hamming_distances
 from smfh.hashing import FittedHasher
 from smfh.metrics import AP_DEFINITIONS, average_precision
 from smfh.retrieval.evaluation import PROTOCOLS, database_codes
-from smfh.retrieval.typed_words import Meaning, contains_any, has_name, spell_out, split_excluded, understand
+from smfh.retrieval.typed_words import Meaning, contains, content_words, has_name, spell_out, split_excluded, understand
 from smfh.types import (
     EPS,
     BoolArray,
@@ -52,11 +52,12 @@ DATABASES: dict[str, str] = {
 MAX_CHARACTERS = 500
 MAX_PICTURE_BYTES = 10 * 2**20
 MAX_RESULTS = 100
+MAX_CONTAINING = 12  # items with all words of the query come first if there are at most so many
 MAX_TIED = 20_000  # most tied items that are ordered by similarity
 EXPLAINED_ITEMS = 3  # similar training items that an explanation names
 NEIGHBOURS = 20  # similar training items used for a query's code and for the order of ties
 MEAN_SAMPLE = 2_000  # training items used for the mean of the target features
-UNIT_ROOTS = FeatureMap(power=0.5, unit_rows=True)
+UNIT_ROWS, UNIT_ROOTS = FeatureMap(unit_rows=True), FeatureMap(power=0.5, unit_rows=True)
 DECIMALS = 12  # rounding that makes sums independent of their order
 SINGLE_ERROR = 1e-4  # bound on the error of a cosine in single precision
 UNLIKE_SHARE, UNLIKE_SAMPLE = 0.01, 500  # see `is_unlike_all`
@@ -77,10 +78,11 @@ class Query:
     words: str = ""  # the typed words, if any, without those to exclude
     picture: str = ""  # SHA-256 of the picture file, if any
     tokens: int = 0  # number of known words
+    wanted: tuple[str, ...] = ()  # interpreted words without stop words; items with all of them come first
     excluded: tuple[str, ...] = ()  # words that no result may have
     label: int | None = None  # the class that every result must have, if any
-    is_interpreted: bool = False  # unknown words are related to known ones, and names come first
-    interpreted_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # unknown word → known words
+    is_interpreted: bool = False  # words are related to known ones, and items with the words come first
+    interpreted_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # see `Meaning.interpreted`
     is_guess: bool = False  # the words are not close to any known word
     others: tuple["Query", ...] = ()  # further queries that this one is combined with
 
@@ -99,7 +101,10 @@ class Query:
     @property
     def notes(self) -> list[str]:
         """Messages that explain how the typed words were interpreted."""
-        lines = [f"{word}: interpreted as {', '.join(known)}" for word, known in self.interpreted_as.items()]
+        lines = [
+            f"{word}: also {', '.join(known[1:])}" if known[0] == word else f"{word}: interpreted as {', '.join(known)}"
+            for word, known in self.interpreted_as.items()
+        ]
         lines += [f"Excluded: items with {' or '.join(self.excluded)}"] if self.excluded else []
         return [*lines, "No close match; these are guesses."] if self.is_guess else lines
 
@@ -118,9 +123,10 @@ class SearchResults:
     relevance: BoolArray | None  # (results,); None if the query has no known class
     counts: DistanceCounts  # of all items by Hamming distance; none relevant if no class is known
     average_precision: float | None  # with ties in database order
-    similar: IntArray  # rows of the training items most similar to the query, which order the ties
+    similar: IntArray  # rows of the training items most similar to the query, which can order the ties
     ties: str = "likeness"  # how items at the same distance are ordered: a key of TIES
     names: int = 0  # number of first results, listed there because their name is the query
+    containing: int = 0  # number of results after these, listed there because they contain all words
     weights: FloatArray | None = None  # (bits,), for an asymmetric distance; their sum is the number of bits
     is_unlike_all: bool = False  # the query is a picture unlike anything in the data set
 
@@ -164,7 +170,8 @@ def query_from_words(
     sentence
         Words; those that begin with a minus sign, as in "cat -cartoon", are excluded from the results.
     interpret
-        Leave out stop words, relate unknown words to known ones, and list items of this name first.
+        Leave out stop words, correct spelling, relate unknown and rare words to known ones, and list items of
+        this name first, then items that contain all of the words if they are few.
     without
         Further words to exclude.
     """
@@ -174,30 +181,35 @@ def query_from_words(
     if (length := len(sentence) + len(without)) > MAX_CHARACTERS:
         raise InputError(f"A query has at most {MAX_CHARACTERS} characters; got {length:,}. Use fewer words.")
     wanted, excluded = split_excluded(sentence)
-    excluded += split_words(without)
     if not (words := split_words(spelled := spell_out(wanted))):
         raise InputError("The query has no words. Type at least one word of letters or digits.")
     if isinstance(encoder, EmbeddedTexts):  # it understands whole sentences
         embedded = encoder.encode([spelled])
-        meaning = Meaning(embedded, embedded.shape[1])
+        meaning = Meaning(embedded, embedded.shape[1], tuple(content_words(words)) if interpret else ())
     elif interpret:
-        meaning = understand(encoder, data.modalities[source], words)
+        meaning = understand(encoder, data.modalities[source], words, data.captions or ())
     else:
         features = encoder.encode([spelled])
         meaning = Meaning(features, int(count_tokens(features)[0]))
     if not np.any(_dense(meaning.features)):
         raise InputError("None of these words occurs in the training data. Try other or simpler words.")
-    return Query(
+    query = Query(
         source,
         meaning.features,
         named_classes(spelled, data.class_names) if data.has_labels else None,
         words=wanted,
         tokens=meaning.tokens,
-        excluded=tuple(dict.fromkeys(excluded)),
+        wanted=meaning.words,
         is_interpreted=interpret,
         interpreted_as=meaning.interpreted,
         is_guess=meaning.is_guess,
     )
+    return exclude(query, " ".join([*excluded, without]))
+
+
+def exclude(query: Query, words: str) -> Query:
+    """Return the query without results that have one of these words in their text or caption."""
+    return replace(query, excluded=tuple(dict.fromkeys([*query.excluded, *split_words(words)])))
 
 
 def query_from_picture(
@@ -318,10 +330,11 @@ def search(
     if ties not in TIES:
         raise unknown("order of ties", ties, TIES)
     by_similarity = ties == "likeness"
-    neighbours = find_all_neighbours(data, split, query) if by_similarity or query.words else None
+    found = [find_neighbours(data, split, part) for part in (query, *query.others)]
+    neighbours = join_neighbours(found)
     turned = np.zeros((1, hasher.bits), dtype=np.bool_)
     turned[0, list(flips)] = True
-    codes, weights = as_queries(query_margins(hasher, data, split, query), distance)
+    codes, weights = as_queries(query_margins(hasher, data, split, query, found), distance)
     code = codes ^ pack(turned)
     database, rows = searched_codes(hasher, data, split, query, target, protocol)
     order, distances = (ranked[0] for ranked in rank(code, database, weights=weights))
@@ -333,14 +346,13 @@ def search(
         hits = np.bincount(differing[relevant], minlength=hasher.bits + 1)
         score = float(average_precision(relevant[None, : SCORE.top], hits.sum(keepdims=True), SCORE)[0])
     first: IntArray = np.arange(min(limit, len(order)))
-    if by_similarity and neighbours is not None:
+    if by_similarity:
         tied = min(int(np.searchsorted(distances, distances[first[-1]], side="right")), MAX_TIED)
         alike = similarity(data, split, neighbours, target, rows[order[:tied]])
         first = np.lexsort((-alike, distances[:tied]))[:limit]
-    named: IntArray = np.empty(0, dtype=np.int64)
-    if query.is_interpreted:
-        named = np.flatnonzero(has_name(data, rows, split_words(spell_out(query.words)))[order])
-        first = np.concatenate([named, first[~np.isin(first, named)]])[:limit]
+    named, containing = find_wanted(data, query, rows, order)
+    earlier = np.concatenate([named, containing])
+    first = np.concatenate([earlier, first[~np.isin(first, earlier)]])[:limit]
     near = distances[first]
     return SearchResults(
         query=query,
@@ -353,19 +365,41 @@ def search(
         relevance=None if relevant is None else relevant[first],
         counts=DistanceCounts(items[None, :], hits[None, :]),
         average_precision=score,
-        similar=np.empty(0, dtype=np.int64) if neighbours is None else neighbours[0],
+        similar=neighbours[0],
         ties=ties,
         names=min(len(named), limit),
+        containing=min(len(earlier), limit) - min(len(named), limit),
         weights=None if weights is None else distances_in_bits(weights[0], hasher.bits),
         is_unlike_all=any(is_unlike_all(data, split, picture) for picture in query.pictures),
     )
 
 
+def find_wanted(data: MultimodalDataset, query: Query, rows: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the ranks of the items whose name is the query, and of other items that contain all its words.
+
+    Among the second, those with more of the related words are first; they are only returned if there are at most
+    MAX_CONTAINING: a hash function has few examples of rare words, and learns frequent ones. For combined
+    queries and for languages whose words are compared by letter n-grams, only names are returned. `rows` are
+    the items searched, `order` their ranking. Scores do not depend on this.
+    """
+    none: IntArray = np.empty(0, dtype=np.int64)
+    if not query.is_interpreted or not query.wanted:
+        return none, none
+    named = has_name(data, rows, query.wanted)
+    encoder, having = data.encoders.get(query.source), np.zeros_like(named)
+    if not query.others and not (isinstance(encoder, TextEncoder) and encoder.vocabulary.letters):
+        having = np.logical_and.reduce([contains(data, query.source, rows, word) for word in query.wanted]) & ~named
+    few = np.flatnonzero(having[order]) if np.count_nonzero(having) <= MAX_CONTAINING else none
+    texts = data.modalities[query.source][rows[order[few]]]
+    alike = ((_dense(texts) > 0) @ _dense(query.features)[0].astype(np.float64)).round(DECIMALS // 2)
+    return np.flatnonzero(named[order]), few[np.argsort(-alike, kind="stable")]
+
+
 def explain(data: MultimodalDataset, results: SearchResults, rank: int) -> list[str]:
     """Return sentences that explain why the result at `rank` was found.
 
-    The first ones compare its name and group with those of the query, the others explain its position. If the
-    query is not an item, its groups are the labels of at least half of the most similar training items.
+    They compare its name and group with those of the query, and name the training items most similar to the
+    query. If the query is not an item, its groups are the labels of at least half of these items.
     """
     query, similar = results.query, results.similar[:EXPLAINED_ITEMS]
     own = data.labels[results.rows[rank]]
@@ -376,21 +410,27 @@ def explain(data: MultimodalDataset, results: SearchResults, rank: int) -> list[
         return ", ".join(np.array(data.class_names, dtype=object)[classes])
 
     lines = ["Its name is your query."] if rank < results.names else []
+    lines += ["It contains the words."] if results.names <= rank < results.names + results.containing else []
     if (own & expected).any():
         lines.append(f"Same group: {names(own & expected)}.")
     elif expected.any():
         lines.append(f"Another group: {names(own) or 'none'}; expected {names(expected)}.")
-    differ = int(np.count_nonzero(results.code != results.codes[rank]))
-    bits = f"differs in {differ} of {len(results.code)} bits from that of the query"
-    lines.append(f"Its code {bits if differ else 'is that of the query'}.")
-    if (tied := int(results.tied[rank])) > 1:
-        lines.append(f"{tied:,} items are at this distance.")
-        if len(similar) and results.ties == "likeness":
-            captions = data.captions or [f"item {row}" for row in range(len(data))]
-            lines.append(f"Ordered by similarity to: {', '.join(captions[row] for row in similar)}.")
-        else:
-            lines.append("They are in database order.")
+    captions = data.captions or [f"item {row}" for row in range(len(data))]
+    names_of_similar = ", ".join(captions[row] for row in similar)
+    if len(similar) and results.tied[rank] > 1 and results.ties == "likeness":
+        lines.append(f"Ordered by similarity to: {names_of_similar}.")
+    elif len(similar):
+        lines.append(f"Most similar training {'texts' if query.words else 'items'}: {names_of_similar}.")
     return lines
+
+
+def explain_bits(results: SearchResults, rank: int) -> str:
+    """Return how many bits of the result at `rank` differ from the query's, and how many items are as far away."""
+    differ, tied = int(np.count_nonzero(results.code != results.codes[rank])), int(results.tied[rank])
+    bits = f"differs in {differ} of {len(results.code)} bits from that of the query"
+    order = "" if results.ties == "likeness" else " They are in database order."
+    items = f" {tied:,} items are at this distance.{order}" if tied > 1 else ""
+    return f"Its code {bits if differ else 'is that of the query'}.{items}"
 
 
 def searched_codes(
@@ -408,8 +448,9 @@ def searched_codes(
     else:
         kept = np.ones(len(rows), dtype=np.bool_)
     if query.excluded:
-        source = query.source if query.source in text_modalities(data) else text_modalities(data)[0]
-        kept &= ~contains_any(data, source, rows, query.excluded)
+        texts = text_modalities(data)
+        source = query.source if query.source in texts or not texts else texts[0]
+        kept &= ~np.logical_or.reduce([contains(data, source, rows, word) for word in query.excluded])
     if query.label is not None:
         kept &= data.labels[rows, query.label]
     if not kept.any():
@@ -422,18 +463,19 @@ def searched_codes(
 def is_unlike_all(data: MultimodalDataset, split: Split, query: Query) -> bool:
     """Whether a picture is unlike every training item, as a photograph is unlike drawings.
 
-    Similarity is the cosine of the network's features. For the picture and for some training items, the
-    highest similarity to other items of a sample is computed. The picture is unlike all items if its value is
-    lower than those of 99 % of the items. On Emoji this holds for all 170 crops of seventeen photographs and
-    1.7 % of the held-out drawings.
+    Similarity is the cosine of the network's features, or of those of an encoder from MODELS. For the picture
+    and for some training items, the highest similarity to other items of a sample is computed. The picture is
+    unlike all items if its value is lower than those of 99 % of the items. On Emoji this holds for all 170
+    crops of seventeen photographs and for 2.9 % of the held-out drawings (10 of 349).
     """
-    X = data.modalities[query.source]
-    if not isinstance(data.encoders.get(query.source), ImageEncoder):
+    X, encoder = data.modalities[query.source], data.encoders.get(query.source)
+    if not isinstance(encoder, PICTURE_ENCODERS):
         return False
-    items = network_directions(_dense(X[split.train[:: -(-len(split.train) // MEAN_SAMPLE)]]))
+    directions: Callable[[FloatArray], Any] = network_directions if isinstance(encoder, ImageEncoder) else UNIT_ROWS
+    items: FloatArray = directions(_dense(X[split.train[:: -(-len(split.train) // MEAN_SAMPLE)]]))
     own = items[:UNLIKE_SAMPLE] @ items.T
     np.fill_diagonal(own, -1)
-    highest = (network_directions(_dense(query.features)) @ items.T).max()
+    highest = np.max(directions(_dense(query.features)) @ items.T)
     return bool(highest < np.quantile(own.max(axis=1), UNLIKE_SHARE))
 
 
@@ -494,16 +536,25 @@ def encode_query(hasher: FittedHasher, data: MultimodalDataset, split: Split, qu
     return pack(query_margins(hasher, data, split, query) > 0)
 
 
-def query_margins(hasher: FittedHasher, data: MultimodalDataset, split: Split, query: Query) -> FloatArray:
-    """Return the margins of a query, (1, bits); of combined queries, Σ_q m_q / ‖m_q‖."""
-    m = np.concatenate([part_margins(hasher, data, split, part) for part in (query, *query.others)])
+def query_margins(
+    hasher: FittedHasher, data: MultimodalDataset, split: Split, query: Query, found: Sequence[Neighbours] | None = None
+) -> FloatArray:
+    """Return the margins of a query, (1, bits); of combined queries, Σ_q m_q / ‖m_q‖.
+
+    `found` has the neighbours of every combined query, if they are already known.
+    """
+    parts = (query, *query.others)
+    known = found if found is not None else [None] * len(parts)
+    m = np.concatenate([part_margins(hasher, data, split, *one) for one in zip(parts, known, strict=True)])
     if not query.others:
         return m
     total: FloatArray = (m / np.maximum(row_norms(m)[:, None], EPS)).sum(axis=0, keepdims=True)
     return total
 
 
-def part_margins(hasher: FittedHasher, data: MultimodalDataset, split: Split, query: Query) -> FloatArray:
+def part_margins(
+    hasher: FittedHasher, data: MultimodalDataset, split: Split, query: Query, neighbours: Neighbours | None = None
+) -> FloatArray:
     """Return the margins of a query that is not combined: those of the hash function, m(x).
 
     For typed words they are
@@ -527,7 +578,7 @@ def part_margins(hasher: FittedHasher, data: MultimodalDataset, split: Split, qu
         """Return margins in double precision, so that codes agree between machines and exported pages."""
         return hasher.functions[query.source].margins(rows.astype(np.float64))
 
-    rows, s = find_neighbours(data, split, query)
+    rows, s = neighbours or find_neighbours(data, split, query)
     t = min(1.0, query.tokens / count_tokens(X)[split.train].mean()) ** 2
     if t == 1 or not len(rows):
         return m(query.features)
@@ -587,9 +638,8 @@ def find_neighbours(data: MultimodalDataset, split: Split, query: Query) -> Neig
     return rows[first], cosine[first]
 
 
-def find_all_neighbours(data: MultimodalDataset, split: Split, query: Query) -> Neighbours:
-    """Return the training items most similar to a query or to all combined queries, by their mean cosine."""
-    found = [find_neighbours(data, split, part) for part in (query, *query.others)]
+def join_neighbours(found: Sequence[Neighbours]) -> Neighbours:
+    """Return the training items most similar to all combined queries, by their mean cosine."""
     if len(found) == 1:
         return found[0]
     rows, place = np.unique(np.concatenate([rows for rows, _ in found]), return_inverse=True)

@@ -262,7 +262,15 @@ def test_search_prints_results_and_how_words_are_interpreted(printed, capsys, tm
     Image.new("RGB", (32, 32), "red").save(picture)
     both = printed("search", "emoji", "pizza", "--image", str(picture), "--not", "face", *fast)
     assert both["results"][0]["caption"] == "pizza"
-    assert both["is_unlike_all"] is not None
+    assert not both["is_unlike_all"]  # a plain red square is like the drawings of squares
+    assert (both["exact_names"], both["containing_words"]) == (1, 0)
+    alone = printed("search", "emoji", "--image", str(picture), "--not", "square circle", *fast)
+    assert alone["excluded"] == ["square", "circle"]
+    assert not any("square" in result["caption"] for result in alone["results"])
+    assert printed("search", "emoji", "piza", *fast)["results"][0]["caption"] == "pizza"
+    coffee = printed("search", "emoji", "coffee", *fast)
+    assert (coffee["results"][0]["caption"], coffee["exact_names"]) == ("hot beverage", 0)
+    assert printed("search", "emoji", "zzxqj", *fast)["is_guess"]
     assert main(["search", "emoji", "the", *fast]) == 0
     output = capsys.readouterr().out
     assert "No close match; these are guesses." in output
@@ -275,7 +283,7 @@ def test_search_prints_results_and_how_words_are_interpreted(printed, capsys, tm
         ([], "Type words"),
         (["dog", "-k", "0"], "-k must be 1 to 100"),
         (["--image", "absent.png"], "there is no file absent.png"),
-        (["zzxqj"], "None of these words occurs"),
+        (["-k", "3", "--", "-cat"], "The query has no words"),
         (["sedan", "--exact-words"], "None of these words occurs"),
     ],
 )

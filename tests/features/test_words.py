@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smfh.features import network, words, words_remake
-from smfh.features.words import CLOSE_COSINE, FILE, STOP_WORDS, load_words, same_stem, stem
+from smfh.features.words import CLOSE_COSINE, FILE, STOP_WORDS, forms_of, is_form, load_words, stem
 from smfh.files import write_npz
 from smfh.types import InputError
 
@@ -69,10 +69,17 @@ def test_a_damaged_file_is_refused(tmp_path, monkeypatch, vectors):
         ("smile smiling smiles smiled", "small"),
     ],
 )
-def test_forms_of_a_word_have_the_same_stem(forms, other):
+def test_forms_of_a_word_have_the_forms_of(forms, other):
     assert len({stem(form) for form in forms.split()}) == 1
     assert stem(other) != stem(forms.split()[0])
-    assert same_stem(forms.split()[-1], [*forms.split(), other])[0] == forms.split()[0]
+    assert forms_of(forms.split()[-1], [*forms.split(), other])[0] == forms.split()[0]
+
+
+@pytest.mark.parametrize(
+    "pair", ["for forest", "moth mother", "sweat sweater", "ham hammer", "sum summer", "let letter", "tow tower"]
+)
+def test_words_that_only_look_like_forms_are_not(pair):
+    assert not is_form(*pair.split())
 
 
 def test_short_words_keep_their_letters():

@@ -12,23 +12,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from query_words import SEEN, UNSEEN
+from skimage.data import chelsea, coffee
 
 from smfh.datasets import Emoji
 from smfh.datasets.emoji import EmojiItem, choose_rows, read_catalogue
 from smfh.features.text import fit_bag_of_words
 from smfh.hamming import DISTANCES, pack, tally, unpack
 from smfh.hashing import SMFHPlus
+from smfh.retrieval import search as search_module
 from smfh.retrieval.evaluation import database_codes, encode_queries, evaluate, find_results
 from smfh.retrieval.search import (
     DATABASES,
     MAX_CHARACTERS,
+    MAX_CONTAINING,
     MAX_PICTURE_BYTES,
     combine,
     encode_query,
+    exclude,
     explain,
+    explain_bits,
     fewest_flips,
     find_language,
     find_neighbours,
+    is_unlike_all,
     named_classes,
     picture_modalities,
     query_from_item,
@@ -120,13 +126,7 @@ def test_hostile_words_have_results(emoji, words):
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        (" \t\n", "no word"),
-        ("<>!?", "no word"),
-        ("a" * 10_000, r"500 characters.*got 10,000"),
-        ("zzxqj", "occurs in the training data"),
-    ],
+    ("words", "why"), [(" \t\n", "no word"), ("<>!?", "no word"), ("a" * 10_000, r"500 characters.*got 10,000")]
 )
 def test_unusable_words_are_refused(emoji, words, why):
     with pytest.raises(InputError, match=why):
@@ -177,11 +177,21 @@ def test_interpreted_words_are_reported(emoji):
     data = emoji[0]
     assert "car" in query_from_words(data, "text", "sedan").interpreted_as["sedan"]
     assert query_from_words(data, "text", "rainy").interpreted_as == {"rainy": ("rain",)}
-    assert query_from_words(data, "text", "rain").interpreted_as == {}
+    assert query_from_words(data, "text", "music").interpreted_as == {}
     assert query_from_words(data, "text", "sedan").notes[0].startswith("sedan: interpreted as car, ")
     with pytest.raises(InputError, match="occurs in the training data"):
         query_from_words(data, "text", "sedan", interpret=False)
-    for words, is_guess in {"the": True, "the dog": False, "sedan": False, "pizza": False}.items():
+    assert query_from_words(data, "text", "rain").notes == ["rain: also weather, cloudy, umbrella"]  # a rare word
+    assert query_from_words(data, "text", "piza").notes[0] == "piza: interpreted as pizza"
+    assert "mother" not in query_from_words(data, "text", "moth").interpreted_as["moth"]
+    for words, is_guess in {
+        "the": True,
+        "zzxqj": True,
+        "the dog": False,
+        "sedan": False,
+        "piza": False,
+        "dog zzxqj": False,
+    }.items():
         notes = query_from_words(data, "text", words).notes
         assert ("No close match; these are guesses." in notes) == is_guess
 
@@ -211,9 +221,34 @@ def test_an_item_of_this_name_comes_first_also_if_it_is_held_out(emoji):
         assert data.captions[found.rows[0]] == name
         assert found.names == 1
         assert len({*found.rows.tolist()}) == len(found.rows) == 100
-        assert np.all(np.diff(found.distances[1:]) >= 0)
+        assert np.all(np.diff(found.distances[1 + found.containing :]) >= 0)
         plain = search(hasher, data, split, query_from_words(data, "text", f"{words} face", False), "image")
         assert plain.names == 0
+
+
+def test_items_that_contain_all_words_come_next_if_they_are_few(emoji):
+    data, split, hasher = emoji
+
+    def find(words, interpret=True):
+        return search(hasher, data, split, query_from_words(data, "text", words, interpret), "image", "all")
+
+    for words, name in {"coffee": "hot beverage", "Coffe": "hot beverage", "fast car": "racing car"}.items():
+        found = find(words)
+        assert data.captions[found.rows[0]] == name
+        number = found.names + found.containing
+        assert 0 < number <= MAX_CONTAINING
+        assert "It contains the words." in explain(data, found, 0)
+        assert not any("contains the words" in line for line in explain(data, found, number))
+        assert np.all(np.diff(found.distances[number:]) >= 0)
+        assert len({*found.rows.tolist()}) == 100
+
+        assert words == "Coffe" or find(words, False).containing == 0
+    assert find("face").containing == 0  # too many items
+    plain, tier = (find("coffee", interpret) for interpret in (False, True))
+    assert plain.average_precision == tier.average_precision  # scores do not depend on what comes first
+    picture = query_from_picture(data, "image", data.thumbnails[0])
+    both = combine([query_from_words(data, "text", "coffee"), picture])
+    assert search(hasher, data, split, both, "image", "all").containing == 0
 
 
 def test_all_items_are_the_training_and_the_unseen_items(emoji):
@@ -238,6 +273,32 @@ def test_excluded_words_are_in_no_result(emoji):
     assert query_from_words(data, "text", "T-shirt").excluded == ()
     with pytest.raises(InputError, match="no word"):
         query_from_words(data, "text", "-cat")
+
+
+def test_words_are_excluded_from_the_results_of_a_picture(emoji):
+    data, split, hasher = emoji
+    picture = query_from_picture(data, "image", data.thumbnails[0])
+    without = exclude(picture, "face faces")
+    assert without.excluded == ("face", "faces")
+    assert without.identity != picture.identity
+    found = search(hasher, data, split, without, "image", "all")
+    every = search(hasher, data, split, picture, "image", "all", limit=300)
+    items = emoji_items(data)
+    kept = [row for row in every.rows.tolist() if "face" not in items[row].text.split()]
+    assert found.rows.tolist() == kept[:100]
+    untexted = replace(data, encoders={"image": data.encoders["image"]})  # only captions
+    found = search(hasher, untexted, split, without, "image", "all")
+    assert not any("face" in data.captions[row].split() for row in found.rows)
+
+
+def test_photographs_are_unlike_drawings(emoji):
+    data, split, _ = emoji
+    for photograph in (chelsea, coffee):
+        file = io.BytesIO()
+        Image.fromarray(photograph()).save(file, "PNG")
+        assert is_unlike_all(data, split, query_from_picture(data, "image", file.getvalue()))
+    drawings = [is_unlike_all(data, split, query_from_item(data, "image", row)) for row in split.queries]
+    assert np.mean(drawings) <= 0.035
 
 
 def test_a_label_filters_the_results_and_keeps_their_order(taught, model):
@@ -280,7 +341,12 @@ def test_an_explanation_names_group_and_similar_items(emoji):
     similar = ", ".join(data.captions[row] for row in found.similar[:3])
     assert "dog" in similar
     assert any(f"Ordered by similarity to: {similar}." in lines for lines in others) == any(found.tied[1:8] > 1)
+    assert all(similar in lines[-1] for lines in others)
+    assert not any("bits" in line for lines in others for line in lines)
+    differ = np.count_nonzero(found.code != found.codes[7])
+    assert (f"differs in {differ} of 64 bits" if differ else "is that of the query") in explain_bits(found, 7)
     plain = search(hasher, data, split, query_from_item(data, "text", 3), "image", "training", "database")
+    assert explain(data, plain, 0)[-1].startswith("Most similar training items: ")
     assert not any("similarity" in line for line in explain(data, plain, 0))
 
 
@@ -306,7 +372,10 @@ def test_any_text_has_results_or_is_refused(taught, model, text):
 @pytest.mark.parametrize("words", ["happy dog", "fire truck", "wedding dress"])
 def test_few_words_use_similar_training_texts(emoji, words):
     data, split, hasher = emoji
-    x, X = query_from_words(data, "text", words), data.modalities["text"][split.train].toarray()  # unit rows
+    x, X = (
+        query_from_words(data, "text", words, interpret=False),
+        data.modalities["text"][split.train].toarray(),
+    )  # unit rows
     margins, cosine = hasher.functions["text"].margins, X @ x.features.toarray()[0]
     nearest = np.argsort(-cosine, kind="stable")[:20]
     t = (2 / np.mean(np.count_nonzero(X, axis=1))) ** 2
@@ -547,3 +616,22 @@ def test_hand_worked_example():
     code, relevant, others = (np.array([[c == "1" for c in word]]) for word in ("000", "110", "010"))
     assert fewest_flips(code[0], relevant, others).tolist() == [0]
     assert fewest_flips(code[0], relevant, relevant) is None  # a shared code cannot come first
+
+
+@pytest.mark.parametrize("ties", ["likeness", "database"])
+def test_a_query_in_words_looks_for_its_neighbours_once(taught, model, monkeypatch, ties):
+    data, split = taught
+    asked = []
+
+    def count(data, split, query):
+        asked.append(query)
+        return find_neighbours(data, split, query)
+
+    monkeypatch.setattr(search_module, "find_neighbours", count)
+    first, second = (query_from_words(data, "text", words) for words in ("class 1", "class 2 thing"))
+    search(model, data, split, first, "image", ties=ties)
+    assert asked == [first]
+    asked.clear()
+    both = combine([first, second])
+    search(model, data, split, both, "image", ties=ties)
+    assert len(asked) == 2

@@ -164,6 +164,8 @@ def test_only_results_that_are_not_relevant_are_marked(emoji):
 
 def test_an_unknown_word_can_be_replaced_by_a_suggestion(emoji):
     page = until_trained(open_page(**emoji, **{"search.words": "red vehikle"}))
+    assert "vehikle: interpreted as vehicle" in texts(page)
+    page.button(key="search_interpret").click().run()
     assert "“vehikle” does not occur in the training data. Did you mean" in texts(page)
     page.button(key="search_instead_0_vehicle").click().run()
     assert page.query_params["search.words"] == "red vehicle"
@@ -194,6 +196,10 @@ def test_an_uploaded_picture_is_searched_with_and_a_bad_one_refused(emoji):
     assert "Your picture" in texts(page)
     assert hashlib.sha256(file.getvalue()).hexdigest() not in str(shared.call_args_list)  # not for others
     assert page.selectbox(key="search_source").value == "image"
+    assert len(result_rows(page)) == 12
+    page.text_input(key="search_words").set_value("-flag").run()  # words to exclude belong to the picture
+    assert "“-flag” and Your picture" in texts(page)
+    assert "Excluded: items with flag" in texts(page)
     assert len(result_rows(page)) == 12
     page.text_input(key="search_words").set_value("flag").run()
     assert "“flag”" in texts(page)

@@ -14,7 +14,7 @@ from smfh.hashing import COMPARED, HashMethod, make_method
 from smfh.jobs import Job
 from smfh.plots import bit_strips, distance_histogram
 from smfh.retrieval.bits import BitTopic
-from smfh.retrieval.search import DATABASES, MAX_RESULTS, TIES, SearchResults, explain, text_modalities
+from smfh.retrieval.search import DATABASES, MAX_RESULTS, TIES, SearchResults, explain, explain_bits, text_modalities
 from smfh.runs import Run, RunKey
 from smfh.types import BoolArray, FloatArray, InputError
 from smfh.ui.address import hold
@@ -160,7 +160,8 @@ def _draw_card(state: SearchState, results: SearchResults, run: Run, rank: int, 
             st.image(picture, width=PICTURE_PIXELS // 2, alt=caption)
         if labels != caption and (classes is None or (data.labels[row] != classes).any()):
             st.text(f"▪ {cut(labels, LABELS_CHARACTERS)}")
-        st.text(f"{in_bits(results.distances[rank])} away")
+        is_containing = results.names <= rank < results.names + results.containing
+        st.text(f"{in_bits(results.distances[rank])} away{'; contains the words' if is_containing else ''}")
         with st.container(horizontal=True, gap="xsmall", height="stretch", vertical_alignment="bottom"):
             this = {"words": None, "row": row, "also": (), "source": target, "target": state.source}
             about = plain(f"Search with this item: {target} → {state.source}")
@@ -202,6 +203,7 @@ def draw_why(state: SearchState, results: SearchResults, run: Run) -> None:
         with reasons:
             st.text("\n".join(explain(run.data, results, rank)))
         with st.expander("Bits of both codes", icon=":material/grid_on:"):
+            st.text(explain_bits(results, rank))
             _draw_bits(results, code, run)
 
 
