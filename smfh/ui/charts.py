@@ -20,12 +20,11 @@ FIGURE = (
 Mode = Literal["points", "box", "lasso"]
 
 
-def show_chart(chart: Chart, key: str, download: bool = True) -> None:
-    """Draw a chart and its title; with `download`, also a button to save the data as CSV."""
+def show_chart(chart: Chart, key: str) -> None:
+    """Draw a chart, its title, and buttons to save its data and the figure."""
     st.text(chart.title)  # a title inside the figure would not wrap on a phone, and may contain markup
     st.plotly_chart(chart.drawn, key=f"chart_{key}", config=CONFIG, alt=chart.description)
-    if download:
-        offer_data(chart, key)
+    offer_data(chart, key)
 
 
 def show_charts(charts: Mapping[str, Chart], widths: Sequence[int] = ()) -> None:

@@ -52,6 +52,16 @@ def test_several_shares_print_a_curve_and_one_share_is_an_option_of_the_data(cap
         assert "trained 0 runs" in output.err
         assert json.loads(output.out)[0]["mean"] == mean
     assert curve[0.4] < curve[0.0]
+    means = {}
+    for seed in ("0", "5"):
+        given = ["--option", "unpaired=0.4", "--option", f"corruption_seed={seed}", "--json"]
+        assert main([*order, *given]) == 0
+        means[seed] = json.loads(capsys.readouterr().out)[0]["mean"]
+    assert means["0"] != means["5"]
+    assert main([*order, "--unpaired", "0.4", "--corruption-seed", "5", "--json"]) == 0
+    output = capsys.readouterr()
+    assert "trained 0 runs" in output.err
+    assert json.loads(output.out)[0]["mean"] == means["5"]
     assert main([*order, "--unseen-classes", "0.4", "0", "--distance", "asymmetric"]) == 0
     assert "mAP@100, 8 bits, training items, asymmetric distance" in capsys.readouterr().out
     assert main([*order, "--unseen-classes", "0.4", "0", "--distance", "asymmetric", "--csv"]) == 0

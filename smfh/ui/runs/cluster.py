@@ -62,7 +62,7 @@ def _draw_fits(address: str) -> None:
         if fit.is_moving:
             _draw_dashboard_link(fit.dashboard)
         if number == 0 and fit.trace:
-            show_chart(convergence(fit.trace, total=fit.steps), "shards_convergence", download=False)
+            show_chart(convergence(fit.trace, total=fit.steps), "shards_convergence")
 
 
 def describe_fit(fit: FitProgress, items: int) -> str:
