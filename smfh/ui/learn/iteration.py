@@ -43,7 +43,7 @@ PRESENTATION_STYLE = """<style>html { font-size: max(1.2vw, 12px) !important; }
 .stMain .katex-display { margin: .2rem 0 .6rem; } .stMain .katex { font-size: 1em; }
 .st-key-learn_steps [data-testid="stWidgetLabel"] { min-height: 0; }</style>"""
 PLAYING, CLICKED = "playing_since", f"{CONTROLS}matrices"
-CODE_PIXELS = 340  # height of the code; longer code scrolls
+CODE_PIXELS, CODE_LINES = 340, 12  # height of code with more lines, which scrolls
 STEP_SECONDS = 2.0  # time per step after Play is pressed
 MAX_LINE_LENGTH = 110  # characters of LaTeX; a longer equation gets two lines
 MAX_OFFERED_ITEMS = 3_000
@@ -148,7 +148,8 @@ def _draw_step(walkthrough: Walkthrough, data: MultimodalDataset, is_presented: 
             _draw_errata(now.step)
     with right:
         if not is_presented:
-            st.code(code, language="python", height=CODE_PIXELS, wrap_lines=True)
+            is_long = code.count("\n") >= CODE_LINES
+            st.code(code, language="python", height=CODE_PIXELS if is_long else "content", wrap_lines=True)
         _draw_entry(step, title, key, row, column, is_presented)
     groups = components.matrix_groups(walkthrough, step)
     if is_presented:
