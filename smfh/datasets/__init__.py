@@ -12,7 +12,7 @@ from smfh.datasets.shared_mat import IaprTc12, MirFlickr
 from smfh.datasets.source import DatasetCard, DatasetSource, Loaded, OnProgress, found_files
 from smfh.datasets.splits import SPLIT_FORMATS, carve_validation, read_split, validation_as_queries
 from smfh.datasets.synthetic import Synthetic
-from smfh.datasets.user_data import MATRIX_FORMATS, UserDataset
+from smfh.datasets.user_data import UserDataset
 from smfh.datasets.wiki import Wiki
 from smfh.types import unknown
 

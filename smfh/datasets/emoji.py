@@ -25,7 +25,7 @@ from smfh.datasets.splits import resolve_split
 from smfh.features.image import BLOCKS, ORIENTATIONS, ImageEncoder, Measurements, VisualWords, fit_visual_words
 from smfh.features.network import FEATURES
 from smfh.features.text import fit_tf_idf, split_words
-from smfh.files import Array, convert_errors, read_json, read_npz, write_npz
+from smfh.files import Array, convert_errors, join_bytes, read_json, read_npz, split_bytes, write_npz
 from smfh.folders import app_folder
 from smfh.types import Encoder, InputError, IntArray, Matrix, MultimodalDataset, Split, choice, parameter
 
@@ -183,7 +183,7 @@ def read_sheet(path: Path = FILE) -> Sheet:
     """Read the pictures with their measurements, and the visual words of the default split."""
     with _with_remedy(path):
         arrays = read_npz(path, SHEET_ARRAYS)
-        files, ends = arrays["thumbnails"].tobytes(), arrays["ends"].tolist()
+        ends = arrays["ends"]
         gradients = arrays["gradients"].reshape(-1, BLOCKS, BLOCKS, 2, 2, ORIENTATIONS)
         visual_words = arrays["counts"].shape[1]
         shapes = {
@@ -198,7 +198,7 @@ def read_sheet(path: Path = FILE) -> Sheet:
                 f"{path.name} is damaged: it does not have features for each of its {len(ends):,} pictures."
             )
         return Sheet(
-            [files[start:end] for start, end in zip([0, *ends], ends, strict=False)],
+            split_bytes(arrays["thumbnails"], ends),
             Measurements(gradients, arrays["colours"], arrays["network"]),
             arrays["learnt_from"],
             VisualWords(arrays["codebook"]),
@@ -218,10 +218,11 @@ def _with_remedy(path: Path) -> Iterator[None]:
 def write_emoji(path: Path, items: Sequence[EmojiItem], sheet: Sheet) -> None:
     """Write the items and their pictures with measurements to one .npz file."""
     catalogue = json.dumps([asdict(item) for item in items], ensure_ascii=False).encode()
+    thumbnails, ends = join_bytes(sheet.thumbnails)
     arrays: dict[str, Array] = {
         "catalogue": np.frombuffer(catalogue, dtype=np.uint8),
-        "thumbnails": np.frombuffer(b"".join(sheet.thumbnails), dtype=np.uint8),
-        "ends": np.cumsum([len(file) for file in sheet.thumbnails], dtype=np.uint32),
+        "thumbnails": thumbnails,
+        "ends": ends.astype(np.uint32),
         "gradients": sheet.measured.gradients.reshape(len(items), -1),
         "colours": sheet.measured.colours,
         "network": sheet.measured.network,

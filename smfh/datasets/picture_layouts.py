@@ -71,7 +71,6 @@ class Item:
 class Found:
     """The items found in a layout, and the entries that cannot be used."""
 
-    layout: str
     items: dict[str, Item] = field(default_factory=dict)  # by name of the picture
     modalities: Sequence[str] = ()  # names of the text modalities
     used: list[str] = field(default_factory=list)  # files other than pictures
@@ -183,7 +182,7 @@ def _find_tables(
         usable = others[:1]
     if usable:
         return _read_tables(usable, embedded, files, columns, separator)
-    found = Found("pictures only", items={name: Item(name) for name in pictures})
+    found = Found({name: Item(name) for name in pictures})
     for name, picture in texts.items():
         try:
             found.items[picture].add("text", read_text(files.get(name), name, MAX_TEXT_BYTES).splitlines())
@@ -191,7 +190,7 @@ def _find_tables(
         except InputError as error:
             unread[name] = _reason(name, error)
     if found.used:
-        found.layout, found.modalities = "a text beside each picture", ["text"]
+        found.modalities = ["text"]
         found.notes.append("The texts are the .txt files beside the pictures.")
     return found
 
@@ -253,11 +252,10 @@ def _read_tables(
     labels = next((guess.labels for _, guess in tables if guess.labels), "")
     chosen = columns or Columns(tables[0][1].picture, tuple(captions.values()), labels)
     headings = tuple(dict.fromkeys(heading for table, _ in tables for heading in table.header))
-    layout = "Parquet with pictures" if embedded else "pictures with a table"
     if problems := column_problems(tables[0][0].name, headings, chosen):
-        return UploadedRows(layout, problems=problems, headings=headings, columns=chosen)
+        return UploadedRows(problems=problems, headings=headings, columns=chosen)
     modalities, used = name_modalities(chosen.captions), [table.name for table, _ in tables]
-    found = Found(layout, modalities=list(modalities), used=used, headings=headings, columns=chosen)
+    found = Found(modalities=list(modalities), used=used, headings=headings, columns=chosen)
     roles = {h: "captions" for h in chosen.captions if not find_captions([h])}
     roles |= {h: "labels" for h in filter(None, [chosen.labels]) if not find_column([h], LABELS)}
     for heading, role in roles.items() if columns is None else ():
@@ -359,7 +357,7 @@ def _picture_bytes(cell: Any) -> bytes:
 
 def _read_coco(files: Listing, unread: dict[str, str]) -> Found | None:
     """Read COCO files (images, and annotations with captions or categories); None if there are none."""
-    found = Found("COCO", modalities=["text"])
+    found = Found(modalities=["text"])
     missing: dict[str, None] = {}
     for name in files.ending(".json")[:MAX_JSON_FILES]:
         try:
@@ -417,7 +415,6 @@ def _complete(found: Found) -> None:
     sizes = Counter(label for label, _ in said.values() if label)
     use_folders = len(sizes) > 1 and 2 * len(sizes) <= sum(sizes.values())
     if use_folders and not any(item.labels for item in found.items.values()):
-        found.layout = "one folder per class" if found.layout == "pictures only" else found.layout
         found.notes.append(f"The {len(sizes):,} folders are the classes.")
         for name, item in found.items.items():
             item.labels |= dict.fromkeys(filter(None, [said[name][0]]))
@@ -468,7 +465,6 @@ def _to_rows(found: Found, cache: PictureCache, several_texts: bool) -> Uploaded
             parts.append(item.part)
             groups.append(group)
     return UploadedRows(
-        found.layout,
         labels if has_labels else None,
         captions,
         pictures,

@@ -11,7 +11,7 @@ import numpy as np
 from smfh.datasets.user_pictures import DecodedPicture
 from smfh.features.image import BLOCKS, COLOURS, ORIENTATIONS, Measurements, stack
 from smfh.features.network import FEATURES
-from smfh.files import read_npz, write_npz
+from smfh.files import join_bytes, read_npz, split_bytes, write_npz
 from smfh.folders import cache_folder
 from smfh.types import InputError
 
@@ -34,24 +34,17 @@ def read_store(folder: Path, encoder: str = "") -> dict[bytes, DecodedPicture]:
     """Return the stored pictures by the SHA-256 digest of their files; empty if there is no valid store."""
     try:
         arrays = read_npz(store_path(folder, encoder), [*NAMES, *([EMBEDDINGS] if encoder else [])])
-    except InputError:
+        thumbnails = split_bytes(arrays["thumbnails"], arrays["ends"])
+        shapes = {"digests": (32,), "gradients": GRADIENTS, "colours": (int(np.prod(COLOURS)),), "network": (FEATURES,)}
+        rows = {name: arrays[name].reshape(len(thumbnails), *shape) for name, shape in shapes.items()}
+        embeddings = arrays[EMBEDDINGS].reshape(len(thumbnails), -1) if encoder else [None] * len(thumbnails)
+    except (InputError, ValueError, TypeError):
         return {}
-    count, files = len(arrays["ends"]), arrays["thumbnails"].tobytes()
-    shapes = {"digests": 32, "gradients": int(np.prod(GRADIENTS)), "colours": int(np.prod(COLOURS))}
-    shapes |= {"network": FEATURES}
-    if any(arrays[name].shape != (count, width) for name, width in shapes.items()):
-        return {}
-    if encoder and (arrays[EMBEDDINGS].ndim != 2 or len(arrays[EMBEDDINGS]) != count):
-        return {}
-    ends = [0, *arrays["ends"].tolist()]
-    gradients = arrays["gradients"].reshape(count, *GRADIENTS)
-    pictures = {}
-    for row, digest in enumerate(arrays["digests"]):
-        one = slice(row, row + 1)
-        measured = Measurements(gradients[one], arrays["colours"][one], arrays["network"][one])
-        embedding = arrays[EMBEDDINGS][row] if encoder else None
-        pictures[digest.tobytes()] = DecodedPicture(files[ends[row] : ends[row + 1]], measured, embedding)
-    return pictures
+    found = {}
+    for row, (digest, thumbnail) in enumerate(zip(rows["digests"], thumbnails, strict=True)):
+        parts = (rows[name][row : row + 1] for name in ("gradients", "colours", "network"))
+        found[digest.tobytes()] = DecodedPicture(thumbnail, Measurements(*parts), embeddings[row])
+    return found
 
 
 @contextmanager
@@ -82,11 +75,11 @@ def write_store(folder: Path, pictures: Mapping[bytes, DecodedPicture], encoder:
     if not pictures:
         return
     measured = stack([picture.measurements for picture in pictures.values()])
-    thumbnails = [picture.thumbnail for picture in pictures.values()]
+    thumbnails, ends = join_bytes([picture.thumbnail for picture in pictures.values()])
     arrays = {
         "digests": np.frombuffer(b"".join(pictures), dtype=np.uint8).reshape(len(pictures), 32),
-        "thumbnails": np.frombuffer(b"".join(thumbnails), dtype=np.uint8),
-        "ends": np.cumsum([len(file) for file in thumbnails]),
+        "thumbnails": thumbnails,
+        "ends": ends,
         "gradients": measured.gradients.reshape(len(pictures), -1),
         "colours": measured.colours,
         "network": measured.network,

@@ -13,11 +13,12 @@ MODALITIES = ("image", "text")
 RANDOM_QUERIES = 2_000  # the usual number, drawn if the file has no split
 
 
-def _origin(file: str) -> str:
-    return (
+def _card(folder: str, file: str, **about: str) -> DatasetCard:
+    origin = (
         "It is one .mat file (I_tr, I_te, T_tr, T_te, L_tr, L_te, or IAll, TAll, LAll) that is distributed "
         f"with the code of recent papers on cross-modal hashing. Save it in the data set's folder as {file}."
     )
+    return DatasetCard(origin=origin, folder=folder, files=(file,), **about)
 
 
 @dataclass(frozen=True)
@@ -48,15 +49,14 @@ class MirFlickr(SharedMat):
     """Photographs from Flickr with their tags; an item has one or more of 24 concepts."""
 
     name = "mirflickr"
-    card = DatasetCard(
+    card = _card(
+        "mirflickr",
+        "MIRFLICKR.mat",
         title="MIRFlickr-25K",
         about="Photographs from Flickr with their tags in 24 concepts: GIST or network features for "
         "pictures, the frequent tags for texts.",
         size="20,015 pairs in most files, 512 or 4,096 + 1,386 dimensions, 24 concepts",
         terms="For research; the photographs belong to their owners.",
-        origin=_origin("MIRFLICKR.mat"),
-        folder="mirflickr",
-        files=("MIRFLICKR.mat",),
     )
 
 
@@ -65,13 +65,12 @@ class IaprTc12(SharedMat):
     """Photographs, each with a description; an item has one or more of 255 concepts."""
 
     name = "iapr-tc12"
-    card = DatasetCard(
+    card = _card(
+        "iapr_tc12",
+        "IAPRTC-12.mat",
         title="IAPR TC-12",
         about="Photographs of places, people and animals, each with a description, in 255 concepts: GIST "
         "features for pictures, bags of words for texts.",
         size="20,000 pairs in most files, 512 + 2,912 dimensions, 255 concepts",
         terms="For research, under the terms of its authors.",
-        origin=_origin("IAPRTC-12.mat"),
-        folder="iapr_tc12",
-        files=("IAPRTC-12.mat",),
     )

@@ -102,8 +102,7 @@ class SyntheticBlocks:
     def draw(self, items: int, *block: int) -> Block:
         """Draw labels, tags, and visual words X = (1 − σ) Z B + σ E.
 
-            σ is the share of noise, B are the topics (weights of all visual words), Z are random weights of
-            the
+        σ is the share of noise, B are the topics (weights of all visual words), Z are random weights of the
         topics of each item's classes, and E is exponentially distributed noise.
         """
         rng = np.random.default_rng([self.seed, *block])

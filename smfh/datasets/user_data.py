@@ -28,8 +28,7 @@ from smfh.files.content import name_of
 from smfh.files.limits import MAX_ARRAY_BYTES, MAX_LABEL_CELLS
 from smfh.types import InputError, MultimodalDataset, Split, unknown
 
-MATRIX_FORMATS = (*ARRAY_SUFFIXES, *TABLE_SUFFIXES)
-FORMATS = (".zip", *MATRIX_FORMATS, ".json", ".txt", ".token", *PICTURE_SUFFIXES)
+FORMATS = (".zip", *ARRAY_SUFFIXES, *TABLE_SUFFIXES, ".json", ".txt", ".token", *PICTURE_SUFFIXES)
 MIN_ITEMS, MAX_CLASSES = 4, 2_000
 PREVIEW_ITEMS = 6
 MAX_NAME_CHARACTERS = 40

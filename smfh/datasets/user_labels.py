@@ -65,6 +65,8 @@ def label_rows(rows: UploadedRows, source: str = "", topics: int = 0, by_hand: L
     if source == "none" or (source != "topics" and not has_labels and not texts and not rows.pictures):
         return replace(rows, labels=None, label_kind="none", notes=[*rows.notes, WITHOUT_LABELS])
     if source == "topics" or not has_labels:
+        if not texts and not rows.pictures:
+            raise InputError("There are no captions to cluster into topics.")
         try:
             found = find_topics(texts, topics) if texts else _find_groups(rows, topics)
         except InputError as error:

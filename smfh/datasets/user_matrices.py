@@ -101,7 +101,6 @@ def parse_matrices(files: Listing, max_bytes: int = MAX_ARRAY_BYTES) -> Uploaded
     if layout.training_items is not None:
         parts = ["train"] * layout.training_items + ["test"] * (items - layout.training_items)
     rows = UploadedRows(
-        layout="matrices",
         labels=labels,
         captions=captions,
         matrices=matrices,

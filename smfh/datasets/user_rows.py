@@ -50,7 +50,6 @@ class Columns:
 class UploadedRows:
     """The rows of an upload: pictures or matrices, with captions and labels if the upload has them."""
 
-    layout: str = ""  # description for messages
     labels: Sequence[tuple[str, ...]] | None = None  # of each row; None if the upload has no labels
     captions: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by modality
     pictures: Sequence[DecodedPicture] = ()  # of each row

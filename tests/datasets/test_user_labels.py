@@ -55,6 +55,11 @@ def test_captions_that_share_no_word_have_no_topics(tmp_path):
     assert UserDataset(tmp_path, label_source="none").preview().problems == ()
 
 
+def test_matrices_without_captions_have_no_topics(tmp_path):
+    np.savez(tmp_path / "mine.npz", **ITEMS.matrices, labels=ITEMS.hot.argmax(axis=1))
+    assert "no captions to cluster" in UserDataset(tmp_path / "mine.npz", label_source="topics").preview().problems[0]
+
+
 def test_pictures_alone_are_grouped_by_similarity(tmp_path):
     put_pictures(tmp_path, ITEMS)
     data, _ = UserDataset(tmp_path, topics=3).load()
