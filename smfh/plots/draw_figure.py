@@ -29,6 +29,7 @@ SYMBOLS = {
     "star": "*",
     "hexagon": "h",
     "pentagon": "p",
+    "diamond-tall": "d",
     "cross": "P",
     "x": "X",
     "bowtie": "<",

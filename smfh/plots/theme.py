@@ -19,7 +19,7 @@ BROWN = "#7B5A37"  # a tenth, which is rarely drawn
 SLATE = "#609090"  # an eleventh, for a baseline
 PALETTE = (BLUE, ORANGE, GREEN, PINK, RED, SKY, PURPLE, TAN, OLIVE)
 SPARE = ("#AA4499", "#8A8A2E", "#2F9383", "#8C6D5A")
-SPARE_SYMBOLS = ("pentagon", "x", "triangle-left", "triangle-right", "octagon", "diamond-tall", "hexagram")
+SPARE_SYMBOLS = ("pentagon", "x", "diamond-tall")
 SPARE_DASHES = ("14px,6px", "3px,3px,8px,3px", "1px,4px", "24px,4px", "8px,8px,2px,8px")
 GREY = "#767C88"
 GRID = "rgba(118, 124, 136, 0.25)"
@@ -82,7 +82,9 @@ TEMPLATE = go.layout.Template(
 def method_look(name: str) -> Look:
     """Return the look of a method in all figures; one not in METHOD_LOOKS gets a look by its name."""
     number = zlib.crc32(name.encode())  # hash() differs between processes
-    return METHOD_LOOKS.get(name) or Look(_spare(name), cycle(SPARE_SYMBOLS, number), cycle(SPARE_DASHES, number // 8))
+    return METHOD_LOOKS.get(name) or Look(
+        _spare(name), cycle(SPARE_SYMBOLS, number >> 8), cycle(SPARE_DASHES, number >> 16)
+    )
 
 
 def term_colour(term: str) -> str:

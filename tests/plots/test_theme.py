@@ -1,12 +1,16 @@
 """Colours that stand out on light and dark pages; each method has a colour, a symbol and a dash."""
 
+import re
 from itertools import combinations
 
 import numpy as np
 import pytest
 
 from smfh.hashing import METHODS
-from smfh.plots.theme import GREY, METHOD_LOOKS, PALETTE, SPARE, TERM_COLOURS, method_look
+from smfh.plots import draw_figure, score_curves
+from smfh.plots.paper_figure import figure_parts
+from smfh.plots.theme import GREY, METHOD_LOOKS, PALETTE, SPARE, SPARE_SYMBOLS, TERM_COLOURS, method_look
+from smfh.types import Point
 
 
 def linear(colour):
@@ -55,3 +59,19 @@ def test_colour_symbol_and_dash_each_identify_a_method():
     for what in ("colour", "symbol", "dash"):
         assert len({getattr(look, what) for look in METHOD_LOOKS.values()}) == len(METHOD_LOOKS)
     assert method_look("smfh-plus") == METHOD_LOOKS["smfh-plus"]
+    looks = [method_look(f"method-{number}") for number in range(20)]  # as of plug-ins
+    assert len({(look.symbol, look.dash) for look in looks}) > 10
+    assert not {look.dash for look in looks} & {look.dash for look in METHOD_LOOKS.values()}
+
+
+def test_methods_can_be_told_apart_in_grey_in_figures_for_papers(tmp_path):
+    """Matplotlib draws each symbol and dash of a method, none of them like another's."""
+    looks = {name: (look.symbol, look.dash) for name, look in METHOD_LOOKS.items()}
+    looks |= {symbol: (symbol, "solid") for symbol in SPARE_SYMBOLS}
+    markers = [draw_figure.SYMBOLS[symbol] for symbol, _ in looks.values()]
+    assert len(set(markers)) == len(markers)
+    points = [Point(name, name, "", at, (at / 100,)) for name in METHOD_LOOKS for at in (16, 32)]
+    draw_figure.save(draw_figure.draw(*figure_parts(score_curves(points))), tmp_path / "figure.svg")
+    drawn = re.findall(r"stroke-dasharray: ([\d., ]+)", (tmp_path / "figure.svg").read_text(encoding="utf-8"))
+    gaps = {dash for dash in drawn if drawn.count(dash) == 2}  # of a line and of its entry in the legend
+    assert len(gaps) == len(METHOD_LOOKS) - 1  # one is solid
