@@ -16,6 +16,7 @@ from smfh.commands.options import progress_bar
 from smfh.datasets import Emoji
 from smfh.experiments.comparison import Grid, default_comparison
 from smfh.experiments.tuning import Studies, default_sweep, study_file, tune
+from smfh.experiments.tuning.study import SHIPPED
 from smfh.files import Array
 from smfh.files.archive import write_npz
 from smfh.folders import STUDIES_FILE, app_folder
@@ -67,6 +68,7 @@ def run(arguments: Namespace) -> None:
         write_lessons(worked, folder / FILE.name)
         study = Studies(f"sqlite:///{temporary}/studies.db").create(default_sweep(source, default))
         tune(study)
+        study.optuna.set_user_attr(SHIPPED, True)
         (folder / STUDIES_FILE).write_bytes(study_file(study))
     write_replay(record_replay(EMOJI, *EMOJI.load()), folder / REPLAY_FILE.name)
     size = sum(file.stat().st_size for file in folder.iterdir())

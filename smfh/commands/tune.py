@@ -98,7 +98,7 @@ def run(arguments: Namespace) -> None:
             bar.total = progress.total or None
             bar.update(progress.done - bar.n)
             if progress.best is not None:
-                bar.set_postfix(best=f"{progress.best.values[0]:.4f}")
+                bar.set_postfix(best=f"{study.plan.goal.worth(progress.best.values):.4f}")
 
         tuning.tune(study, show, call=call, at_once=at_once)
     if arguments.confirm is not None:
@@ -209,7 +209,7 @@ def describe_study(record: tuning.StudyRecord) -> str:
         return f"{record.name}: {record.problem}"
     best = progress.best
     datasets = ", ".join(source.name for source in plan.sources)
-    score = f"best {plan.goal.titles[0]} {best.values[0]:.3f}" if best else "no finished trial"
+    score = f"best {plan.goal.title} {plan.goal.worth(best.values):.3f}" if best else "no finished trial"
     count = f"{progress.done} of {record.trials} trials"
     return f"{record.name}: {plan.way} of {plan.method.title} on {datasets}, {count}, {score}"
 

@@ -46,5 +46,6 @@ from smfh.plots.trials import (
     trial_front,
     trial_history,
     trial_lines,
+    trial_precision,
     trial_slices,
 )

@@ -100,7 +100,7 @@ class Axis:
             shown = range(0, len(self.names), max(1, -(-len(self.names) // MAX_TICKS)))
             layout |= {"tickvals": list(shown), "ticktext": [plain(short(self.names[k])) for k in shown]}
         elif self.ticks is not None:
-            layout |= {"tickvals": list(self.ticks), "ticktext": [f"{tick:g}" for tick in self.ticks]}
+            layout |= {"tickvals": list(self.ticks), "ticktext": [short_number(tick) for tick in self.ticks]}
         return layout
 
     def place(self, x: float) -> float:
@@ -125,6 +125,11 @@ def draw_marks(figure: go.Figure, marks: Iterable[Mark], x: Axis) -> None:
         x_place = x.place(min(max(mark.at, low), high))  # Plotly hides labels outside the range
         top = {"y": 1, "yref": "paper", "yanchor": "top", "xanchor": "right" if late else "left"}
         figure.add_annotation(text=plain(mark.label), x=x_place, showarrow=False, **top)
+
+
+def short_number(x: float) -> str:
+    """Format a number with three significant digits and no exponent, such as 0.00001, 0.0632 or 1000."""
+    return np.format_float_positional(float(f"{x:.3g}"), trim="-")
 
 
 def short(name: str, length: int = 24) -> str:

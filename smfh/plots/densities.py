@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from smfh.plots.chart import Axis, TraceChart, chart
+from smfh.plots.chart import Axis, TraceChart, chart, short_number
 from smfh.plots.theme import GREEN, GREY, plain
-from smfh.plots.trials import GAP, MAX_PANELS, TrialDot, short_number
+from smfh.plots.trials import BEST, GAP, KINDS, MAX_PANELS, START, TrialDot, best_dot, start_dot
 from smfh.types import FloatArray
 
 BEST_SHARE, MIN_BEST = 0.1, 3  # share and least number of trials that count as the best
-BEST, REST = "best 10 %", "all others"
+REST = "all others"
 CURVE_POINTS = 101
 MIN_WIDTH = 0.05  # of a kernel, as a share of the parameter's range
 FILL = "rgba(0, 111, 95, 0.2)"  # GREEN
@@ -22,6 +22,8 @@ FILL = "rgba(0, 111, 95, 0.2)"  # GREEN
 def trial_densities(dots: Sequence[TrialDot], axes: Sequence[Axis], label: str) -> TraceChart:
     """Show each parameter's density among the best 10 % of trials (at least 3) and among all others.
 
+    The start and the best trial are marked.
+
     Trials that were stopped early are among the others. At most MAX_PANELS of `axes` are drawn.
     """
     ranked = sorted((dot for dot in dots if not dot.stopped_early), key=lambda dot: -dot.score)
@@ -30,20 +32,29 @@ def trial_densities(dots: Sequence[TrialDot], axes: Sequence[Axis], label: str) 
     rest = [dot for dot in dots if dot.number not in numbers]
     title, traces, layout = "Densities: too few trials yet", list[Any](), dict[str, Any]()
     is_drawn, width = len(best) >= MIN_BEST and len(rest) > 0, (1 + GAP) / max(len(axes[:MAX_PANELS]), 1)
-    spreads: dict[str, float] = {}
+    name, spreads = f"best {len(best)}", dict[str, float]()
+    marks = [(dot, kind) for dot, kind in ((start_dot(dots), START), (best_dot(dots), BEST)) if dot is not None]
     for k, axis in enumerate(axes[:MAX_PANELS]):
         tag = "" if k == 0 else str(k + 1)
         domain = [k * width, (k + 1) * width - GAP]
         layout[f"xaxis{tag}"] = axis.layout() | {"rangemode": "normal", "domain": domain}
         inner = [[dot for dot in group if dot.fits(axis)] for group in (best, rest)]
         if is_drawn and all(inner):
-            traces += [one.update(xaxis=f"x{tag}") for one in _curves(inner[0], inner[1], axis, k == 0)]
+            drawn = _curves(inner[0], inner[1], axis, name, k == 0)
+            for dot, kind in ((dot, kind) for dot, kind in marks if dot.fits(axis)):
+                colour, symbol, size = KINDS[kind]
+                own = {"mode": "markers", "hovertext": plain(dot.label), "hoverinfo": "text", "legendgroup": kind}
+                marker = {"color": colour, "symbol": symbol, "size": size * 0.8}
+                at = [dot.settings[axis.label]]
+                drawn.append(go.Scatter(x=at, y=[0.0], name=kind, marker=marker, showlegend=k == 0, **own))
+            traces += [one.update(xaxis=f"x{tag}") for one in drawn]
             spreads[axis.label] = _spread(inner[0], inner[1], axis)
     if spreads:
         narrow = min(spreads, key=spreads.__getitem__)
         values = [dot.settings[narrow] for dot in best if narrow in dot.settings]
         low, high = short_number(min(values)), short_number(max(values))
-        title = f"The {len(best)} best of {len(dots)} trials agree most on {narrow}: from {low} to {high}"
+        where = f"at {low}" if low == high else f"from {low} to {high}"
+        title = f"The {len(best)} best of {len(dots)} trials agree most on {narrow}: {where}"
     layout["yaxis"] = {"title": {"text": "density"}, "rangemode": "tozero", "showticklabels": False}
     names = ", ".join(axis.label for axis in axes[:MAX_PANELS])
     return TraceChart(
@@ -53,7 +64,7 @@ def trial_densities(dots: Sequence[TrialDot], axes: Sequence[Axis], label: str) 
         layout=layout | {"showlegend": bool(traces), "hovermode": "closest"},
         traces=traces,
         table=[
-            {"trial": dot.number, **dot.settings, label: dot.score, "group": BEST if dot in best else REST}
+            {"trial": dot.number, **dot.settings, label: dot.score, "group": name if dot in best else REST}
             for dot in (dots if traces else ())
         ],
         note=f"Densities need {MIN_BEST} finished trials and at least one more.",
@@ -71,13 +82,15 @@ def _spread(best: Sequence[TrialDot], rest: Sequence[TrialDot], axis: Axis) -> f
     return float(np.ptp(_placed(best, axis)) / every) if every > 0 else 1.0
 
 
-def _curves(best: Sequence[TrialDot], rest: Sequence[TrialDot], axis: Axis, is_first: bool) -> list[go.Scatter]:
+def _curves(
+    best: Sequence[TrialDot], rest: Sequence[TrialDot], axis: Axis, best_name: str, is_first: bool
+) -> list[go.Scatter]:
     """Return the two densities of a panel, and a tick at each of the best trials."""
     every = _placed([*best, *rest], axis)
     size = float(np.ptp(every)) or 1.0
     grid = np.linspace(every.min() - size / 20, every.max() + size / 20, CURVE_POINTS)
     x, curves = 10**grid if axis.log else grid, []
-    for name, group, colour, fill in ((REST, rest, GREY, None), (BEST, best, GREEN, "tozeroy")):
+    for name, group, colour, fill in ((REST, rest, GREY, None), (best_name, best, GREEN, "tozeroy")):
         look = {"line": {"color": colour, "width": 3, "dash": "dash" if name == REST else "solid"}}
         y = density(_placed(group, axis), grid, size)
         own = {"fill": fill, "fillcolor": FILL, "legendgroup": name, "showlegend": is_first}
@@ -85,7 +98,7 @@ def _curves(best: Sequence[TrialDot], rest: Sequence[TrialDot], axis: Axis, is_f
     ticks = {"symbol": "line-ns-open", "size": 14, "color": GREEN, "line": {"width": 2}}
     texts = [plain(dot.label) for dot in best]
     at = [dot.settings[axis.label] for dot in best]
-    own = {"legendgroup": BEST, "showlegend": False, "hovertemplate": "%{text}<extra></extra>"}
+    own = {"legendgroup": best_name, "showlegend": False, "hovertemplate": "%{text}<extra></extra>"}
     return [*curves, go.Scatter(x=at, y=[0.0] * len(at), mode="markers", marker=ticks, text=texts, **own)]
 
 

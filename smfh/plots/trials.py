@@ -1,6 +1,6 @@
 """Charts of the trials of a study: the goal along a parameter, history, Pareto front, slices, maps."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from smfh.plots.chart import Axis, BarChart, Bars, Chart, HeatMap, Mark, Row, TraceChart, chart, highest
-from smfh.plots.lines import OPAQUE, selected_ring
+from smfh.plots.chart import Axis, BarChart, Bars, Chart, HeatMap, Mark, Row, TraceChart, chart, highest, short_number
+from smfh.plots.lines import OPAQUE, Line, LineChart, selected_ring
 from smfh.plots.theme import (
     BLUE,
     GREEN,
@@ -41,13 +41,15 @@ KINDS = {  # name → colour, symbol, size
 MAX_PANELS, GAP = 4, 0.02  # slices side by side, and the share of the width between them
 MIN_CONTOUR_DOTS = 6
 CONTOUR_CELLS = 60  # along each axis
-CONTOUR_REACH = 1.2  # a trial colours 1.2 / √trials of the width and height around it
+CONTOUR_REACH = 0.6  # a trial colours 0.6 / √trials of the width and height around it
 BEST_SHARE = 4  # the best 1/4 of the trials stands out in parallel coordinates
 PART_LOOKS = ((SKY, "solid"), (RED, "dash"), (TAN, "dot"))
 GOAL_PIXELS, GOAL_SHARE = 460, 0.36  # height of the goal chart, and the share of its lower panel
 NEAR_COLOUR, BAND_COLOUR = "rgba(0, 111, 95, 0.13)", "rgba(99, 81, 212, 0.2)"  # GREEN and BLUE
+MIN_SCORE_RANGE = 0.02  # of an axis of scores, so that a single trial has an axis, too
 MAX_TICKS, MIN_TICK_GAP = 12, 0.05  # ticks at trials, and the share of the axis between two
 CELL_PIXELS = 30  # of a map
+BESIDE_NUMBER = 0.36  # cells between the number of a cell and the mark of the best trial or the start
 MAX_LABELLED_CELLS = 100  # a larger map has a colour scale instead of numbers
 
 
@@ -83,11 +85,6 @@ class TrialDot:
 def settings_text(settings: Mapping[str, float]) -> str:
     """Return settings as text, such as "α 2, μ 25"."""
     return ", ".join(f"{symbol} {short_number(value)}" for symbol, value in settings.items())
-
-
-def short_number(x: float) -> str:
-    """Format a number with three significant digits, such as 0.0632, 25 or 1000."""
-    return f"{float(f'{x:.3g}'):g}"
 
 
 def best_dot(dots: Sequence[TrialDot]) -> TrialDot | None:
@@ -209,8 +206,19 @@ class TrialChart(Chart):
         width = (1 + GAP) / max(len(self.panels), 1)
         for k, panel in enumerate(self.panels):
             tag, loose = "" if k == 0 else str(k + 1), {"rangemode": "normal"}
-            x = panel.x.layout() | loose | {"domain": [k * width, (k + 1) * width - GAP], "anchor": f"y{tag}"}
-            y = panel.y.layout() | loose
+            across, up = (
+                axis if axis.limits is None else _widen(axis, values)
+                for axis, values in zip((panel.x, panel.y), panel.at.T.tolist(), strict=True)
+            )
+            x = across.layout() | loose | {"domain": [k * width, (k + 1) * width - GAP], "anchor": f"y{tag}"}
+            y = up.layout() | loose
+            if up.limits is None:
+                y |= {"range": _score_range(panel.at[:, 1].tolist())}
+            if len(self.panels) > 2 and panel.x.ticks is not None:  # more would overlap in a narrow panel
+                x |= {
+                    "tickvals": (ends := panel.x.ticks[:: max(len(panel.x.ticks) - 1, 1)]),
+                    "ticktext": list(map(short_number, ends)),
+                }
             if k:
                 y = {"matches": "y", "anchor": f"x{tag}", "showticklabels": False, "title": {"text": ""}}
             figure.update_layout({f"xaxis{tag}": x, f"yaxis{tag}": y})
@@ -235,13 +243,29 @@ def _values(dots: Sequence[TrialDot], axis: Axis) -> dict[int, float]:
     return values | {dot.number: edge for dot in dots if dot.is_start and dot.number not in values}
 
 
+def _score_range(values: Iterable[float]) -> list[float] | None:
+    """Return a range of scores for an axis, at least MIN_SCORE_RANGE wide; None without any score."""
+    if not (known := list(values)):
+        return None
+    low, high = min(known), max(known)
+    beside = max(0.12 * (high - low), (MIN_SCORE_RANGE - (high - low)) / 2)
+    return [low - beside, high + beside]
+
+
+def _widen(axis: Axis, values: Sequence[float]) -> Axis:
+    """Return the axis with limits that include these values and a margin."""
+    low, high = min([*values, *(axis.limits or ())]), max([*values, *(axis.limits or ())])
+    beside = (high / low) ** 0.03 if axis.log else 0.03 * (high - low) or 1.0
+    return replace(axis, limits=(low / beside, high * beside) if axis.log else (low - beside, high + beside))
+
+
 def _places(points: Sequence[tuple[float, float]]) -> FloatArray:
     return np.array(points, dtype=np.float64).reshape(-1, 2)
 
 
 @chart
-def trial_history(dots: Sequence[TrialDot], label: str, selected: int | None = None) -> TrialChart:
-    """Show the score of each trial, and the best score so far."""
+def trial_history(dots: Sequence[TrialDot], label: str, selected: int | None = None, planned: int = 0) -> TrialChart:
+    """Show the score of each trial, and the best score so far; the axis has room for the `planned` trials."""
     finished = _places([(dot.number, dot.score) for dot in dots if not dot.stopped_early])
     line = np.column_stack([finished[:, 0], np.maximum.accumulate(finished[:, 1])])
     best, start = best_dot(dots), start_dot(dots)
@@ -253,7 +277,7 @@ def trial_history(dots: Sequence[TrialDot], label: str, selected: int | None = N
         kind="history of trials",
         title=title,
         description=f"Scatter plot of {len(dots)} trials by number, with the best so far. {title}.",
-        panels=(Panel(Axis("trial"), Axis(label), dots, at, line, "best so far"),),
+        panels=(Panel(Axis("trial", limits=(0, max(planned - 1, 1))), Axis(label), dots, at, line, "best so far"),),
         selected=selected,
     )
 
@@ -267,13 +291,15 @@ def trial_front(
     front: Sequence[int],
     selected: int | None = None,
     knee: int | None = None,
+    firsts: Mapping[int, float] = MappingProxyType({}),
 ) -> TrialChart:
     """Show the score over a second objective, `others` (trial number → value), with the Pareto front.
 
-    The trial `knee` is labelled as the knee of the front.
+    If the first objective is not the score, `firsts` has its values. The trial `knee` is labelled as the knee
+    of the front.
     """
     drawn = [dot for dot in dots if dot.number in others]
-    at = _places([(others[dot.number], dot.score) for dot in drawn])
+    at = _places([(others[dot.number], firsts.get(dot.number, dot.score)) for dot in drawn])
     on_front = at[np.isin([dot.number for dot in drawn], front)]
     line = on_front[np.argsort(on_front[:, 0], kind="stable")]
     title = "Pareto front: no trial is finished yet"
@@ -379,8 +405,9 @@ def trial_lines(dots: Sequence[TrialDot], axes: Sequence[Axis], label: str, sele
             for height, value in ((-0.08, column.min()), (1.08, column.max())):
                 text = {"text": short_number(value.item()), "showarrow": False, "font": {"size": 12}}
                 ends.append({"x": k, "y": height, **text})
-    names = {"tickvals": list(range(len(scales))), "ticktext": [plain(axis.label) for axis in scales]}
-    across = {"title": {"text": "parameters and score"}, "range": [-0.2, len(scales) - 0.8]}
+    wrapped = [plain(axis.label).replace(" ", "<br>") for axis in scales]  # Plotly hides names that overlap
+    names = {"tickvals": list(range(len(scales))), "ticktext": wrapped, "tickangle": 0}
+    across = {"title": {"text": "parameters and score"}, "range": [-0.3, len(scales) - 0.7]}
     up = {"title": {"text": "lowest to highest"}, "showticklabels": False, "range": [-0.12, 1.12]}
     layout = {"xaxis": names | across, "yaxis": up, "showlegend": bool(drawn), "hovermode": "closest"}
     return TraceChart(
@@ -398,8 +425,16 @@ def trial_lines(dots: Sequence[TrialDot], axes: Sequence[Axis], label: str, sele
 
 
 @chart
-def parameter_importance(shares: Mapping[str, float]) -> BarChart:
-    """Show the share of the variance that each parameter explains; `shares` is symbol → share."""
+def parameter_importance(shares: Mapping[str, float], dots: Sequence[TrialDot] = ()) -> BarChart:
+    """Show the share of the variance that each parameter explains; `shares` is symbol → share.
+
+    The names say the value of each parameter in the start and in the best of `dots`.
+    """
+    ends = [("start", start_dot(dots)), ("best", best_dot(dots))]
+    names = [
+        ", ".join([name, *(f"{what} {short_number(dot.settings[name])}" for what, dot in ends if dot is not None)])
+        for name in shares
+    ]
     title = "Importance: too few trials yet"
     if shares:
         first = max(shares, key=shares.__getitem__)
@@ -408,11 +443,35 @@ def parameter_importance(shares: Mapping[str, float]) -> BarChart:
         kind="importance of parameters",
         title=title,
         description=f"Bar chart of {len(shares)} parameters. {title}.",
-        along=Axis("parameter", names=tuple(shares)),
+        along=Axis("parameter", names=tuple(names)),
         value=Axis("share of the variance (fANOVA)", limits=(0, 1)),
         series=(Bars("share", np.arange(len(shares)), np.array(list(shares.values())), BLUE),),
         horizontal=True,
         note="Importance needs at least eight finished trials with different scores.",
+    )
+
+
+@chart
+def trial_precision(curves: Mapping[str, Sequence[float]], places: Sequence[int]) -> LineChart:
+    """Show precision at K of several trials; `curves` has the values at the first of `places` by trial."""
+    lines = tuple(
+        Line(name, np.array(places[: len(y)]), np.array(y), cycle(PALETTE, k), symbol="circle")
+        for k, (name, y) in enumerate(curves.items())
+    )
+    title = "Precision at K: no trial is marked"
+    if lines:
+        deepest = min(line.x[-1] for line in lines)
+        best = max(lines, key=lambda line: line.at(deepest))
+        title = f"P@{deepest:g} is highest in {best.name}: {number(best.at(deepest))}"
+    return LineChart(
+        kind="precision of trials",
+        title=title,
+        description=f"Precision at K of {len(lines)} trials, means over folds and directions. {title}.",
+        x=Axis("K (number of results)", log=True, ticks=tuple(places)),
+        y=Axis("precision@K, validation folds"),
+        lines=lines,
+        note="Mark trials in the table to compare their precision at K.",
+        ends_differ=False,
     )
 
 
@@ -440,12 +499,14 @@ def sweep_curve(
         Trials of other studies by name, drawn over the goal.
     """
     drawn, best, start = _along(dots, axis), best_dot(dots), start_dot(dots)
-    title, traces, shapes = f"{axis.label}: no trial is finished yet", [], []
+    title, traces, shapes, heights = f"{axis.label}: no trial is finished yet", [], [], None
     if drawn and best is not None:
         title = f"Highest {label} at {settings_text(best.settings)}: {number(best.score)}"
         title += _beside_start(best, start)
         axis = _fit_axis(axis, [*drawn, *(dot for some in others.values() for dot in _along(some, axis))], start)
-        traces = [*_goal_traces(drawn, axis, label, best, start), *_other_traces(others, axis)]
+        traces = [*_other_traces(others, axis), *_goal_traces(drawn, axis, label, best, start)]
+        every = [dot for dots in (drawn, *others.values()) for dot in dots]
+        heights = _score_range(y for dot in every for y in (dot.score, *(dot.band or ())))
         if ringed := [dot for dot in drawn if dot.number == selected]:
             at = [dot.settings[axis.label] for dot in ringed]
             traces.append(selected_ring(at, [dot.score for dot in ringed], selected))
@@ -467,7 +528,7 @@ def sweep_curve(
         description=f"The {label} along {axis.label} with its fold band, and its parts. {title}.",
         layout={
             "xaxis": axis.layout() | {"anchor": "y2"},
-            "yaxis": {"title": {"text": plain(label)}, "domain": [GOAL_SHARE + 0.06, 1], **loose},
+            "yaxis": {"title": {"text": plain(label)}, "domain": [GOAL_SHARE + 0.06, 1], "range": heights, **loose},
             "yaxis2": {"title": {"text": "measures"}, "domain": [0, GOAL_SHARE - 0.04], **loose},
             "hovermode": "closest",
             "showlegend": bool(traces),
@@ -506,7 +567,11 @@ def _goal_traces(
     if start is not None:
         line = {"color": ORANGE, "dash": "dot", "width": 2}
         yield go.Scatter(x=[low, high], y=[start.score] * 2, name=START, mode="lines", line=line, **quiet)
-    for dot, kind, side in ((best, BEST, "top"), (start, START, "bottom")):
+    after = next((dot for dot in dots if start is not None and dot.fits(axis) and _is_after(dot, start, axis)), None)
+    rises = start is not None and after is not None and after.score >= start.score
+    # the label of the start lies where the line does not: to the right below a rising line
+    below = "bottom right" if rises or start is None or not start.fits(axis) else "bottom left"
+    for dot, kind, place in ((best, BEST, "top center"), (start, START, below)):
         if dot is not None:
             colour, symbol, size = KINDS[kind]
             yield go.Scatter(
@@ -515,7 +580,7 @@ def _goal_traces(
                 mode="markers+text",
                 marker={"color": colour, "symbol": symbol, "size": size},
                 text=f"{kind.split()[0]} {number(dot.score)}",
-                textposition=f"{side} center" if dot.fits(axis) else f"{side} right",
+                textposition=place,
                 textfont={"color": colour, "size": 14},
                 cliponaxis=False,
                 **quiet,
@@ -528,6 +593,10 @@ def _other_traces(others: Mapping[str, Sequence[TrialDot]], axis: Axis) -> Itera
     for k, (name, dots) in enumerate(others.items(), start=PALETTE.index(PURPLE)):
         placed, line = _along(dots, axis), {"color": cycle(PALETTE, k), "width": 3}
         yield _curve(name, placed, axis, [dot.score for dot in placed], line).update(customdata=None)
+
+
+def _is_after(dot: TrialDot, start: TrialDot, axis: Axis) -> bool:
+    return start.fits(axis) and dot.settings[axis.label] > start.settings[axis.label]
 
 
 def _curve(
@@ -557,9 +626,7 @@ def _along(dots: Sequence[TrialDot], axis: Axis) -> list[TrialDot]:
 def _fit_axis(axis: Axis, dots: Sequence[TrialDot], start: TrialDot | None) -> Axis:
     """Return the axis, widened to all trials; if there are few, their values are the ticks."""
     values = sorted({float(short_number(dot.settings[axis.label])) for dot in dots})
-    low, high = min(values + list(axis.limits or ())), max(values + list(axis.limits or ()))
-    beside = 1.2 if axis.log else 0.03 * (high - low) or 1.0
-    limits = (low / beside, high * beside) if axis.log else (low - beside, high + beside)
+    limits = _widen(axis, values).limits or (0.0, 1.0)
     if len(values) > MAX_TICKS:
         return replace(axis, limits=limits)
     first = [float(short_number(start.settings[axis.label]))] if start is not None and start.fits(axis) else []
@@ -607,11 +674,12 @@ class SweepMap(HeatMap):
         )
         row, column = highest(self.values)
         places = {BEST: (column, row)} | ({START: self.start} if self.start is not None else {})
-        for kind, place in places.items():
-            colour, symbol, size = KINDS[kind]
-            marker = {"symbol": f"{symbol}-open", "size": 1.6 * size, "color": colour, "line": {"width": 3}}
+        for kind, (x, y) in places.items():
+            colour, symbol, _ = KINDS[kind]
+            marker = {"symbol": symbol, "size": 13, "color": colour, "line": {"width": 1.5, "color": "#FFFFFF"}}
             look = {"mode": "markers", "name": kind, "marker": marker, "hoverinfo": "skip"}
-            figure.add_scatter(x=[place[0]], y=[place[1]], unselected=OPAQUE, **look)
+            beside = 0 if x % 1 or y % 1 else -BESIDE_NUMBER if kind == BEST else BESIDE_NUMBER
+            figure.add_scatter(x=[x + beside], y=[y], unselected=OPAQUE, **look)
         figure.update_layout(showlegend=True)
         y, x = np.nonzero(self.numbers == (-2 if self.selected is None else self.selected))
         if len(x):

@@ -93,6 +93,7 @@ EXAMPLES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
     "sweep_map": ((DOTS, *KNOBS, "mAP", 2), ((), *KNOBS, "mAP")),
     "trial_contour": ((DOTS, *KNOBS, "mAP", 2), ((), *KNOBS, "mAP")),
     "trial_densities": ((DOTS, KNOBS, "mAP"), ((), KNOBS, "mAP")),
+    "trial_precision": (({MARKUP: (0.9, 0.8), "trial 2": (0.7,)}, (1, 10)), ({}, ())),
     "trial_front": ((DOTS, "seconds", "mAP", {1: 0.2, 2: 0.3}, [1], 2, 1), ((), "seconds", "mAP", {}, ())),
     "trial_history": ((DOTS, "mAP", 2), ((), "mAP")),
     "trial_lines": ((DOTS, KNOBS, "mAP", 2), ((), KNOBS, "mAP")),

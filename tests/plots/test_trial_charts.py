@@ -8,6 +8,7 @@ from chart_examples import DOTS, KNOBS, MARKUP
 
 from smfh import plots
 from smfh.plots import Axis, Chart, Mark, TrialDot
+from smfh.plots.chart import short_number
 from smfh.plots.theme import GREEN, ORANGE, PINK
 
 ALPHA = Axis("α", log=True)
@@ -134,9 +135,46 @@ def test_front_is_a_line_in_order():
 
 
 def test_titles_state_the_finding():
-    assert plots.parameter_importance({MARKUP: 0.8, "μ": 0.2}).title.endswith(
-        "explains 80% of the differences between trials"
-    )
+    chart = plots.parameter_importance({MARKUP: 0.8, "μ": 0.2}, DOTS)
+    assert chart.title.endswith("explains 80% of the differences between trials")
+    assert [row["parameter"] for row in chart.rows()] == [f"{MARKUP}, start 1, best 100", "μ, start 1, best 1"]
+
+
+def test_a_single_trial_has_axes_of_the_plan():
+    (one,) = dots = [dot(0, 35, 0.7, 0.71, is_start=True)]
+    axis = Axis("α", log=True, limits=(0.35, 3500))
+    layout = plots.sweep_curve(dots, axis, "mAP").figure().layout
+    low, high = layout.yaxis.range
+    assert low < one.band[0] < one.band[1] < high
+    assert high - low < 0.05
+    assert 10 ** layout.xaxis.range[0] < 0.35 < 3500 < 10 ** layout.xaxis.range[1]
+    history = plots.trial_history(dots, "mAP", planned=40).figure().layout
+    assert history.xaxis.range[0] < 0 < 39 < history.xaxis.range[1]
+    assert history.yaxis.range[1] - history.yaxis.range[0] < 0.05
+
+
+def test_numbers_have_no_exponent():
+    assert [short_number(x) for x in (1e-5, 7.413e-5, 0.0632, 35, 1110.4, 1e6)] == [
+        *("0.00001", "0.0000741", "0.0632", "35", "1110", "1000000")
+    ]
+    assert Axis("γ", log=True, ticks=(1e-5, 0.1)).layout()["ticktext"] == ["0.00001", "0.1"]
+
+
+def test_the_label_of_the_start_lies_beside_the_line():
+    def place(*scores: float) -> str:
+        dots = [dot(k, 10.0**k, y, is_start=k == 1) for k, y in enumerate(scores)]
+        chart = plots.sweep_curve(dots, ALPHA, "mAP")
+        return next(one.textposition for one in chart.figure().data if "start" in str(one.text))
+
+    assert place(0.5, 0.7, 0.8) == "bottom right"
+    assert place(0.8, 0.7, 0.5) == "bottom left"
+
+
+def test_a_front_of_two_directions_stars_the_trial_with_the_best_mean():
+    dots, seconds = [dot(1, 1, 0.5), dot(2, 1, 0.6)], {1: 0.2, 2: 0.7}
+    chart = plots.trial_front(dots, "second", "first", seconds, [1, 2], firsts={1: 0.8, 2: 0.5})
+    star = trace(chart, "best trial")
+    assert (list(star.x), list(star.y), list(star.customdata)) == ([0.7], [0.5], [2])
 
 
 def test_the_knee_of_the_front_has_a_label():
@@ -153,20 +191,21 @@ def test_densities_of_the_best_trials_lie_where_these_are():
     alphas = np.geomspace(0.01, 100, 40)
     dots = [dot(k, x, -abs(float(np.log10(x)) - 1)) for k, x in enumerate(alphas)]  # best at 10
     chart = plots.trial_densities(dots, [ALPHA], "mAP")
-    best, rest = trace(chart, "best 10 %"), trace(chart, "all others")
+    best, rest = trace(chart, "best 4"), trace(chart, "all others")
     assert best.x[np.argmax(best.y)] == pytest.approx(10, rel=0.2)
     assert np.sum((best.y[1:] + best.y[:-1]) / 2) / (len(best.y) - 1) * 1.1 == pytest.approx(1, abs=0.02)
     assert rest.y[50] == pytest.approx(1, abs=0.3)  # nearly even
     assert chart.figure().layout.xaxis.type == "log"
-    assert [row["group"] for row in chart.rows()].count("best 10 %") == 4
+    assert [row["group"] for row in chart.rows()].count("best 4") == 4
     assert chart.title.startswith("The 4 best of 40 trials agree most on α: from ")
 
 
 def test_densities_leave_out_zero_on_log_axes_and_need_other_trials():
     dots = [dot(0, 0, 0.1, is_start=True), *(dot(k, 2.0, 0.5) for k in range(1, 5))]
-    best = trace(plots.trial_densities(dots, [ALPHA], "mAP"), "best 10 %")
-    assert np.isfinite(best.y).all()  # all values are equal
+    chart = plots.trial_densities(dots, [ALPHA], "mAP")
+    assert np.isfinite(trace(chart, "best 3").y).all()  # all values are equal
+    assert chart.title == "The 3 best of 5 trials agree most on α: at 2"
     assert not plots.trial_densities(dots[:3], [ALPHA], "mAP").figure().data
     stopped = [dot(k, 2.0, 0.9, stopped_early=True) for k in range(5, 9)]
     rows = plots.trial_densities([*dots, *stopped], [ALPHA], "mAP").rows()
-    assert {row["trial"] for row in rows if row["group"] == "best 10 %"} == {1, 2, 3}
+    assert {row["trial"] for row in rows if row["group"] == "best 3"} == {1, 2, 3}

@@ -20,8 +20,8 @@ from streamlit.testing.v1 import AppTest
 
 from smfh.datasets import DATASETS, Planted
 from smfh.datasets.user_data import UserDataset
-from smfh.experiments.tuning import Range, Studies, StudyPlan, default_name, default_range, read_choices, tune
-from smfh.experiments.tuning.study import WORKER
+from smfh.experiments.tuning import Goal, Range, Studies, StudyPlan, default_name, default_range, read_choices, tune
+from smfh.experiments.tuning.study import SHIPPED, WORKER
 from smfh.experiments.tuning.trials import take_trial
 from smfh.files.atomic import MACHINE
 from smfh.hashing import METHODS, SMFH
@@ -31,6 +31,7 @@ from smfh.types import InputError
 from smfh.ui import server
 from smfh.ui.server import add_upload, forget, job_queue, upload_of
 from smfh.ui.tune.charts import front_of, inside
+from smfh.ui.tune.form import estimate
 from smfh.ui.tune.state import REQUEST, StudyRequest, find_or_create, read_spans
 from smfh.ui.visitor import PrivateKey, owner_id
 
@@ -126,7 +127,7 @@ def test_a_sweep_runs_once_in_the_background():
     assert page.button(key="tune_run").label.startswith("Run 4 trials")
     page.button(key="tune_run").click().run()
     until_over(page)
-    assert "4 trials (4 complete) on 2 validation folds" in texts(page)
+    assert "4 complete trials on 2 validation folds" in texts(page)
     name = page.query_params["tune.study"]
     assert len(page.get("plotly_chart")) == 2
     assert not page.run().exception
@@ -209,7 +210,7 @@ def test_a_stopped_study_continues():
     assert other.button(key="tune_resume").label == "Continue"
     other.button(key="tune_resume").click().run()
     until_over(other)
-    assert "17 trials (17 complete)" in texts(other)
+    assert "17 complete trials" in texts(other)
 
 
 def test_drawing_the_page_does_not_write_to_the_database():
@@ -227,7 +228,7 @@ def test_drawing_the_page_does_not_write_to_the_database():
             assert observer.execute("PRAGMA data_version").fetchone() == before
     page.button(key="tune_resume").click().run()
     until_over(page)
-    assert "4 trials (4 complete)" in texts(page)
+    assert "4 complete trials" in texts(page)
 
 
 def test_other_viewers_see_the_progress_and_cannot_stop_it():
@@ -311,7 +312,7 @@ def test_a_study_that_another_program_works_on_says_so():
         assert "Interrupted after 0 of 4 trials" in texts(page)
         page.button(key="tune_resume").click().run()
         until_over(page)  # at once, although the last heartbeat is recent
-    assert "4 trials (4 complete)" in texts(page)
+    assert "4 complete trials" in texts(page)
 
 
 def test_notes_on_a_study_and_a_trial(swept):
@@ -392,7 +393,75 @@ def test_a_finished_search_gets_more_trials():
     page = open_page(**SMALL, **{"tune.study": name})
     page.button(key="tune_more").click().run()
     until_over(page)
-    assert Studies().open(name).progress.done == 23
+    study = Studies().open(name)
+    assert study.progress.done == 23
+    study.optuna.enqueue_trial({"graph_weight": 1.0, "ridge": 0.01})  # as a suggestion by eye does
+    tune(study)
+    page = open_page(**SMALL, **{"tune.study": name})
+    page.button(key="tune_more").click().run()
+    until_over(page)
+    assert Studies().open(name).progress.done == 24 + 20
+
+
+def test_a_finished_map_gets_more_points_around_the_best_pair():
+    name = make_study("map to refine", ranges=(ALPHA, RIDGE), folds=1)
+    page = open_page(**SMALL, **{"tune.study": name})
+    assert " × " in page.button(key="tune_more").label
+    page.button(key="tune_more").click().run()
+    until_over(page)
+    study = Studies().open(name)
+    assert study.progress.is_done
+    assert len(study.trials) > 7
+    best, known = study.trials[:7], {tuple(one.parameters.values()) for one in study.trials}
+    assert len(known) == len(study.trials)  # no pair is tried twice
+    chosen = max(best, key=lambda trial: trial.values[0]).parameters["graph_weight"]
+    assert all(chosen / 10 <= one.parameters["graph_weight"] <= chosen * 10 for one in study.trials[7:])
+    assert not page.run().exception
+
+
+def test_a_goal_of_two_directions_has_one_best_trial():
+    goal = Goal("full", "directions")
+    name = make_study("both directions", ranges=(ALPHA, RIDGE), way="search", trials=10, folds=1, goal=goal)
+    study = Studies().open(name)
+    worth = {trial.number: np.mean(trial.values) for trial in study.trials}
+    assert study.best.number == max(worth, key=worth.__getitem__)
+    page = open_page(**SMALL, **{"tune.study": name})
+    assert f"in trial {study.best.number}" in texts(page)  # the title of the history
+    stars = [
+        trace["customdata"]
+        for chart in drawn(page)
+        for trace in chart["data"]
+        if trace.get("name") == "best trial" and "customdata" in trace
+    ]
+    assert len(stars) >= 4
+    assert {number for star in stars for number in np.ravel(star).tolist()} == {study.best.number}
+
+
+def test_the_estimated_time_follows_earlier_trials_and_needs_none():
+    studies, source = Studies(), Planted(items=90, data_seed=time.time_ns() % 2**31)
+    plan = StudyPlan("to estimate", (source,), METHOD, (ALPHA,), "sweep", folds=2)
+    store, loaded = RunStore(), source.load()
+    assert 0 < estimate(plan, studies, store, loaded) < 60  # without any history
+    tune(study := studies.create(plan))
+    longer = replace(plan, name="longer", folds=4)
+    median = float(np.median([trial.duration for trial in study.trials]))
+    assert estimate(longer, studies, store, loaded) == pytest.approx(2 * median * len(plan.points))
+    other = replace(plan, name="more bits", method=replace(METHOD, bits=32))
+    assert estimate(plan, studies, store, loaded) < estimate(other, studies, store, loaded)
+    tune(more := studies.create(replace(longer, name="measured")))
+    assert estimate(longer, studies, store, loaded) == pytest.approx(more.progress.seconds, rel=1.0)
+
+
+def test_a_shipped_study_says_so_and_runs_again_here():
+    name = make_study("shipped")
+    Studies().open(name).optuna.set_user_attr(SHIPPED, True)
+    page = open_page(**SMALL, **{"tune.study": name})
+    assert any("Computed for this version" in one.value for one in page.caption)
+    page.button(key="tune_again").click().run()
+    until_over(page)
+    assert page.query_params["tune.study"] == "shipped, here"
+    assert len(Studies().open("shipped, here").trials) == 4
+    assert not any("Computed for this version" in one.value for one in page.caption)
 
 
 def test_studies_of_the_same_parameter_are_overlaid(swept, searched):
@@ -411,8 +480,12 @@ def test_results_of_one_query_at_several_values_and_all_trials_in_a_table(swept)
     assert texts(page).count("of 8 relevant") == 4
     table = page.dataframe[0].value
     assert table["trial"].tolist() == [0, 1, 2, 3]
-    assert {"graph_weight", "balanced score, fold 2", "P@100, image → text", "state", "note"} <= set(table)
-    page.selectbox(key="tune_wall_query").select_index(1).run()
+    assert {"α", "μ", "r", "balanced score, fold 2", "P@100, image → text", "state", "note"} <= set(table)
+    query = next(one for one in page.selectbox if one.label == "Validation query")
+    shown = [trial.folds[0].examples for trial in Studies().open(swept).trials]
+    changes = {row: sum(len({*a[row]} ^ {*b[row]}) for a in shown for b in shown) for row in shown[0]}
+    assert changes[query.value] == max(changes.values())
+    query.select_index(1).run()
     assert not page.exception
 
 
@@ -440,7 +513,7 @@ def test_choices_by_eye_are_stored_by_the_buttons_only_and_suggest_a_trial():
     assert sorted(ranks) == list(range(1, len(ranks) + 1))
     page.button(key="tune_suggest").click().run()
     until_over(page)
-    assert "9 trials (9 complete)" in texts(page)
+    assert "9 complete trials" in texts(page)
     assert not page.run().exception
 
 
@@ -473,7 +546,7 @@ def test_uploads_are_tuned_in_memory_only():
     public, kept = Studies().names(), {record.id for record in RunStore().records()}
     page.button(key="tune_run").click().run()
     until_over(page)
-    assert "4 trials (4 complete)" in texts(page)
+    assert "4 complete trials" in texts(page)
     assert not any("smfh" in code.value for code in page.code)  # no command can repeat it
     assert Studies().names() == public
     other = next(number for number in range(1, 4) if number != page.selectbox(key="tune_trial").value)
@@ -539,9 +612,8 @@ def test_the_filter_acts_by_parameter_score_and_time():
 
 def test_pareto_front():
     dots = [dot(0, 0.5, 1), dot(1, 0.7, 3), dot(2, 0.6, 2), dot(3, 0.6, 4), dot(4, 0.5, 1)]
-    seconds = {one.number: one.seconds for one in dots}
-    assert front_of(dots, seconds, fewer_is_better=True) == [0, 1, 2, 4]
-    assert front_of(dots, seconds, fewer_is_better=False) == [1, 3]
+    assert front_of({one.number: (one.score, -one.seconds) for one in dots}) == [0, 1, 2, 4]
+    assert front_of({one.number: (one.score, one.seconds) for one in dots}) == [1, 3]
 
 
 def test_a_taken_default_name_gets_a_number(tmp_path):

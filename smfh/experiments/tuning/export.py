@@ -2,7 +2,6 @@
 
 import shlex
 import sqlite3
-from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -13,44 +12,41 @@ from smfh.datasets import DatasetSource
 from smfh.experiments.tuning.goals import BASE_MEASURES
 from smfh.experiments.tuning.preferences import ranks_by_eye, read_choices
 from smfh.experiments.tuning.storage import errors_in_words
-from smfh.experiments.tuning.study import Study, Trial
+from smfh.experiments.tuning.study import Study
 from smfh.hashing import HashMethod
 
 Row = dict[str, str | float | int | None]
 
 
 def trial_rows(study: Study) -> list[Row]:
-    """Return a table row for each trial, with means over its folds; `plots.csv_of` escapes formulas.
+    """Return a table row for each trial, with means over its folds and all parameters of the method.
 
-    If choices are stored with the study, "by eye" is the rank of each compared trial.
+    If choices are stored with the study, "by eye" is the rank of each compared trial. `plots.csv_of` escapes
+    formulas.
     """
-    ranks = ranks_by_eye(read_choices(study))
-    return [_row(study, trial, ranks) for trial in study.trials]
-
-
-def _row(study: Study, trial: Trial, ranks: Mapping[int, int]) -> Row:
-    goal = study.plan.goal
-    row: Row = {
-        "study": study.name,
-        "trial": trial.number,
-        "state": trial.state,
-        **{one.name: trial.parameters.get(one.name) for one in study.plan.ranges},
-        **dict(zip(goal.titles, trial.values, strict=False)),
-    }
-    if ranks:
-        row["by eye"] = ranks.get(trial.number)
-    for number, value in enumerate(trial.by_fold(goal), start=1):
-        row[f"{goal.titles[0]}, fold {number}"] = value
-    for direction in trial.folds[0].directions if trial.folds else ():
-        for measure, label in BASE_MEASURES.items():
-            row[f"{label}, {direction}"] = trial.measure(measure, direction)
-    return row | {
-        "training seconds": trial.seconds if trial.folds else None,
-        "started": trial.started.isoformat() if trial.started else None,
-        "ended": trial.ended.isoformat() if trial.ended else None,
-        "problem": trial.problem,
-        "note": trial.note,
-    }
+    goal, rows, ranks = study.plan.goal, list[Row](), ranks_by_eye(read_choices(study))
+    for trial in study.trials:
+        row: Row = {"study": study.name, "trial": trial.number, "state": trial.state}
+        row |= {one.name: trial.parameters.get(one.name) for one in study.plan.ranges}
+        row |= dict(zip(goal.titles, trial.values, strict=False))
+        if ranks:
+            row["by eye"] = ranks.get(trial.number)
+        for number, value in enumerate(trial.by_fold(goal), start=1):
+            row[f"{goal.title}, fold {number}"] = value
+        for direction in trial.folds[0].directions if trial.folds else ():
+            for measure, label in BASE_MEASURES.items():
+                row[f"{label}, {direction}"] = trial.measure(measure, direction)
+        row |= {
+            "training seconds": trial.seconds if trial.folds else None,
+            "started": trial.started.isoformat() if trial.started else None,
+            "ended": trial.ended.isoformat() if trial.ended else None,
+            "problem": trial.problem,
+            "note": trial.note,
+        }
+        for name, value in study.plan.method.get_params().items():  # the fixed parameters come last
+            row.setdefault(name, value if isinstance(value, int | float) else str(value))
+        rows.append(row)
+    return rows
 
 
 def fit_command(source: DatasetSource, method: HashMethod) -> str:

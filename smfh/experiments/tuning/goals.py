@@ -30,6 +30,9 @@ SCOPES: Mapping[str, str] = MappingProxyType(
 )
 
 
+CURVE_PLACES = (1, 2, 5, 10, 20, 50, 100)  # K of the stored precision at K
+
+
 @dataclass(frozen=True)
 class FoldScores:
     """Scores of one method on one validation fold."""
@@ -42,6 +45,7 @@ class FoldScores:
     # the first results of some queries in the first direction: row of the query → rows of the results. Rows
     # count the training items in order. Only of the first fold
     examples: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    precision: Sequence[float] = ()  # P@K at each of CURVE_PLACES, mean of all directions; empty in older studies
 
     def measure(self, name: str, direction: str = "") -> float:
         """Return a measure (a key of MEASURES) in one direction, by default its mean over all."""
@@ -99,6 +103,12 @@ class Goal:
         first, second = f"{title}, first direction", f"{title}, second direction"
         by_scope = {"first": (first,), "second": (second,), "directions": (first, second)}
         return by_scope.get(self.over) or ((title, "training seconds") if self.has_front else (title,))
+
+    @property
+    def title(self) -> str:
+        """Name of the number that ranks the trials, see `worth`."""
+        first = self.titles[0]
+        return first.replace("first direction", "mean of both directions") if self.over == "directions" else first
 
     @property
     def words(self) -> str:

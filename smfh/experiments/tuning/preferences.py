@@ -26,7 +26,8 @@ from smfh.experiments.tuning.storage import errors_in_words
 from smfh.experiments.tuning.study import Study, Trial
 from smfh.types import FloatArray, InputError
 
-ATTRIBUTE = "choice"  # of a study: "choice FIRST SECOND QUERY" → number of the preferred trial, None: skipped
+# attribute of a study: "choice FIRST SECOND QUERY VISITOR" → number of the preferred trial, None: skipped
+ATTRIBUTE = "choice"
 RIDGE = 0.5
 LENGTH_SCALE, NOISE = 0.3, 0.1  # of the Gaussian process: for one parameter, and relative to the variance
 EXPLORATION = 0.5
@@ -50,30 +51,32 @@ class EyeChoice:
 
     pair: Comparison
     winner: int | None  # number of the preferred trial; None if the comparison was skipped
+    visitor: str = ""  # who chose; "" if unknown
 
 
 def read_choices(study: Study) -> tuple[EyeChoice, ...]:
-    """Return all choices that are stored with the study."""
+    """Return the choices of all visitors that are stored with the study."""
     choices = []
     with study.reading():
         for name, winner in sorted(study.optuna.user_attrs.items()):
             if name.startswith(f"{ATTRIBUTE} "):
-                pair = Comparison(*map(int, name.split()[1:]))
+                _, *numbers = name.split()
+                pair, visitor = Comparison(*map(int, numbers[:3])), "".join(numbers[3:])
                 if winner not in (pair.first, pair.second, None):
                     raise InputError(f"A choice between {pair.first} and {pair.second} is {winner!r:.40}.")
-                choices.append(EyeChoice(pair, winner))
+                choices.append(EyeChoice(pair, winner, visitor))
     return tuple(choices)
 
 
-def save_choice(study: Study, pair: Comparison, winner: int | None) -> None:
-    """Store a choice with the study; it replaces an earlier one of the same trials and query."""
+def save_choice(study: Study, pair: Comparison, winner: int | None, visitor: str = "") -> None:
+    """Store a visitor's choice with the study; it replaces their earlier one of the same trials and query."""
     examples = {trial.number: examples_of(trial) for trial in study.trials}
     if not pair.first < pair.second or winner not in (pair.first, pair.second, None):
         raise InputError(f"Choose between trials {pair.first} and {pair.second}; got {winner}.")
     if any(pair.query not in examples.get(number, {}) for number in (pair.first, pair.second)):
         raise InputError(f"Trials {pair.first} and {pair.second} have no results for this query.")
     with errors_in_words(study.key.address):
-        study.optuna.set_user_attr(f"{ATTRIBUTE} {pair.first} {pair.second} {pair.query}", winner)
+        study.optuna.set_user_attr(f"{ATTRIBUTE} {pair.first} {pair.second} {pair.query} {visitor}".strip(), winner)
 
 
 def examples_of(trial: Trial) -> Mapping[int, Sequence[int]]:
@@ -143,8 +146,10 @@ def fit_process(points: Mapping[int, FloatArray], strengths: Mapping[int, float]
     return process
 
 
-def next_comparison(plan: StudyPlan, trials: Sequence[Trial], choices: Sequence[EyeChoice]) -> Comparison | None:
-    """Return the comparison whose outcome is most uncertain; None if none is left.
+def next_comparison(
+    plan: StudyPlan, trials: Sequence[Trial], choices: Sequence[EyeChoice], visitor: str = ""
+) -> Comparison | None:
+    """Return the comparison whose outcome is most uncertain; None if this visitor has made all of them.
 
     Candidates are the compared trials, the one with the best score, and the trials nearest to these. For
     the difference d of two strengths, with mean m and variance v, P(d > 0) ≈ 1 / (1 + exp(−m / √(1 + πv/8))).
@@ -162,7 +167,8 @@ def next_comparison(plan: StudyPlan, trials: Sequence[Trial], choices: Sequence[
     seeds = [k for k, number in enumerate(points) if number in strengths or number == best]
     near = set(np.argsort(apart[seeds], axis=1, kind="stable")[:, : NEIGHBOURS + 1].ravel().tolist())
     mean, covariance = fit_process(points, strengths, at.shape[1]).predict(at, return_cov=True)
-    skipped = Counter((one.pair.first, one.pair.second) for one in choices if one.winner is None)
+    own = [one for one in choices if one.visitor == visitor]
+    skipped = Counter((one.pair.first, one.pair.second) for one in own if one.winner is None)
 
     def doubt(pair: tuple[int, int]) -> tuple[int, float, float]:
         i, j = pair
@@ -171,7 +177,7 @@ def next_comparison(plan: StudyPlan, trials: Sequence[Trial], choices: Sequence[
         skips = skipped[shown[i].number, shown[j].number]
         return skips, round(abs(float(p) - 0.5), 9), -float(v)
 
-    answered = {one.pair for one in choices}
+    answered = {one.pair for one in own}
     for pool in (sorted(near), range(len(shown))):  # all trials only if the near ones are compared
         for i, j in sorted(combinations(pool, 2), key=doubt):
             if (pair := _most_different(shown[i], shown[j], answered)) is not None:

@@ -4,10 +4,11 @@ import os
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache, partial
+from itertools import product
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -20,7 +21,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from smfh.datasets import DatasetSource
 from smfh.experiments.tuning.goals import BASE_MEASURES, FoldScores, Goal
-from smfh.experiments.tuning.plan import MAX_TRIALS, StudyPlan, check_name, plan_differences, read_plan
+from smfh.experiments.tuning.plan import MAX_TRIALS, Range, StudyPlan, check_name, plan_differences, read_plan
 from smfh.experiments.tuning.storage import default_address, errors_in_words, hide_password, is_absent, open_storage
 from smfh.files import convert_errors
 from smfh.files.atomic import MACHINE
@@ -38,7 +39,7 @@ STATES: Mapping[TrialState, State] = {
 }
 FINISHED: tuple[State, ...] = ("complete", "pruned", "failed")
 PLAN, VERSION, DATA, CREATOR, READY = "plan", "version", "data", "maker", "ready"  # attributes of a study
-NOTE = "note"  # attribute of a study; followed by a number, the note on this trial
+SHIPPED, NOTE = "shipped", "note"  # attributes of a study; NOTE followed by a number, the note on this trial
 FOLDS, PROBLEM, WORKER = "parts", "problem", "worker"  # attributes of a trial
 PROCESS = secrets.token_hex(4)  # a restarted program may get the same process id
 MAX_NOTE_LENGTH = 500
@@ -81,7 +82,7 @@ class Trial:
     def by_fold(self, goal: Goal) -> tuple[float, ...]:
         """Return the goal's score on each fold, as means over data sets and code lengths."""
         numbers = dict.fromkeys(fold.fold for fold in self.folds)
-        by_number = ([goal.of_fold(fold)[0] for fold in self.folds if fold.fold == k] for k in numbers)
+        by_number = ([goal.worth(goal.of_fold(fold)) for fold in self.folds if fold.fold == k] for k in numbers)
         return tuple(float(np.mean(values)) for values in by_number)
 
     def measure(self, name: str, direction: str = "") -> float:
@@ -123,6 +124,12 @@ class Study:
     @property
     def name(self) -> str:
         return self.plan.name
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether the study comes with the program and was not run on this computer."""
+        with self.reading():
+            return bool(self.optuna.user_attrs.get(SHIPPED, False))
 
     @property
     def creator(self) -> str:
@@ -242,13 +249,16 @@ class Study:
         for _ in range(number):
             self.optuna.enqueue_trial({})
 
-    def add_points(self, low: float, high: float, points: int) -> int:
-        """Add waiting trials to a sweep of one parameter, from low to high; return how many are new."""
-        (one, *more), known = self.plan.ranges, [trial.parameters for trial in self.trials]
-        if self.plan.way != "sweep" or more:
-            raise InputError(f"{self.name!r} is not a sweep of one parameter; give it more trials instead.")
-        finer = replace(one, low=max(low, one.low), high=min(high, one.high), points=points)
-        new = [{one.name: value} for value in finer.values if {one.name: value} not in known]
+    def add_points(self, spans: Mapping[str, tuple[float, float]], points: int) -> int:
+        """Add `points` values of each parameter, from low to high, to a sweep; return how many trials are new."""
+        if self.plan.way != "sweep" or self.plan.listed:
+            raise InputError(f"{self.name!r} is not a sweep over ranges; give it more trials instead.")
+        known, finer = [trial.parameters for trial in self.trials], list[Range]()
+        for one in self.plan.ranges:
+            low, high = spans[one.name]
+            finer.append(replace(one, low=max(low, one.low), high=min(high, one.high), points=points))
+        grid = (dict(zip(spans, values, strict=True)) for values in product(*(one.values for one in finer)))
+        new = [point for point in grid if point not in known]
         if len(known) + len(new) > MAX_TRIALS:
             raise InputError(f"A study has at most {MAX_TRIALS} trials; {self.name!r} has {len(known)}.")
         with errors_in_words(self.key.address):
@@ -316,6 +326,7 @@ def _read_fold(
     seconds: float,
     directions: Mapping[str, Mapping[str, float]],
     examples: Mapping[str, Sequence[int]] = MappingProxyType({}),
+    precision: Sequence[float] = (),
 ) -> FoldScores:
     values = {str(way): {str(name): finite(x) for name, x in measures.items()} for way, measures in directions.items()}
     if not values or any(set(BASE_MEASURES) - measures.keys() for measures in values.values()):
@@ -324,7 +335,8 @@ def _read_fold(
             f"direction; got {str(values)[:80]}."
         )
     shown = {int(row): tuple(map(int, rows)) for row, rows in examples.items()}
-    return FoldScores(str(dataset), int(fold), int(bits), finite(seconds), values, shown)
+    curve = tuple(map(finite, precision))
+    return FoldScores(str(dataset), int(fold), int(bits), finite(seconds), values, shown, curve)
 
 
 def write_folds(folds: Sequence[FoldScores]) -> list[dict[str, Any]]:
@@ -392,12 +404,14 @@ class Studies:
             study.set_budget(plan.trials, plan.minutes)
         return study
 
-    def has(self, plan: StudyPlan) -> bool:
-        """Whether there is a study of this name and plan that can be continued."""
-        if plan.name not in self.names():
-            return False
-        study = self.open(plan.name)
-        return not plan_differences(study.plan, plan) and study.is_current
+    def find(self, plan: StudyPlan) -> Study | None:
+        """Return a study of this plan that can be continued, whatever its name; None if there is none."""
+        for name in sorted(self.names(), key=lambda name: name != plan.name):  # the one of this name first
+            with suppress(InputError):  # a study that cannot be read
+                study = self.open(name)
+                if not plan_differences(study.plan, plan) and study.is_current:
+                    return study
+        return None
 
     def names(self) -> list[str]:
         """Return the names of the studies that this package created, newest first."""

@@ -26,7 +26,7 @@ class Summary:
     lines: tuple[str, ...]
     start: Trial | None  # the start (trial 0)
     best: Trial | None
-    gain: float | None  # of the best trial over trial 0, in the first objective
+    gain: float | None  # of the best trial over trial 0
     gain_error: float | None  # standard error of the gain over the folds; None with one fold
     importance: Mapping[str, float]
 
@@ -39,19 +39,19 @@ def summarise(study: Study) -> Summary:
     importance = importances(study)
     lines, gain, error = [_count_trials(study, trials)], None, None
     if best is not None:
-        lines.append(f"Best {goal.titles[0]} {best.values[0]:.3f} with {setting_in_words(study, best)}.")
+        lines.append(f"Best {goal.title} {goal.worth(best.values):.3f} with {setting_in_words(study, best)}.")
     if best is not None and start is not None and not best.is_start:
         pairs = zip(best.folds, start.folds, strict=True)
-        gains = np.array([goal.of_fold(fold)[0] - goal.of_fold(before)[0] for fold, before in pairs])
+        gains = np.array([goal.worth(goal.of_fold(fold)) - goal.worth(goal.of_fold(before)) for fold, before in pairs])
         gain = float(gains.mean())
         error = float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else None
-        lines.append(_describe_gain(start, gain, error, len(gains)))
+        lines.append(_describe_gain(goal.worth(start.values), gain, error, len(gains)))
     if (near := near_best(study)) is not None:
         symbol, (low, high) = parameters(study.plan.method)[study.plan.ranges[0].name].symbol, near
         low, high = float(f"{low:.2g}"), float(f"{high:.2g}")
         lines.append(f"Any {symbol} from {low:g} to {high:g} is within one standard error of the best.")
     lines += _describe_importance(study, importance)
-    if not goal.has_front and len(complete) >= TOP:
+    if not goal.has_front and len(complete) > TOP:
         values = sorted((trial.values[0] for trial in complete), reverse=True)[:TOP]
         flat = ": choose any of them" if values[0] - values[-1] < FLAT else ""
         lines.append(f"The ten best trials differ by at most {values[0] - values[-1]:.3f}{flat}.")
@@ -121,26 +121,21 @@ def near_best(study: Study) -> tuple[float, float] | None:
 
 
 def importances(study: Study, among: Collection[int] | None = None) -> dict[str, float]:
-    """Return the share of the first objective's variance that each parameter explains (fANOVA).
+    """Return the share of the score's variance that each parameter explains (fANOVA), the largest first.
 
-    The largest share comes first. All complete trials except trial 0 are used, or only those whose numbers
-    are in `among`. Empty if there are fewer than MIN_TRIALS trials, or if all have the same score.
+    All complete trials in the ranges are used (the start may lie outside), or only those whose numbers are in
+    `among`. Empty if there are fewer than MIN_TRIALS trials, or if all have the same score.
     """
-    chosen = {
-        trial.number: trial.values[0]
-        for trial in study.trials
-        if trial.state == "complete" and not trial.is_start and (among is None or trial.number in among)
-    }
-    if len(chosen) < MIN_TRIALS or len(set(chosen.values())) < 2:
+    worth, names = study.plan.goal.worth, {one.name for one in study.plan.ranges}
+    complete = study.optuna.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
+    chosen = [one for one in complete if names <= one.params.keys() and (among is None or number_of(one) in among)]
+    if len(chosen) < MIN_TRIALS or len({worth(one.values) for one in chosen}) < 2:
         return {}
     inner = optuna.create_study(directions=study.plan.goal.directions)
-    frozen = study.optuna.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
-    inner.add_trials([one for one in frozen if number_of(one) in chosen])
+    inner.add_trials(chosen)
+    evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
     shares = optuna.importance.get_param_importances(
-        inner,
-        evaluator=optuna.importance.FanovaImportanceEvaluator(seed=0),
-        params=[one.name for one in study.plan.ranges],
-        target=lambda trial: trial.values[0],
+        inner, evaluator=evaluator, target=lambda trial: worth(trial.values)
     )
     return {name: float(share) for name, share in shares.items()}
 
@@ -149,7 +144,7 @@ def setting_in_words(study: Study, trial: Trial) -> str:
     """Return a trial's tuned parameters as text, such as α 41.2, m 1,000."""
     about = parameters(study.plan.method)
     texts = {
-        name: f"{value:,}" if isinstance(value, int) else f"{float(f'{value:.3g}'):g}"
+        name: f"{value:,}" if isinstance(value, int) else np.format_float_positional(float(f"{value:.3g}"), trim="-")
         for name, value in trial.parameters.items()
     }
     return ", ".join(f"{about[name].symbol} {text}" for name, text in texts.items())
@@ -157,16 +152,17 @@ def setting_in_words(study: Study, trial: Trial) -> str:
 
 def _count_trials(study: Study, trials: tuple[Trial, ...]) -> str:
     states = [trial.state for trial in trials]
-    counts = [f"{states.count(state)} {STATE_WORDS.get(state, state)}" for state in dict.fromkeys(states)]
+    counts = ", ".join(f"{states.count(state)} {STATE_WORDS.get(state, state)}" for state in dict.fromkeys(states))
+    text = f"{len(states)} trials ({counts})" if len(set(states)) > 1 else f"{counts} trials"
     sets, folds = ", ".join(source.card.title for source in study.plan.sources), study.plan.folds
     return (
-        f"{len(states)} trials ({', '.join(counts)}) on {folds} validation fold{'s' * (folds > 1)} of the "
+        f"{text} on {folds} validation fold{'s' * (folds > 1)} of the "
         f"training items of {sets}; no trial uses the held-out queries."
     )
 
 
-def _describe_gain(start: Trial, gain: float, error: float | None, folds: int) -> str:
-    text = f"The start has {start.values[0]:.3f}: {signed(gain)}"
+def _describe_gain(start: float, gain: float, error: float | None, folds: int) -> str:
+    text = f"The start has {start:.3f}: {signed(gain)}"
     if error is None:
         return f"{text}. One fold cannot show whether this is more than chance."
     text += f" ± {error:.3f} over {folds} folds (standard error)"

@@ -16,7 +16,7 @@ from optuna.trial import TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
 from smfh.datasets import DatasetSource, carve_validation, validation_as_queries
-from smfh.experiments.tuning.goals import FoldScores, average_searches
+from smfh.experiments.tuning.goals import CURVE_PLACES, FoldScores, average_searches
 from smfh.experiments.tuning.plan import StudyPlan
 from smfh.experiments.tuning.storage import errors_in_words, exclusive_writes
 from smfh.experiments.tuning.study import (
@@ -92,20 +92,24 @@ def score_fold(
     """Train a method on a fold, with the fold's number as seed, and return the validation scores."""
     with plugin_errors(method):
         hasher = replace(method, seed=fold.number).fit(fold.data.take(fold.split.train), on_step=on_step)
-    directions = {
-        f"{source} → {target}": average_searches(
-            [evaluate(hasher, fold.data, fold.split, source, target, one, distance) for one in protocols]
-        )
+    searches = {
+        f"{source} → {target}": [
+            evaluate(hasher, fold.data, fold.split, source, target, one, distance) for one in protocols
+        ]
         for source, target in text_to_image_first(hasher.directions)
     }
+    directions = {direction: average_searches(own) for direction, own in searches.items()}
+    curves = [scores.precision for own in searches.values() for scores in own]
+    places = [K for K in CURVE_PLACES if K <= min(map(len, curves))]  # a small database has fewer items
+    precision = np.mean([[curve[K - 1] for K in places] for curve in curves], axis=0).tolist()
     examples = {}
     if fold.number == 0:
         source, target = text_to_image_first(hasher.directions)[0]
-        places = np.linspace(0, len(fold.split.queries) - 1, EXAMPLES).round().astype(int)
-        split = replace(fold.split, queries=fold.split.queries[np.unique(places)])
+        rows = np.linspace(0, len(fold.split.queries) - 1, EXAMPLES).round().astype(int)
+        split = replace(fold.split, queries=fold.split.queries[np.unique(rows)])
         found = find_results(hasher, fold.data, split, source, target, depth=EXAMPLE_RESULTS, distance=distance)
         examples = dict(zip(split.queries.tolist(), found.rows.tolist(), strict=True))
-    return FoldScores(fold.name, fold.number, method.bits, hasher.seconds, directions, examples)
+    return FoldScores(fold.name, fold.number, method.bits, hasher.seconds, directions, examples, precision)
 
 
 def study_work(study: Study) -> Callable[[JobContext], StudyProgress]:
@@ -261,7 +265,9 @@ def do_trial(
 ) -> None:
     """Score a trial fold by fold, and save whether it is complete, stopped early or failed."""
     plan, goal = study.plan, study.plan.goal
-    own_number = number_of(study.optuna.get_trials(deepcopy=False)[trial.number])
+    frozen = study.optuna.get_trials(deepcopy=False)[trial.number]
+    own_number = number_of(frozen)
+    is_preset = own_number == 0 or bool(frozen.system_attrs.get("fixed_params"))  # requested, so never stopped early
     method = plan.method_of(suggest_values(study, trial, own_number))
     scores = list(read_folds(trial.user_attrs.get(FOLDS, [])))  # folds from an earlier attempt
     for number in range(len({one.fold for one in scores}), plan.folds):
@@ -278,8 +284,7 @@ def do_trial(
             return
         trial.set_user_attr(FOLDS, write_folds(scores))
         on_fold()
-        is_last_or_start = number == plan.folds - 1 or own_number == 0
-        if not is_last_or_start and _is_poor(study, trial, number, goal.values(scores)):
+        if number < plan.folds - 1 and not is_preset and _is_poor(study, trial, number, goal.values(scores)):
             _finish(study, trial, TrialState.PRUNED)
             return
     _finish(study, trial, TrialState.COMPLETE, goal.values(scores))

@@ -1,6 +1,7 @@
 """Tuning by eye: compare the results of two trials for the same query, without seeing their settings."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -15,6 +16,7 @@ from smfh.ui.settings import Settings
 from smfh.ui.tune.charts import remembered
 from smfh.ui.tune.state import REFUSED, study_job
 from smfh.ui.tune.trial import MAX_CAPTION, draw_wall, may_edit_study
+from smfh.ui.visitor import owner_id, visitor
 
 NOT_EDITOR = "Only the owner of this study can store choices, in the browser that created it."
 HELP = "Adds one trial whose parameters come from a Bradley–Terry model of the choices, and runs it."
@@ -25,9 +27,11 @@ def draw_by_eye(study: Study, trials: Sequence[Trial], suggest: Callable[[], Non
     """Draw the next two trials to compare, the buttons to choose, and one that calls `suggest`."""
     if not may_edit_study(study) or sum(bool(examples_of(trial)) for trial in trials) < 2:
         return
-    choices = tuning.read_choices(study)
+    choices, me = tuning.read_choices(study), owner_id(visitor())
     with st.expander("Tuning by eye", icon=":material/visibility:", key="tune_by_eye"):
-        pair = remembered(study, trials, ("pair", choices), lambda: tuning.next_comparison(study.plan, trials, choices))
+        own = (choices, me)
+        make_pair = partial(tuning.next_comparison, study.plan, trials, choices, me)
+        pair = remembered(study, trials, ("pair", own), make_pair)
         if pair is None:
             st.caption(ALL_COMPARED)
         else:
@@ -68,7 +72,7 @@ def _choose(study: Study, pair: Comparison, winner: int | None) -> None:
     try:
         if not may_edit_study(study):
             raise InputError(NOT_EDITOR)
-        tuning.save_choice(study, pair, winner)
+        tuning.save_choice(study, pair, winner, owner_id(visitor()))
     except InputError as error:
         st.session_state[REFUSED] = error.problems
 

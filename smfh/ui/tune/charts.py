@@ -1,7 +1,6 @@
 """The charts of a study. All show the same filtered trials; a click selects a trial in all of them."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
 from math import ceil, floor, inf, log10
 from typing import TypeVar
 
@@ -21,7 +20,7 @@ from smfh.experiments.tuning import (
 )
 from smfh.paper import PAPER_METHODS, paper_method
 from smfh.plots import Axis, Chart, Mark, TrialDot
-from smfh.plots.trials import short_number
+from smfh.plots.chart import short_number
 from smfh.types import parameters
 from smfh.ui.address import hold
 from smfh.ui.charts import picked_numbers, show_chart, show_pickable
@@ -57,7 +56,7 @@ def axes_of(study: Study) -> list[Axis]:
         if one.scale == "log":
             powers = range(floor(log10(one.low)), ceil(log10(one.high)) + 1)
             ticks = tuple(10.0**power for power in powers[:: -(-len(powers) // MAX_TICKS)])
-        axes.append(Axis(about[one.name].symbol, log=one.scale == "log", ticks=ticks))
+        axes.append(Axis(about[one.name].symbol, one.scale == "log", (one.low, one.high), ticks))
     return axes
 
 
@@ -69,7 +68,7 @@ def dots_of(study: Study, trials: Sequence[Trial]) -> list[TrialDot]:
         TrialDot(
             number=trial.number,
             settings={about[name].symbol: value for name, value in trial.parameters.items()},
-            score=(trial.values or goal.values(trial.folds))[0],
+            score=goal.worth(trial.values or goal.values(trial.folds)),
             measures={label: trial.measure(name) for name, label in BASE_MEASURES.items()},
             seconds=trial.seconds,
             band=(min(own), max(own)) if len(own := folds.get(trial.number, ())) > 1 else None,
@@ -142,13 +141,12 @@ def draw_main(
     study: Study, dots: Sequence[TrialDot], selected: int | None, others: Mapping[str, Sequence[TrialDot]]
 ) -> None:
     """Draw the main chart: curve or map for a sweep, history for a search; a curve also of other studies."""
-    axes, label = axes_of(study), study.plan.goal.titles[0]
+    axes, label = axes_of(study), study.plan.goal.title
     if study.plan.way == "search" or (study.plan.listed and len(axes) > 1):
-        _draw_clickable(plots.trial_history(dots, label, selected), "history")
+        planned = len(study.trials)
+        _draw_clickable(plots.trial_history(dots, label, selected, planned), "history")
     elif len(axes) == 1:
-        near, marks, one = near_best(study), known_marks(study), study.plan.ranges[0]
-        axis = replace(axes[0], limits=(one.low, one.high))  # from the beginning, so that nothing jumps
-        chart = plots.sweep_curve(dots, axis, label, near, marks, selected, others)
+        chart = plots.sweep_curve(dots, axes[0], label, near_best(study), known_marks(study), selected, others)
         _draw_clickable(chart, f"curve_{axes[0].label}")
         st.caption(BANDS)
     else:
@@ -191,7 +189,7 @@ def wall_trials(study: Study, trials: Sequence[Trial], selected: Trial) -> list[
 
 def draw_others(study: Study, dots: Sequence[TrialDot], selected: int | None) -> None:
     """Draw all charts except the main one, two side by side."""
-    axes, label = axes_of(study), study.plan.goal.titles[0]
+    axes, label = axes_of(study), study.plan.goal.title
     draws: list[Callable[[], None]] = []
     if len(axes) > 1:
         numbers, about = tuple(dot.number for dot in dots), parameters(study.plan.method)
@@ -199,40 +197,36 @@ def draw_others(study: Study, dots: Sequence[TrialDot], selected: int | None) ->
         shares = {about[name].symbol: share for name, share in found.items()}
         by_share = sorted(axes, key=lambda axis: -shares.get(axis.label, 0.0))
         draws += [
-            lambda: show_chart(plots.parameter_importance(shares), "tune_importance"),
+            lambda: show_chart(plots.parameter_importance(shares, dots), "tune_importance"),
             lambda: _draw_clickable(plots.trial_slices(dots, by_share, label, selected), "slices"),
             lambda: _draw_contour(by_share, dots, label, selected),
             lambda: _draw_clickable(plots.trial_lines(dots, axes, label, selected), "lines"),
         ]
-    goal, finished = study.plan.goal, [dot for dot in dots if not dot.stopped_early]
+    finished = [dot for dot in dots if not dot.stopped_early]
     if len(finished) >= MIN_DENSITY_TRIALS:
         draws.insert(2, lambda: show_chart(plots.trial_densities(dots, axes, label), "tune_densities"))
-    others, title = {dot.number: dot.seconds for dot in finished}, "training seconds"
-    if goal.over == "directions":
-        values = {trial.number: trial.values for trial in study.trials if len(trial.values) > 1}
-        others, title = {dot.number: values[dot.number][1] for dot in finished}, goal.titles[1]
-    front = front_of(finished, others, goal.over != "directions")
-    draws.append(lambda: _draw_front(study, finished, title, others, front, selected))
+    if len(axes) > 1 or study.plan.goal.has_front:  # along one parameter, training times differ only by chance
+        draws.append(lambda: _draw_front(study, finished, selected))
     for first in range(0, len(draws), 2):
         for column, draw in zip(st.columns(2, gap="large"), draws[first : first + 2], strict=False):
             with column:
                 draw()
 
 
-def _draw_front(
-    study: Study,
-    dots: Sequence[TrialDot],
-    title: str,
-    others: Mapping[int, float],
-    front: Sequence[int],
-    selected: int | None,
-) -> None:
-    """Draw the Pareto front; if the study has two objectives, also its knee and what the knee trades."""
-    goal, sign = study.plan.goal, -1 if study.plan.goal.over == "seconds" else 1
-    scores = {dot.number: dot.score for dot in dots}
-    points = {number: (scores[number], sign * others[number]) for number in front}
+def _draw_front(study: Study, dots: Sequence[TrialDot], selected: int | None) -> None:
+    """Draw the Pareto front of the objectives, or of score and training time; for objectives also its knee."""
+    goal = study.plan.goal
+    firsts, others = {dot.number: dot.score for dot in dots}, {dot.number: dot.seconds for dot in dots}
+    sign, title = -1, "training seconds"
+    if goal.over == "directions":
+        values = {trial.number: trial.values for trial in study.trials if len(trial.values) > 1}
+        firsts, others = ({number: values[number][k] for number in firsts} for k in (0, 1))
+        sign, title = 1, goal.titles[1]
+    points = {number: (firsts[number], sign * others[number]) for number in firsts}
+    front = front_of(points)
+    points = {number: points[number] for number in front}
     knee = knee_of(points) if goal.has_front else None
-    chart = plots.trial_front(dots, title, goal.titles[0], others, front, selected, knee)
+    chart = plots.trial_front(dots, title, goal.titles[0], others, front, selected, knee, firsts)
     _draw_clickable(chart, "front")
     if knee is not None:
         st.text(describe_knee(points, knee, goal))
@@ -247,10 +241,8 @@ def known_marks(study: Study) -> list[Mark]:
     return [Mark(f"paper: {short_number(value)}", value)] if value > 0 or one.scale != "log" else []
 
 
-def front_of(dots: Sequence[TrialDot], others: Mapping[int, float], fewer_is_better: bool) -> list[int]:
-    """Return the trial numbers on the Pareto front of the score and `others`, a value per trial."""
-    sign = -1 if fewer_is_better else 1
-    points = {dot.number: (dot.score, sign * others[dot.number]) for dot in dots if dot.number in others}
+def front_of(points: Mapping[int, tuple[float, float]]) -> list[int]:
+    """Return the trial numbers on the Pareto front of two objectives, which are both to be maximized."""
     return [
         number
         for number, (a, b) in points.items()

@@ -1,19 +1,20 @@
 """The form for a new study: sweep or search, parameters, ranges, budget, goal, and the Run button."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from smfh.experiments import tuning
-from smfh.experiments.comparison import estimate_seconds
 from smfh.experiments.tuning import Goal, Range, Studies, StudyPlan, Way
 from smfh.experiments.tuning import plan as limits
 from smfh.experiments.tuning.plan import check_tunable
 from smfh.hashing import HashMethod
 from smfh.runs import SavedRuns
+from smfh.runs.limits import estimate as estimate_cost
 from smfh.types import InputError, collect_problems, parameters
 from smfh.ui.address import current, draw_notes, forget, keep
 from smfh.ui.grids import duration
@@ -68,7 +69,7 @@ def draw_form(settings: Settings, loaded: Loaded) -> StudyPlan | None:
         return None
     try:
         store = saved_runs(settings.source)
-        seconds = estimate(plan, saved_studies(settings.source), store, loaded[0].fingerprint)
+        seconds: float | None = estimate(plan, saved_studies(settings.source), store, loaded)
     except InputError:  # the studies cannot be read, which the page reports below
         seconds = None
     about = f" · about {duration(seconds)}" if seconds else ""
@@ -153,22 +154,34 @@ def make_plan(request: StudyRequest, settings: Settings, spans: Sequence[str]) -
     return replace(plan, name=st.session_state.get(NAME, "").strip() or tuning.default_name(plan))
 
 
-def estimate(plan: StudyPlan, studies: Studies, store: SavedRuns, fingerprint: str) -> float | None:
-    """Estimate how many seconds the study takes, by earlier trials or runs on this data; None without any."""
+def estimate(plan: StudyPlan, studies: Studies, store: SavedRuns, loaded: Loaded) -> float:
+    """Estimate how many seconds the study takes.
+
+    The estimated costs of its trials are multiplied by the median of measured / estimated seconds of earlier
+    trials of the method on this data, else of its saved runs; without either, they are used as they are.
+    """
     if plan.minutes:
         return plan.minutes * 60
-    methods = [plan.method_of(point) for point in plan.points]
-    rates = [  # seconds per fold and bit
-        record.progress.seconds / (record.progress.done * record.plan.folds * record.plan.method.bits)
+
+    def cost(own: StudyPlan, point: Mapping[str, float]) -> float:
+        method = own.method_of(point)
+        methods = [replace(method, bits=bits) for bits in own.bits or (method.bits,)]
+        share = own.folds * (1 - tuning.VALIDATION_SHARE)
+        return share * sum(estimate_cost(one, *loaded).seconds for one in methods)
+
+    ratios = [
+        trial.duration / cost(record.plan, trial.parameters)
         for record in studies.records()
-        if record.plan is not None and record.progress is not None and record.progress.done
+        if record.plan is not None
         if (record.plan.sources, record.plan.method.name) == (plan.sources, plan.method.name)
+        for trial in studies.open(record.name).trials
+        if trial.state == "complete"
+    ] or [
+        record.timing.run / estimate_cost(record.method, *loaded).seconds
+        for record in store.records()
+        if (record.key.data, record.method.name) == (loaded[0].fingerprint, plan.method.name)
     ]
-    if rates:  # of the newest study
-        return rates[0] * plan.folds * sum(method.bits for method in methods)
-    seconds = estimate_seconds(list(dict.fromkeys(methods)), store.records(), fingerprint)
-    fits = plan.folds * (1 - tuning.VALIDATION_SHARE)  # in units of a run on all training items
-    return fits * sum(seconds[one] for one in methods) if seconds else None
+    return (median(ratios) if ratios else 1.0) * sum(cost(plan, point) for point in plan.points)
 
 
 def _choose_sweep(request: StudyRequest, method: HashMethod) -> list[str]:

@@ -6,15 +6,18 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from smfh.experiments import tuning
 from smfh.experiments.tuning import Studies, Study, StudyPlan, StudyRecord, Trial
+from smfh.experiments.tuning.goals import CURVE_PLACES
 from smfh.experiments.tuning.plan import MAX_NAME_LENGTH
-from smfh.plots import csv_of, harmless
+from smfh.plots import Chart, csv_of, harmless, trial_precision
+from smfh.plots.chart import short_number
 from smfh.plots.trials import NOTE
 from smfh.types import InputError, parameters
-from smfh.ui.charts import offer_file
+from smfh.ui.charts import offer_file, show_chart
 from smfh.ui.grids import RESULTS_SECONDS
 from smfh.ui.plain import draw_problems, plain
 from smfh.ui.settings import Settings
@@ -35,7 +38,8 @@ from smfh.ui.visitor import NOT_OWNER
 
 TABLE, NEW_NAME = "tune_table", "tune_rename_to"
 TABLE_PIXELS, MAX_MARKED = 280, 6
-MORE_POINTS, MORE_TRIALS, MORE_MINUTES = 7, 20, 5  # points with both ends, which exist already
+MORE_POINTS, MORE_ROWS = 7, 5  # with both ends, which exist already; of one parameter, of each of two
+MORE_TRIALS, MORE_MINUTES = 20, 5
 TOP, MORE_FOLDS = 5, 10
 SQLITE_MIME = "application/vnd.sqlite3"
 EMPTY = (
@@ -47,8 +51,8 @@ EMPTY = (
 def draw_open(studies: Studies, settings: Settings, plan: StudyPlan | None) -> None:
     """Draw the study that the address names, else the saved one of this plan, else how to start one."""
     name = current_request().study
-    if not name and plan is not None and studies.has(plan):
-        name = plan.name
+    if not name and plan is not None and (found := studies.find(plan)) is not None:
+        name = found.name
     if not name:
         st.info(EMPTY, icon=":material/tune:")
         return
@@ -61,6 +65,12 @@ def draw_open(studies: Studies, settings: Settings, plan: StudyPlan | None) -> N
         st.text(study.name, help=f"Goal: {study.plan.goal.words}.")
         if note := study.note:
             st.caption(plain(note))
+        if study.is_shipped:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.caption("Computed for this version of the program; it comes with it.", width="content")
+                again = replace(study.plan, name=f"{study.name}, here"[:MAX_NAME_LENGTH])
+                args, icon = (again, True), ":material/replay:"
+                st.button("Run again here", "tune_again", None, start_study, args, type="tertiary", icon=icon)
     is_running = draw_running(study)
 
     @st.fragment(run_every=RESULTS_SECONDS if is_running else None)
@@ -77,10 +87,11 @@ def draw_open(studies: Studies, settings: Settings, plan: StudyPlan | None) -> N
 def draw_study(studies: Studies, study: Study, settings: Settings) -> None:
     """Draw the charts, the findings, the selected trial and the table of trials of a study."""
     trials = study.trials
-    dots, label = dots_of(study, trials), study.plan.goal.titles[0]
+    dots, label = dots_of(study, trials), study.plan.goal.title
     scored = {trial.number: trial for trial in trials if trial.folds and trial.values}
     selected = scored.get(-1 if (requested := current_request().trial) is None else requested) or study.best
     number = None if selected is None else selected.number
+    walls = st.container()
     left, right = st.columns([3, 2], gap="large")
     with left:
         place = st.container()  # for the chart, which depends on the controls below it
@@ -100,36 +111,56 @@ def draw_study(studies: Studies, study: Study, settings: Settings) -> None:
         if selected is not None:
             draw_selected(study, trials, selected, settings)
     if selected is not None:
-        walls = st.container()
         draw_held_out(study, selected)
         st.markdown("#### All trials")
         marked = draw_trials(study, trials)
         with walls:
             draw_walls(study, marked or wall_trials(study, trials, selected))
-            draw_by_eye(study, trials, partial(suggest_by_eye, study))
+        if (curves := precision_curves(study, marked)) is not None:
+            show_chart(curves, "tune_precision")
+        draw_by_eye(study, trials, partial(suggest_by_eye, study))
         draw_others(study, kept, number)
 
 
 def draw_trials(study: Study, trials: Sequence[Trial]) -> list[Trial]:
     """Draw a table of all trials, and return those whose rows are marked."""
-    rows = [{name: value for name, value in row.items() if name != "study"} for row in tuning.trial_rows(study)]
-    texts = [{name: harmless(x) if isinstance(x, str) else x for name, x in row.items()} for row in rows]
+    symbols = {name: one.symbol for name, one in parameters(study.plan.method).items()}
+    rows = [
+        {
+            symbols.get(name, name): harmless(x) if isinstance(x, str) else x
+            for name, x in row.items()
+            if name != "study"
+        }
+        for row in tuning.trial_rows(study)
+    ]
     number = st.column_config.NumberColumn(format="%.3f")
     floats = {name for row in rows for name, value in row.items() if isinstance(value, float)}
-    look = dict.fromkeys(floats - {one.name for one in study.plan.ranges}, number)
+    look = dict.fromkeys(floats - set(symbols.values()), number)
     event: Any = st.dataframe(
-        texts,
+        rows,
         hide_index=True,
         height=TABLE_PIXELS,
         key=f"tune_trials_{study.name}",
         on_select="rerun",
         selection_mode="multi-row",
         column_config=look,
+        placeholder="–",
         alt="All trials with their parameters, scores and times",
     )
     by_eye = ' "by eye" is the rank learned from choices.' if any("by eye" in row for row in rows) else ""
-    st.caption(f"Mark up to {MAX_MARKED} rows to compare their results for the same query above.{by_eye}")
+    st.caption(f"Mark up to {MAX_MARKED} rows to compare their results and their precision at K.{by_eye}")
     return [trials[row] for row in event["selection"]["rows"][:MAX_MARKED] if row < len(trials)]
+
+
+def precision_curves(study: Study, marked: Sequence[Trial]) -> Chart | None:
+    """Return a chart of precision at K of the marked trials; None if no curves are stored with them."""
+    curves = {
+        f"trial {one.number}: {tuning.setting_in_words(study, one)}": np.mean([f.precision for f in one.folds], axis=0)
+        for one in marked
+        if one.folds
+        and all(one.folds[0].precision and len(f.precision) == len(one.folds[0].precision) for f in one.folds)
+    }
+    return trial_precision(curves, CURVE_PLACES) if curves else None
 
 
 def draw_refining(study: Study, trials: Sequence[Trial]) -> None:
@@ -141,19 +172,23 @@ def draw_refining(study: Study, trials: Sequence[Trial]) -> None:
     with st.container(horizontal=True, gap="small", key="tune_refine"):
         if plan.way == "search":
             label = f"{MORE_MINUTES} more minutes" if plan.minutes else f"{MORE_TRIALS} more trials"
-            budget = (0, plan.minutes + MORE_MINUTES) if plan.minutes else (plan.trials + MORE_TRIALS, 0.0)
+            budget = (0, plan.minutes + MORE_MINUTES) if plan.minutes else (len(trials) + MORE_TRIALS, 0.0)
             if st.button(label, "tune_more"):
                 order = partial(extend, study, partial(study.set_budget, *budget))
-        elif len(plan.ranges) == 1:
-            name, symbol = plan.ranges[0].name, parameters(plan.method)[plan.ranges[0].name].symbol
-            values = sorted({trial.parameters[name] for trial in trials if name in trial.parameters})
-            at = values.index(best.parameters[name])
-            low, high = values[max(at - 1, 0)], values[min(at + 1, len(values) - 1)]
-            if (span := read_spans(current_request().within).get(symbol)) is not None:
-                low, high = max(span[0], values[0]), min(span[1], values[-1])
-            about = "Around the best value, or in the range of the filter below."
-            if st.button(f"More points from {low:.4g} to {high:.4g}", "tune_more", about):
-                order = partial(extend, study, partial(study.add_points, low, high, MORE_POINTS))
+        elif not plan.listed:
+            spans, filtered = dict[str, tuple[float, float]](), read_spans(current_request().within)
+            for name in (one.name for one in plan.ranges):
+                values = sorted({trial.parameters[name] for trial in trials if name in trial.parameters})
+                at = values.index(best.parameters[name])
+                low, high = values[max(at - 1, 0)], values[min(at + 1, len(values) - 1)]
+                if (span := filtered.get(parameters(plan.method)[name].symbol)) is not None:
+                    low, high = max(span[0], values[0]), min(span[1], values[-1])
+                spans[name] = low, high
+            ends = " × ".join(f"{short_number(low)} to {short_number(high)}" for low, high in spans.values())
+            about = "Around the best values, or in the range of the filter below."
+            if st.button(f"More points from {ends}", "tune_more", about):
+                count = MORE_POINTS if len(spans) == 1 else MORE_ROWS
+                order = partial(extend, study, partial(study.add_points, spans, count))
         if plan.folds < MORE_FOLDS and len(trials) > TOP:
             about = f"A new study of the best {TOP} settings and the start with {MORE_FOLDS} validation folds."
             if st.button(f"{MORE_FOLDS} folds for the best {TOP}", "tune_finer", about):
@@ -267,8 +302,8 @@ def _row(record: StudyRecord) -> dict[str, object]:
         "method": plan.method.title,
         "data": ", ".join(source.card.title for source in plan.sources),
         "trials": f"{progress.done} of {record.trials}",
-        "best": progress.best.values[0] if progress.best else None,
-        "goal": plan.goal.titles[0],
+        "best": plan.goal.worth(progress.best.values) if progress.best else None,
+        "goal": plan.goal.title,
         "seconds": progress.seconds,
         "began (UTC)": progress.began,
     }

@@ -1,7 +1,9 @@
 """The selected trial: its scores, its buttons, and its test on the held-out queries."""
 
+import io
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from smfh.experiments import tuning
 from smfh.experiments.tuning import Confirmation, Study, Trial
 from smfh.experiments.tuning.held_out import ALL, CORRECTION, SEEDS, THE_START
 from smfh.experiments.tuning.study import MAX_NOTE_LENGTH
+from smfh.features.pictures import thumbnail
 from smfh.jobs import Job
 from smfh.metrics.significance import Difference, signed
 from smfh.runs import check_costs, current_limits
@@ -31,7 +34,7 @@ from smfh.ui.visitor import may_edit, visitor
 
 TRIAL, STARTED = "tune_trial", "confirmation_started"
 BEST = -1  # stands for the best trial in the list of trial numbers
-METRIC_PIXELS, PICTURE_PIXELS, QUERY_PIXELS = 118, 44, 320
+PICTURE_PIXELS, QUERY_PIXELS = 38, 280  # four pictures in a row at a width of 1280
 MAX_CAPTION = 60
 EXPORTS = {"Export as command": tuning.fit_command, "Export as Python": tuning.fit_code}
 TEST_HELP = (
@@ -105,7 +108,7 @@ def draw_metric(label: str, value: float, gain: float | None) -> None:
     is_zero = gain is not None and round(gain, 3) == 0
     text = None if gain is None else "0.000" if is_zero else f"{gain:+.3f}"
     look: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off"} if is_zero else {}
-    st.metric(label, f"{value:.3f}", text, width=METRIC_PIXELS, **look)
+    st.metric(label, f"{value:.3f}", text, width="content", **look)
 
 
 def _draw_actions(study: Study, trial: Trial, settings: Settings) -> None:
@@ -224,29 +227,49 @@ def draw_walls(study: Study, trials: Sequence[Trial]) -> None:
     if not known or min(named) < 0 or max(named) >= len(rows):
         return
     direction = next(iter(shown[0][0].folds[0].directions))
-    with st.container(horizontal=True, vertical_alignment="center"):
+
+    def difference(row: int) -> int:
+        """Return the number of items that only one of two trials found, over all pairs."""
+        return sum(len({*one[row]} ^ {*other[row]}) for (_, one), (_, other) in combinations(shown, 2))
+
+    with st.container(horizontal=True, vertical_alignment="center", key="tune_walls"):
         st.text("The same query with", width="content")
         row = st.selectbox(
             "Validation query",
-            sorted(known),
-            key="tune_wall_query",
+            sorted(known, key=lambda row: (-difference(row), row)),  # by default, the one that changes most
+            key=f"tune_wall_query_{study.name}_{len(shown)}",
             format_func=lambda row: cut(caption_of(data, int(rows[row])), MAX_CAPTION),
             label_visibility="collapsed",
             width=QUERY_PIXELS,
         )
-        st.caption(f"{direction}, first validation fold, ✗: not relevant")
+        st.caption(f"{direction}, first validation fold; crossed out: not relevant")
     for column, (trial, found) in zip(st.columns(len(shown), gap="small"), shown, strict=True):
         items = rows[list(found[row])].tolist()
         relevant = (data.labels[items] & data.labels[rows[row]]).any(axis=1).tolist()
         with column:
             setting = "start: " * trial.is_start + tuning.setting_in_words(study, trial)
             st.text(f"{setting} · {sum(relevant)} of {len(items)} relevant")
-            draw_wall(data, items, direction, ["" if one else "✗" for one in relevant])
+            draw_wall(data, items, direction, relevant)
 
 
 def draw_wall(
-    data: MultimodalDataset, items: Sequence[int], direction: str, marks: Sequence[str] | None = None
+    data: MultimodalDataset, items: Sequence[int], direction: str, relevant: Sequence[bool] | None = None
 ) -> None:
-    """Draw results as small pictures, with a mark below each if `marks` are given."""
+    """Draw results as small pictures; if `relevant` is given, cross out those that are not."""
     pictures = looks_of(data, items, direction.rpartition(" → ")[2])
-    st.image(pictures, None if marks is None else list(marks), width=PICTURE_PIXELS)
+    kept = [True] * len(pictures) if relevant is None else relevant
+    drawn = [one if is_kept else cross_out(one) for one, is_kept in zip(pictures, kept, strict=True)]
+    st.image(drawn, width=PICTURE_PIXELS)
+
+
+def cross_out(picture: bytes) -> bytes:
+    """Return a pale copy of a picture with a cross, as PNG."""
+    from PIL import Image, ImageDraw
+
+    with Image.open(io.BytesIO(thumbnail(picture, 2 * PICTURE_PIXELS))) as image:
+        pale = Image.blend(image, Image.new("RGB", image.size, "white"), 0.6)
+    for ends in ((0, 0, *pale.size), (0, pale.height, pale.width, 0)):
+        ImageDraw.Draw(pale).line(ends, fill="#8A1C1C", width=3)
+    file = io.BytesIO()
+    pale.save(file, "PNG")
+    return file.getvalue()

@@ -23,6 +23,7 @@ from smfh.experiments.tuning import (
     confirmations,
     fit_code,
     fit_command,
+    importances,
     levelled_folds,
     near_best,
     study_file,
@@ -246,10 +247,16 @@ def test_exported_file_is_made_in_memory(make_plan, studies, tmp_path, monkeypat
         assert database.execute("SELECT count(*) FROM trials").fetchall() == [(6,)]
 
 
-def test_optuna_opens_the_exported_file_with_the_same_best_trial(tuned, tmp_path):
+def test_optuna_opens_the_exported_file_with_the_same_best_trial_and_importances(scored_study, tmp_path):
+    study = scored_study(lambda graph_weight, ridge: (0.5 + 0.1 * np.log10(graph_weight) - 0.1 * ridge,) * 3)
+    assert all(study.trials[0].parameters[one.name] in one for one in study.plan.ranges)
     path = tmp_path / "copy.db"
-    path.write_bytes(study_file(tuned))
+    path.write_bytes(study_file(study))
     copy = optuna.load_study(study_name=None, storage=f"sqlite:///{path}")
-    assert [trial.values for trial in copy.trials] == [list(trial.values) for trial in tuned.trials]
-    assert copy.best_trial.number == tuned.best.number
+    assert [trial.values for trial in copy.trials] == [list(trial.values) for trial in study.trials]
+    assert copy.best_trial.number == study.best.number
+    evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
+    shares = optuna.importance.get_param_importances(copy, evaluator=evaluator)
+    assert importances(study) == pytest.approx(shares)
+    assert list(importances(study)) == list(shares)
     copy._storage.remove_session()

@@ -1,9 +1,16 @@
 """Tuning by eye: the Bradley–Terry model, the next pair, the suggested trial, and what is stored."""
 
+from dataclasses import replace
+from itertools import product
+
 import numpy as np
+import optuna
 import pytest
+from optuna.distributions import FloatDistribution
+from scipy.interpolate import RegularGridInterpolator
 from scipy.optimize import brentq
 
+from smfh.datasets import Planted
 from smfh.experiments.tuning import (
     Comparison,
     EyeChoice,
@@ -95,6 +102,56 @@ def test_the_suggestion_moves_towards_the_preferred_region(make_plan, liked):
     assert suggest_setting(plan, trials, choices) == setting
 
 
+def simulate_user(plan, utility, noise, seed, way):
+    """Return the utility of the trial that a simulated user has at the end, of 20 trials, by one of three ways.
+
+    "by eye" and "random" begin with 8 random trials; the user compares two trials three times before each further
+    one, preferring the one that looks better: utility and noise. "scores" is Optuna's TPE on scores with the noise.
+    """
+    rng = np.random.default_rng(seed)
+
+    def look(setting):
+        return utility(scale_settings(plan.ranges, [setting])[0]) + rng.normal(0, noise)
+
+    if way == "scores":
+        study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+        for _ in range(20):
+            trial = study.ask({one.name: FloatDistribution(0, 1) for one in plan.ranges})
+            study.tell(trial, utility(np.array(list(trial.params.values()))) + rng.normal(0, noise))
+        return utility(np.array(list(study.best_params.values())))
+    trials = [make_trial(k, setting_at(plan.ranges, rng.random(2))) for k in range(8)]
+    choices = []
+    while len(trials) < 20:
+        for _ in range(3):
+            pair = next_comparison(plan, trials, choices)
+            numbers = (pair.first, pair.second)
+            choices.append(EyeChoice(pair, max(numbers, key=lambda number: look(trials[number].parameters))))
+        suggested = way == "by eye" and suggest_setting(plan, trials, choices)
+        trials.append(make_trial(len(trials), suggested or setting_at(plan.ranges, rng.random(2))))
+    ranks = ranks_by_eye(choices)
+    return utility(scale_settings(plan.ranges, [trials[min(ranks, key=ranks.__getitem__)].parameters])[0])
+
+
+@pytest.mark.slow
+def test_a_simulated_user_gets_further_by_eye_than_by_chance(studies, make_plan):
+    """The true utility is the validation score of a map of α and μ, interpolated."""
+    ranges = tuple(replace(one, points=7) for one in (ALPHA, Range("projection_weight", 0.1, 1000, "log")))
+    study = studies.create(make_plan(ranges=ranges, way="sweep", sources=(Planted(items=200),)))
+    tune(study)
+    grid = np.array([trial.values[0] for trial in study.trials[1:]]).reshape(7, 7)
+    axis = np.linspace(0, 1, 7)
+    utility = RegularGridInterpolator((axis, axis), (grid - grid.min()) / np.ptp(grid))
+    reached = {
+        (way, noise): np.mean(
+            [simulate_user(study.plan, lambda x: float(utility(x)[0]), noise, seed, way) for seed in range(20)]
+        )
+        for way, noise in product(("by eye", "random", "scores"), (0.05, 0.2))
+    }
+    print(reached)  # the figures in the guide; 1: the best setting of the map, 0: the worst
+    for noise in (0.05, 0.2):
+        assert reached["by eye", noise] > reached["random", noise]
+
+
 def test_settings_are_scaled_and_back():
     ranges = (ALPHA, MU, Range("bits", 8, 128, "log", whole=True))
     setting = {"graph_weight": 1.0, "projection_weight": 12.5, "bits": 32}
@@ -141,6 +198,44 @@ def test_choices_are_stored_with_the_study_and_suggest_a_trial(studies, make_pla
     tune(again)
     assert again.trials[-1].state == "complete"
     assert again.trials[-1].parameters == setting
+
+
+def test_choices_of_two_visitors_are_both_kept_and_each_is_asked_again(studies, make_plan):
+    study = studies.create(make_plan(trials=3, folds=1))
+    tune(study)
+    study.optuna.set_user_attr("choice 0 1 5", None)  # of an earlier version, which did not store the visitor
+    asked = {who: next_comparison(study.plan, study.trials, read_choices(study), who) for who in ("ann", "bob")}
+    assert asked["ann"] == asked["bob"]
+    pair = asked["ann"]
+    save_choice(study, pair, None, "ann")
+    assert next_comparison(study.plan, study.trials, read_choices(study), "bob") == pair
+    assert next_comparison(study.plan, study.trials, read_choices(study), "ann") != pair
+    save_choice(study, pair, pair.first, "ann")
+    save_choice(study, pair, pair.second, "bob")
+    save_choice(study, pair, None, "bob")  # replaces only the visitor's own
+    own = {one.visitor: one.winner for one in read_choices(study) if one.pair == pair}
+    assert own == {"ann": pair.first, "bob": None}
+    assert EyeChoice(Comparison(0, 1, 5), None) in read_choices(study)
+
+
+def test_a_suggested_trial_is_never_stopped_early(studies, make_plan, monkeypatch):
+    monkeypatch.setattr(optuna.pruners.MedianPruner, "prune", lambda *_: True)
+    study = studies.create(make_plan(trials=8, folds=2))
+    tune(study)
+    assert [trial.state for trial in study.trials] == ["complete"] + ["pruned"] * 7
+    low, high = ({"graph_weight": alpha, "ridge": 0.01} for alpha in (0.2, 9.0))
+    study.optuna.enqueue_trial(low)
+    study.optuna.enqueue_trial(high)
+    tune(study)
+    pair = next_comparison(study.plan, study.trials, ())
+    save_choice(study, pair, pair.second)
+    for query in sorted(set(examples_of(study.trials[-1])) - {pair.query})[:2]:
+        save_choice(study, replace(pair, query=query), pair.second)
+    setting = add_suggested(study)
+    tune(study)
+    suggested = study.trials[-1]
+    assert (suggested.parameters, suggested.state, len(suggested.folds)) == (setting, "complete", 2)
+    assert examples_of(suggested)  # so it can be judged by eye
 
 
 def test_invalid_choices_are_refused(studies, make_plan):

@@ -26,6 +26,17 @@ def test_a_study_outlives_the_program_that_created_it(studies, address, make_pla
     assert again.best.values[0] == max(t.values[0] for t in again.trials if t.state == "complete")
 
 
+def test_a_study_is_found_by_its_plan_whatever_its_name(studies, make_plan):
+    made = studies.create(make_plan(name="small (2)"))
+    assert studies.find(make_plan(name="other")).name == made.name
+    assert studies.find(make_plan(folds=3)) is None
+    studies.create(make_plan(name="small"))
+    assert studies.find(make_plan(name="small")).name == "small"  # the one of this name first
+    made.optuna.set_user_attr(VERSION, 99)
+    studies.delete("small")
+    assert studies.find(make_plan(name="small")) is None
+
+
 def test_reading_creates_no_database(studies, tmp_path):
     assert studies.names() == studies.records() == []
     with pytest.raises(InputError, match="There is no study 'small'; there are none"):
