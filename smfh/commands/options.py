@@ -244,8 +244,9 @@ def load(source: DatasetSource, split: str | Split, seed: int) -> Loaded:
     """Load a data set with a progress bar; say where features of the pictures in a folder are stored."""
     with show_progress() as show:
         loaded = source.load(split, seed, show)
-    folder = source.local_folder if isinstance(source, UserDataset) else None
-    if folder and (store := store_path(folder, source.encoder)).exists():
+    if not isinstance(source, UserDataset) or source.local_folder is None:
+        return loaded
+    if (store := store_path(source.local_folder, source.encoder)).exists():
         print(f"The features of the pictures are stored in {store}; you may delete them.", file=sys.stderr)
     return loaded
 

@@ -294,8 +294,8 @@ def _read_tables(
         if not contents.numbers:
             found.notes.append(f"{table.name} has a header but no rows.")
     split_labels, found.separator = split_cells(cells, separator)
-    for item, place in rows:
-        item.labels |= dict.fromkeys(split_labels[place])
+    for item, cell in rows:
+        item.labels |= dict.fromkeys(split_labels[cell])
     if embedded:
         found.read = _embedded_reader([table for table, _ in tables], chosen.picture, embedded)
     return found

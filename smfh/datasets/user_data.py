@@ -259,9 +259,9 @@ def check_rows(rows: UploadedRows) -> list[str]:
     classes = len({label for names in rows.labels or () for label in names})
     if classes > MAX_CLASSES or classes * items > MAX_LABEL_CELLS:
         problems.append(f"There are {classes:,} classes; the limit is {MAX_CLASSES:,}.")
-    if items < MIN_ITEMS:
+    if (different := len(set(rows.groups)) or items) < MIN_ITEMS:  # the captions of a picture are one item
         usable = " that can be used" if rows.skipped else ""
-        problems.append(f"There are {items} items{usable}; training and queries need at least {MIN_ITEMS}.")
+        problems.append(f"There are {different} items{usable}; training and queries need at least {MIN_ITEMS}.")
     return problems
 
 

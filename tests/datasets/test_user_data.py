@@ -238,6 +238,10 @@ class TestPictures:
         data, split = several.load()
         assert data.captions[:3] == ["one 0", "two 0", "one 1"]
         assert {row // 2 for row in split.train}.isdisjoint({row // 2 for row in split.queries})
+        few = zipped({"t.csv": "\n".join(["file,caption,labels", *rows[:6]]), **dict(list(PICTURES.items())[:3])})
+        assert few.read_as(several_texts=True).preview().problems == (
+            "There are 3 items; training and queries need at least 4.",
+        )
 
     def test_heic_pictures_are_named_if_they_cannot_be_read(self, monkeypatch):
         monkeypatch.setattr(pictures, "picture_formats", lambda: pictures.FORMATS)
