@@ -14,7 +14,7 @@ examples:
   python -m smfh bench --quick           a first look in under a minute
   python -m smfh bench --json            everything, as JSON
   python -m smfh bench --only ranking"""
-PARTS = ("training", "ranking", "methods", "page", "tune")
+PARTS = ("training", "ranking", "methods", "page", "tune", "pictures")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -26,6 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
+    from smfh.bench.pictures import bench_pictures
     from smfh.bench.ranking import bench_ranking
     from smfh.bench.training import bench_methods, bench_training
     from smfh.bench.tuning import bench_tuning
@@ -45,6 +46,8 @@ def run(arguments: Namespace) -> None:
             getattr(report, part).update(page[part])
     if only in (None, "tune"):
         bench_tuning(report, arguments.quick, repeats)
+    if only in (None, "pictures"):
+        bench_pictures(report, arguments.quick, repeats)
     if arguments.json:
         print(json.dumps({"machine": machine(), **vars(report)}, indent=2))
         return

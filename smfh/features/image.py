@@ -6,6 +6,7 @@ training pictures only, and the weights of the four parts are applied to the mea
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,9 +48,7 @@ class Measurements:
 
 def measure(pictures: Iterable[Picture]) -> Measurements:
     """Measure each picture; raise an error that lists the numbers of all unreadable pictures."""
-    from PIL import Image
-
-    gradients, colours, network = [], [], []
+    gradients, colours, network = list[NDArray[Any]](), list[NDArray[Any]](), []
     problems: list[str] = []
     for number, picture in enumerate(pictures, start=1):
         try:
@@ -61,15 +60,23 @@ def measure(pictures: Iterable[Picture]) -> Measurements:
             got = f"{pixels.dtype} of {pixels.shape}"
             problems.append(f"Picture {number} must be a file or height × width × 3 bytes (RGB); got {got}.")
             continue
-        square = Image.fromarray(pixels).resize((SIDE, SIDE), Image.Resampling.BILINEAR)
-        gradients.append(oriented_gradients(np.asarray(square)))
-        hsv = np.asarray(square.convert("HSV")).reshape(-1, 3)
-        bins = np.ravel_multi_index(tuple((hsv * np.array(COLOURS) // 256).T), COLOURS)
-        colours.append(np.bincount(bins, minlength=int(np.prod(COLOURS))).astype(np.uint16))
+        for parts, part in zip((gradients, colours), describe(pixels), strict=True):
+            parts.append(part)
         network.append(network_features(pixels))
     if problems or not gradients:
         raise InputError(problems or "There are no pictures to measure.")
     return Measurements(np.stack(gradients), np.stack(colours), np.stack(network))
+
+
+def describe(pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+    """Return the gradients and the colours of one picture (height × width × 3, RGB), without the network."""
+    from PIL import Image
+
+    square = Image.fromarray(pixels).resize((SIDE, SIDE), Image.Resampling.BILINEAR)
+    hsv = np.asarray(square.convert("HSV")).reshape(-1, 3)
+    bins = np.ravel_multi_index(tuple((hsv * np.array(COLOURS) // 256).T), COLOURS)
+    colours = np.bincount(bins, minlength=int(np.prod(COLOURS))).astype(np.uint16)
+    return oriented_gradients(np.asarray(square)), colours
 
 
 def stack(parts: Sequence[Measurements]) -> Measurements:
