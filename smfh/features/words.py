@@ -1,13 +1,13 @@
 """Related English words, to replace typed words that no training text contains.
 
 A table has a vector for each of 50,000 words; the cosine of two vectors says how related the words are. The
-file is read when the first unknown word is typed. Stems relate forms of the same word: rainy and rain.
+file is read when it is first needed. Stems relate forms of the same word: rainy and rain.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +89,7 @@ def load_words() -> WordTable:
         return WordTable({word: row for row, word in enumerate(words)}, vectors)
 
 
+@lru_cache(100_000)
 def stem(word: str) -> str:
     """Return an English word without its ending: rain for rainy, run for running, baby for babies.
 

@@ -52,6 +52,7 @@ DATABASES: dict[str, str] = {
 MAX_CHARACTERS = 500
 MAX_PICTURE_BYTES = 10 * 2**20
 MAX_RESULTS = 100
+MAX_WANTED = 8  # words of a query of which items can contain all
 MAX_CONTAINING = 12  # items with all words of the query come first if there are at most so many
 MAX_TIED = 20_000  # most tied items that are ordered by similarity
 EXPLAINED_ITEMS = 3  # similar training items that an explanation names
@@ -378,16 +379,17 @@ def find_wanted(data: MultimodalDataset, query: Query, rows: IntArray, order: In
     """Return the ranks of the items whose name is the query, and of other items that contain all its words.
 
     Among the second, those with more of the related words are first; they are only returned if there are at most
-    MAX_CONTAINING: a hash function has few examples of rare words, and learns frequent ones. For combined
-    queries and for languages whose words are compared by letter n-grams, only names are returned. `rows` are
-    the items searched, `order` their ranking. Scores do not depend on this.
+    MAX_CONTAINING: a hash function has few examples of rare words, and learns frequent ones. For guesses, long
+    and combined queries, and languages whose words are compared by letter n-grams, only names are returned.
+    `rows` are the items searched, `order` their ranking. Scores do not depend on this.
     """
     none: IntArray = np.empty(0, dtype=np.int64)
     if not query.is_interpreted or not query.wanted:
         return none, none
     named = has_name(data, rows, query.wanted)
     encoder, having = data.encoders.get(query.source), np.zeros_like(named)
-    if not query.others and not (isinstance(encoder, TextEncoder) and encoder.vocabulary.letters):
+    has_letters = isinstance(encoder, TextEncoder) and encoder.vocabulary.letters > 0
+    if not (query.others or query.is_guess or has_letters or len(query.wanted) > MAX_WANTED):
         having = np.logical_and.reduce([contains(data, query.source, rows, word) for word in query.wanted]) & ~named
     few = np.flatnonzero(having[order]) if np.count_nonzero(having) <= MAX_CONTAINING else none
     texts = data.modalities[query.source][rows[order[few]]]
