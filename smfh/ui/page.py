@@ -29,7 +29,7 @@ PRESENTATION_STYLE, SCRIPT = (
 # a page reloads at most once in this time, in case two servers share an address
 TIMES = {"pollMilliseconds": 5000, "reloadMilliseconds": 60_000}
 SAVED_RUN_SECONDS = 2.0  # for which a page waits until a saved run is read
-RELATIVE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)")
+RELATIVE_LINK = re.compile(r"!?\[([^\]]+)\]\((?!https?:)[^)]*\)")
 # the icon of the browser tab, four bits; a named icon would be fetched from the network at every redraw
 ICON = '<svg viewBox="0 0 2 2"><path fill="#dfe3f0" d="M0 0h2v2H0z"/><path fill="#445cb0" d="M0 0h1v2h1V1H0z"/></svg>'
 MEASURED = ("How is this measured?", "results.md")  # label and file of a guide
