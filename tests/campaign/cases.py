@@ -69,6 +69,10 @@ def lists(value: float, rows: int, width: int) -> pa.Array:
     return pa.FixedSizeListArray.from_arrays(flat, width).cast(pa.list_(pa.float32()))
 
 
+def repeated(text: str, rows: int) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), [text])
+
+
 def zipped(members: Iterable[tuple[str, bytes]]) -> bytes:
     with zipfile.ZipFile(file := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members:
@@ -188,13 +192,13 @@ CASES: dict[str, tuple[str, Callable[[], bytes]]] = {
         "a.npz",
         lambda: npz(image=np.zeros((1000, 24_000)), text=np.ones((1000, 2)), labels=np.arange(1000) % 3),
     ),
-    "npz, captions of 500 characters for 500,000 items": (
+    "npz, captions of 80 characters for 500,000 items": (
         "a.npz",
-        lambda: npz(**features(500_000), captions=np.full(500_000, "x" * 500), labels=np.ones(500_000)),
+        lambda: npz(**features(500_000), captions=np.full(500_000, "x" * 80), labels=np.ones(500_000)),
     ),
-    "npz, one long caption beside 499,999 short ones": (
+    "npz, short captions in room for long ones": (
         "a.npz",
-        lambda: npz(**features(100_000), captions=np.full(100_000, "x", "<U2000"), labels=np.ones(100_000)),
+        lambda: npz(**features(20_000), captions=np.full(20_000, "x", "<U2000"), labels=np.ones(20_000)),
     ),
     "parquet, lists of constants": (
         "long.parquet",
@@ -206,11 +210,13 @@ CASES: dict[str, tuple[str, Callable[[], bytes]]] = {
     ),
     "parquet, long captions": (
         "caps.parquet",
-        lambda: pq({"caption": ["x" * 30_000] * 200_000, "label": ["a"] * 200_000, "image": lists(1, 200_000, 2)}),
+        lambda: pq(
+            {"caption": repeated("x" * 30_000, 200_000), "label": ["a"] * 200_000, "image": lists(1, 200_000, 2)}
+        ),
     ),
     "parquet, captions of 500 characters": (
         "caps.parquet",
-        lambda: pq({"caption": ["x" * 500] * 500_000, "label": ["a"] * 500_000, "image": lists(1, 500_000, 2)}),
+        lambda: pq({"caption": repeated("x" * 500, 500_000), "label": ["a"] * 500_000, "image": lists(1, 500_000, 2)}),
     ),
     "parquet, 19,999 columns": ("wide.parquet", lambda: pq({f"image_{k}": np.zeros(8) for k in range(WIDE)})),
     "csv, 19,999 modalities": ("a.csv", lambda: columns_table((f"m{k}:1" for k in range(WIDE)), lambda k: "1.5", 5)),

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import grammars
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -264,6 +265,16 @@ def bomb_layout(rng: Rng) -> bytes:
 
 LAYOUT_READERS = {f"layout {name}": Reader(40, changed_layout(name), read_layout) for name in LAYOUTS}
 LAYOUT_READERS |= {"layout with a bomb": Reader(2, bomb_layout, read_layout)}
+
+MADE = {  # by the rules of their formats; see grammars.py
+    "made .mat": Reader(60, grammars.make_mat, lambda content, _: read_mat(content)),
+    "made upload .mat": Reader(40, lambda rng: MAT if rng is None else grammars.make_mat(rng), read_upload("mine.mat")),
+    "made .csv": Reader(60, grammars.make_csv, read_upload("mine.csv")),
+    "made .jsonl": Reader(60, grammars.make_json_lines, read_upload("mine.jsonl")),
+    "made .parquet": Reader(60, grammars.make_parquet, read_upload("mine.parquet")),
+    "layout, made .zip": Reader(40, grammars.make_zip(PICTURES), read_layout),
+    "layout, made COCO": Reader(40, grammars.make_coco_archive(PICTURES), read_layout),
+}
 
 # saved files, which another program may have changed ---------------------------------------------------
 
@@ -535,4 +546,4 @@ IN_SHARDS = {
     "stream .npz, valid": Reader(20, valid_archive(STREAMED), read_stream("a.npz")),
     "stream .parquet": Reader(20, one_of([parquet_file()]), read_stream("a.parquet")),
 }
-READERS = UPLOADS | LAYOUT_READERS | SAVED | DATA_SETS | IN_SHARDS
+READERS = UPLOADS | LAYOUT_READERS | MADE | SAVED | DATA_SETS | IN_SHARDS

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from cases import CASES, MAX_MEGABYTES, MAX_SECONDS, inspect_apart
 from readers import ATTRIBUTE_VALUES, CONFIRMED, PART, PASCAL, READERS, kept_ceiling, with_attributes
 
 from smfh.types import InputError
@@ -42,3 +43,11 @@ def test_a_found_input_is_refused(case, tmp_path):
     content = with_attributes(said) if isinstance(said, list) else said
     with pytest.raises(InputError):
         READERS[name].read(content.encode() if isinstance(content, str) else content, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_a_small_file_takes_little_time_and_memory(case):
+    cost = inspect_apart(case)
+    assert cost.seconds < MAX_SECONDS
+    assert cost.megabytes < MAX_MEGABYTES
