@@ -3,7 +3,9 @@
     python tests/load/twenty.py --visitors 20 --minutes 5
 
 starts a server of its own on an empty cache, and prints as JSON how long each thing took, what went wrong,
-and what memory the server and its processes had.
+and what memory and open files the server had. A soak fails if the server does not give its memory back:
+
+    python tests/load/twenty.py --visitors 10 --minutes 10 --uploads --after 7 --check
 """
 
 import argparse
@@ -22,12 +24,15 @@ from collections import defaultdict
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from io import BytesIO
 from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
 from time import perf_counter, sleep, time
 from typing import Any
 
+import numpy as np
+import psutil
 from visitor import Visitor
 
 ROOT = Path(__file__).parents[2]
@@ -37,6 +42,9 @@ from smfh.ui.log import short_id  # noqa: E402
 
 MAX_WAIT_SECONDS = 120  # for any one action
 SEED, WORDS = "Random seed", "Words"
+UPLOADER, UPLOAD_ROWS = "Upload files", 2_000
+MAX_MORE_MEGABYTES, MAX_MORE_FILES = 300, 20  # of an empty server after a soak
+LONG_RUN = "data=synthetic&method=smfh-plus&bits=128&iterations=100&rounds=20"
 OTHERS = ("Bits", "Compare", "Runs", "Paper", "Data", "Tune")
 QUESTIONS = ("dog", "red heart", "flag", "music", "tree in the snow", "happy face", "train", "fish", "clock")
 THINKING_SECONDS = (2.0, 6.0)  # shortest and longest time between two actions of a person
@@ -62,7 +70,7 @@ class Diary:
             self.timed_out[what] += 1
             return False
         except (OSError, LookupError) as error:
-            self.faults.append(f"{what}: {error}")
+            self.faults.append(f"{what}: {type(error).__name__} {error}")
             return False
         self.seconds[what].append(perf_counter() - started)
         return True
@@ -78,6 +86,7 @@ class Diary:
                     "longest": round(max(all_), 2),
                 }
                 for what, all_ in self.seconds.items()
+                if all_
             },
             "timed out": dict(self.timed_out),
             "faults": sorted(set(self.faults)),
@@ -85,7 +94,9 @@ class Diary:
         }
 
 
-async def visit(number: int, address: str, end: float, thinking: tuple[float, float], diary: Diary) -> None:
+async def visit(
+    number: int, address: str, end: float, thinking: tuple[float, float], diary: Diary, uploads: bool = False
+) -> None:
     """One person, until the time is up: a tab, trainings of their own, questions, other pages."""
     chance = random.Random(number)  # noqa: S311
 
@@ -120,10 +131,27 @@ async def visit(number: int, address: str, end: float, thinking: tuple[float, fl
                 await diary.wait(f"turn to {other}", visitor.turn_to(other))
                 await think()
                 await diary.wait("back to Explore", visitor.turn_to(""))
+            if uploads and perf_counter() < end:
+                await diary.wait("turn to Data", visitor.turn_to("Data"))
+                sent = visitor.upload(UPLOADER, "mine.npz", own_matrices(number))
+                if await diary.wait("upload 5 MB", sent):
+                    await diary.wait("preview", visitor.until(has_preview))
         finally:
             diary.faults += visitor.faults
             await visitor.close()
         await think()
+
+
+def own_matrices(seed: int) -> bytes:
+    """About 5 MB of random features with labels."""
+    rng = np.random.default_rng(seed)
+    X = {name: rng.random((UPLOAD_ROWS, 320), dtype=np.float32) for name in ("image", "text")}
+    np.savez(file := BytesIO(), **X, labels=rng.integers(0, 5, UPLOAD_ROWS))
+    return file.getvalue()
+
+
+def has_preview(visitor: Visitor) -> bool:
+    return any(button.label.startswith("Use ") for button in visitor.all("button"))
 
 
 def has_scores(visitor: Visitor) -> bool:
@@ -186,11 +214,32 @@ def server(environment: dict[str, str], log: Path) -> Iterator[tuple[str, int]]:
         process.wait()
 
 
-async def load(address: str, pid: int, visitors: int, minutes: float, thinking: tuple[float, float]) -> Diary:
+def settled(pid: int) -> float:
+    """Wait until the workers are ready and the memory no longer changes; return it in GB."""
+    before = 0.0
+    for _ in range(30):
+        if abs((now := memory_of(pid)) - before) < 0.005:
+            break
+        before = now
+        sleep(5)
+    return now
+
+
+async def leave_a_job(address: str) -> None:
+    """Start a long training and leave."""
+    visitor = Visitor(address)
+    await visitor.open(query=LONG_RUN)
+    await asyncio.sleep(10)
+    await visitor.close()
+
+
+async def load(
+    address: str, pid: int, visitors: int, minutes: float, thinking: tuple[float, float], uploads: bool = False
+) -> Diary:
     """Let so many visit for so long, all from the same moment on."""
     diary, end = Diary(), perf_counter() + 60 * minutes
     memory = asyncio.create_task(watch_memory(pid, diary))
-    visits = asyncio.gather(*(visit(number, address, end, thinking, diary) for number in range(visitors)))
+    visits = asyncio.gather(*(visit(number, address, end, thinking, diary, uploads) for number in range(visitors)))
     with contextlib.suppress(TimeoutError):  # what is under way at the end is not waited for for ever
         await asyncio.wait_for(visits, 60 * minutes + MAX_WAIT_SECONDS)
     memory.cancel()
@@ -204,16 +253,28 @@ def main() -> None:
     parser.add_argument("--after", type=float, default=0.0, help="minutes until memory is looked at again")
     about = "shortest and longest seconds between two actions"
     parser.add_argument("--thinking", type=float, nargs=2, default=THINKING_SECONDS, help=about)
+    parser.add_argument("--uploads", action="store_true", help="visitors upload matrices, too")
+    parser.add_argument("--leave-a-job", action="store_true", help="in the end a training runs without a viewer")
+    parser.add_argument("--check", action="store_true", help="fail if memory or open files are not given back")
     given = parser.parse_args()
     with TemporaryDirectory() as folder:
         log = Path(folder) / "server.log"
         with server(os.environ | {"SMFH_CACHE": f"{folder}/cache"}, log) as (address, pid):
-            diary = asyncio.run(load(address, pid, given.visitors, given.minutes, given.thinking))
+            first, files = settled(pid), psutil.Process(pid).num_fds()
+            diary = asyncio.run(load(address, pid, given.visitors, given.minutes, given.thinking, given.uploads))
+            if given.leave_a_job:
+                asyncio.run(leave_a_job(address))
             diary.seconds["from the end of a training to its scores"] = seconds_after_the_queue(diary, log)
             report = diary.report()
             sleep(60 * given.after)
-            report["memory in GB"][f"{given.after:g} min after"] = memory_of(pid)
+            report["memory in GB"] |= {"first": first, f"{given.after:g} min after": (last := memory_of(pid))}
+            report["open files"] = {"first": files, "last": (last_files := psutil.Process(pid).num_fds())}
+            with urllib.request.urlopen(f"http://{address}/health", timeout=60) as answer:
+                report["busy"] = json.load(answer)["busy"]
     print(json.dumps(report, indent=1))
+    if given.check:
+        assert last - first < MAX_MORE_MEGABYTES / 1024, f"memory grew from {first} to {last} GB"
+        assert last_files - files < MAX_MORE_FILES, f"open files grew from {files} to {last_files}"
 
 
 if __name__ == "__main__":

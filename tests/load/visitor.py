@@ -5,6 +5,7 @@ import secrets
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from http.cookies import SimpleCookie
 from typing import Any
 
 import websockets
@@ -29,6 +30,8 @@ class Visitor:
     _timers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _pages: dict[str, str] = field(default_factory=dict)  # hashes of scripts by the page's name
     _page: str = ""
+    _session: str = ""
+    _urls: Any = None  # where to send a file
     _query: str = ""
     _drawn: int = 0  # finished drawings of the whole page
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
@@ -63,6 +66,24 @@ class Visitor:
         name = self.find(kind, label).id
         field = "string_value" if kind == "text_input" else "int_value"
         self._states[name] = WidgetState(id=name, **{field: value})
+        await self._ask_and_wait()
+
+    async def upload(self, label: str, name: str, content: bytes) -> None:
+        """A file dropped on this uploader, sent as a browser sends it, and the page drawn again."""
+        uploader, message = self.find("file_uploader", label).id, BackMsg()
+        message.file_urls_request.request_id = secrets.token_hex(8)
+        message.file_urls_request.file_names.append(name)
+        message.file_urls_request.session_id = self._session
+        self._urls = None
+        await self._socket.send(message.SerializeToString())
+        await self.until(lambda visitor: visitor._urls is not None)
+        urls = self._urls
+        await asyncio.to_thread(_send, self.address, urls.upload_url, name, content)
+        state = WidgetState(id=uploader)
+        sent = state.file_uploader_state_value.uploaded_file_info.add(name=name, size=len(content))
+        sent.file_id = urls.file_id
+        sent.file_urls.CopyFrom(urls)
+        self._states[uploader] = state
         await self._ask_and_wait()
 
     async def until(self, seen: Callable[["Visitor"], bool]) -> None:
@@ -124,10 +145,12 @@ class Visitor:
         kind = message.WhichOneof("type")
         if kind == "new_session":
             new = message.new_session
-            self._page = new.page_script_hash
+            self._page, self._session = new.page_script_hash, new.initialize.session_id or self._session
             if not message.metadata.run.fragment_ids:
                 self._stop_timers()
                 self.elements.clear()
+        elif kind == "file_urls_response":
+            self._urls = message.file_urls_response.file_urls[0]
         elif kind == "navigation":
             self._pages = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
         elif kind == "page_info_changed":
@@ -159,6 +182,19 @@ class Visitor:
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
+
+
+def _send(address: str, path: str, name: str, content: bytes) -> None:
+    """Send a file in the form of a browser, with the token against requests of other sites."""
+    with urllib.request.urlopen(f"http://{address}/_stcore/health", timeout=120) as answer:
+        token = SimpleCookie(answer.headers["Set-Cookie"])["_streamlit_xsrf"].value
+    head = f'--XX\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+    headers = {"Content-Type": "multipart/form-data; boundary=XX", "X-Xsrftoken": token}
+    headers["Cookie"] = f"_streamlit_xsrf={token}"
+    body = head.encode() + content + b"\r\n--XX--\r\n"
+    request = urllib.request.Request(f"http://{address}{path}", body, headers, method="PUT")
+    with urllib.request.urlopen(request, timeout=120) as answer:  # noqa: S310
+        answer.read()
 
 
 def _fetch(address: str) -> None:
