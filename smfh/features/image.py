@@ -6,7 +6,6 @@ training pictures only, and the weights of the four parts are applied to the mea
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +47,7 @@ class Measurements:
 
 def measure(pictures: Iterable[Picture]) -> Measurements:
     """Measure each picture; raise an error that lists the numbers of all unreadable pictures."""
-    gradients, colours, network = list[NDArray[Any]](), list[NDArray[Any]](), []
+    gradients, colours, network = [], [], []
     problems: list[str] = []
     for number, picture in enumerate(pictures, start=1):
         try:
@@ -60,8 +59,9 @@ def measure(pictures: Iterable[Picture]) -> Measurements:
             got = f"{pixels.dtype} of {pixels.shape}"
             problems.append(f"Picture {number} must be a file or height × width × 3 bytes (RGB); got {got}.")
             continue
-        for parts, part in zip((gradients, colours), describe(pixels), strict=True):
-            parts.append(part)
+        blocks, bins = describe(pixels)
+        gradients.append(blocks)
+        colours.append(bins)
         network.append(network_features(pixels))
     if problems or not gradients:
         raise InputError(problems or "There are no pictures to measure.")
