@@ -89,7 +89,7 @@ def test_grid_search_finds_the_best_setting_of_a_sweep_within_its_error(tmp_path
     wiki = DATASETS["wiki"]()
     if wiki.missing():
         pytest.skip("needs the Wiki data set; SMFH_DATA names its folder")
-    method, bits = SMFHPlus(bits=16, anchors=100, iterations=5), Range("bits", 16, 32, whole=True, points=2)
+    method, bits = SMFHPlus(bits=16, anchors=50, iterations=3), Range("bits", 16, 64, whole=True, points=2)
     weights = Range("graph_weight", 0.35, 35, "log", points=3)
     plan = StudyPlan("both", (wiki,), method, (bits, weights), "sweep", goal=Goal("found"), folds=3)
     study = Studies(f"sqlite:///{tmp_path / 'studies.db'}").create(plan)
