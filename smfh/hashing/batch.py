@@ -19,7 +19,7 @@ from scipy.linalg import svd
 
 from smfh.hashing.base import StepReport
 from smfh.hashing.blocks import gram, inner, reconstruction_error, squared_norm
-from smfh.hashing.configuration import CHOSEN_RIDGE_HELP, LABEL_HELP, Preset
+from smfh.hashing.configuration import LABEL_HELP, Preset
 from smfh.hashing.kernelised import (
     ROUNDS_HELP,
     SAME_FEATURES,
@@ -47,7 +47,6 @@ class BATCH(AlternatingMethod):
 
     name: ClassVar[str] = "batch"
     title: ClassVar[str] = "BATCH"
-    best: ClassVar[str] = SAME_FEATURES
     presets: ClassVar[Mapping[str, Preset]] = {
         SAME_FEATURES: Preset(SAME_VALUES),
         "strong": Preset(),
@@ -57,12 +56,7 @@ class BATCH(AlternatingMethod):
     feature_weight: float = parameter(0.05, "η", 0.0, 1e6, FEATURE_HELP, "log")
     label_weight: float = parameter(0.9, "η₀", 0.0, 1e6, LABEL_HELP, "log")
     agreement_weight: float = parameter(0.01, "ω", 0.0, 1e6, AGREEMENT_HELP, "log")
-    ridge: float = parameter(0.01, "ξ", 0.0, 1e6, CHOSEN_RIDGE_HELP, "log")
     iterations: int = parameter(6, "T", 1, 1000, ROUNDS_HELP, typical=(1, 50), kw_only=True)
-
-    @property
-    def shrinkage(self) -> float:
-        return self.ridge
 
     def search(
         self, start: FloatArray, regressions: Regressions, labels: FloatArray, rng: np.random.Generator

@@ -32,12 +32,8 @@ class ClassCodes(KernelMethod):
     presets: ClassVar[Mapping[str, Preset]] = {SAME_FEATURES: Preset()}
 
     anchors: int = parameter(1600, "a", 0, 10_000, ANCHORS_HELP, typical=(0, 2000))
-    ridge: float = parameter(0.0, "ξ", 0.0, 1e6, CHOSEN_RIDGE_HELP, "log", typical=(1e-3, 10.0))
+    ridge: float = parameter(0.0, "ξ", 0.0, 1e6, CHOSEN_RIDGE_HELP, "log", typical=(1e-3, 10.0), kw_only=True)
     width: float = parameter(0.0, "σ", 0.0, 100.0, WIDTH_HELP, typical=(0.0, 2.0), kw_only=True)
-
-    @property
-    def shrinkage(self) -> float:
-        return self.ridge
 
     def search(
         self, start: FloatArray, regressions: Regressions, labels: FloatArray, rng: np.random.Generator

@@ -16,7 +16,7 @@ import numpy as np
 
 from smfh.hashing.base import StepReport
 from smfh.hashing.blocks import gram, squared_norm
-from smfh.hashing.configuration import CHOSEN_RIDGE_HELP, Preset
+from smfh.hashing.configuration import Preset
 from smfh.hashing.kernelised import SAME_FEATURES, SAME_VALUES, AlternatingMethod, Regressions, Search, signs
 from smfh.hashing.solvers import Factor
 from smfh.types import FloatArray, parameter
@@ -31,7 +31,6 @@ class DCH(AlternatingMethod):
 
     name: ClassVar[str] = "dch"
     title: ClassVar[str] = "DCH"
-    best: ClassVar[str] = SAME_FEATURES
     presets: ClassVar[Mapping[str, Preset]] = {
         SAME_FEATURES: Preset(SAME_VALUES),
         "strong": Preset(),
@@ -39,11 +38,6 @@ class DCH(AlternatingMethod):
     }
 
     classifier_ridge: float = parameter(1.0, "λ", 1e-9, 1e6, CLASSIFIER_HELP, "log")
-    ridge: float = parameter(0.01, "ξ", 0.0, 1e6, CHOSEN_RIDGE_HELP, "log")
-
-    @property
-    def shrinkage(self) -> float:
-        return self.ridge
 
     def search(
         self, start: FloatArray, regressions: Regressions, labels: FloatArray, rng: np.random.Generator

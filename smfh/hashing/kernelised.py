@@ -11,7 +11,7 @@ codes.
 from abc import abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from smfh.features.maps import FeatureMap, finite_norms
 from smfh.features.ridge import ridges_of
 from smfh.hamming import pack
 from smfh.hashing.base import HashMethod, Model, StepReport, Trace, Training
-from smfh.hashing.configuration import ANCHORS_HELP, WIDTH_HELP
+from smfh.hashing.configuration import ANCHORS_HELP, CHOSEN_RIDGE_HELP, WIDTH_HELP
 from smfh.hashing.function import shared_codes
 from smfh.hashing.labels import RARITY_HELP, rarity_weights
 from smfh.hashing.solvers import RidgeSolver, warnings_of
@@ -42,11 +42,12 @@ class KernelMethod(HashMethod):
     anchors: int = parameter(500, "a", 0, 10_000, ANCHORS_HELP, typical=(0, 1000))
     square_root: bool = parameter(True, "√", False, True, ROOT_HELP)
     width: float = parameter(1.0, "σ", 0.0, 100.0, WIDTH_HELP, typical=(0.0, 2.0), neutral=1.0, kw_only=True)
+    ridge: float = parameter(0.01, "ξ", 0.0, 1e6, CHOSEN_RIDGE_HELP, "log", kw_only=True)
 
     @property
-    @abstractmethod
     def shrinkage(self) -> float:
         """The ridge ξ of the hash functions; 0 if it is chosen for each modality."""
+        return self.ridge
 
     @abstractmethod
     def search(
@@ -80,6 +81,8 @@ class KernelMethod(HashMethod):
 class AlternatingMethod(KernelMethod):
     """A kernel method that updates its unknowns in turn, in a number of rounds."""
 
+    best: ClassVar[str] = SAME_FEATURES
+
     rarity: float = parameter(0.0, "p", 0.0, 10.0, RARITY_HELP, typical=(0.0, 1.0), neutral=0.0, kw_only=True)
     iterations: int = parameter(5, "T", 1, 1000, ROUNDS_HELP, typical=(1, 50), kw_only=True)
 
@@ -89,9 +92,10 @@ class AlternatingMethod(KernelMethod):
 
     def weigh(self, labels: BoolArray, dtype: np.dtype[Any]) -> FloatArray:
         """Return L with column k times √w_k, so that rare labels weigh more; as published, p = 0 and w = 1."""
-        unlabelled = np.count_nonzero(~labels.any(axis=1))
+        unlabelled = int(np.count_nonzero(~labels.any(axis=1)))
         w = rarity_weights(labels.sum(axis=0), self.rarity, unlabelled, len(labels))
-        return labels * np.sqrt(w).astype(dtype)
+        weighted: FloatArray = labels * np.sqrt(w).astype(dtype)
+        return weighted
 
 
 @dataclass(frozen=True, eq=False)

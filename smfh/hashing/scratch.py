@@ -38,7 +38,6 @@ class SCRATCH(AlternatingMethod):
 
     name: ClassVar[str] = "scratch"
     title: ClassVar[str] = "SCRATCH"
-    best: ClassVar[str] = SAME_FEATURES
     presets: ClassVar[Mapping[str, Preset]] = {
         SAME_FEATURES: Preset({**SAME_VALUES, "iterations": 60}),
         "strong": Preset(),
