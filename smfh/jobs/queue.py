@@ -5,6 +5,8 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
+from statistics import median
 from threading import Condition, Thread
 from time import monotonic, perf_counter
 from typing import Any, Generic, Literal, TypeVar
@@ -60,7 +62,8 @@ class Job(Generic[T]):
         self._steps_left: int | None = None  # until the next pause; None: no pause
         self._reports: list[Any] = []
         self._result: T | None = None
-        self._seconds, self._step_seconds = 0.0, 0.0  # run time up to `_since`, and up to the last step
+        self._seconds = 0.0  # run time up to `_since`
+        self._step_ends = [0.0]  # run time up to the start, and to the end of each step
         self._since: float | None = None  # when it started or resumed; None: not running
 
     @property
@@ -112,13 +115,17 @@ class Job(Generic[T]):
             return self._seconds + (0.0 if self._since is None else perf_counter() - self._since)
 
     def time_left(self, total_steps: int) -> float | None:
-        """Estimate the remaining seconds from the mean time per step; None before the first step."""
+        """Estimate the remaining seconds from the median time per step; None before the first step.
+
+        The first step, which is often slower, counts only as long as there is no other.
+        """
         with self._changed:
             done = len(self._reports)
             if self.over or done == 0:
                 return 0.0 if self.over else None
-            left = self._step_seconds / done * (total_steps - done)
-            return max(0.0, left - (self.seconds - self._step_seconds))
+            steps = [end - start for start, end in pairwise(self._step_ends)]
+            left = median(steps[1:] or steps) * (total_steps - done)
+            return max(0.0, left - (self.seconds - self._step_ends[-1]))
 
     def wait(self, *states: State, timeout: float | None = None) -> bool:
         """Block until the job is over or in one of these states; return False after the timeout."""
@@ -262,7 +269,7 @@ class Job(Generic[T]):
         queue = self._queue
         with self._changed:
             self._reports.append(step)
-            self._step_seconds = self.seconds
+            self._step_ends.append(self.seconds)
             if self._steps_left is not None:
                 self._steps_left -= 1
             if self._steps_left == 0 and not self.is_cancelled:

@@ -6,6 +6,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, wraps
+from itertools import pairwise
+from statistics import median
 from threading import Lock, Timer
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -229,19 +231,23 @@ def _snapshots() -> BoundedCache[Hashable, Snapshots]:
     return BoundedCache(MAX_RUNS)
 
 
-def fastest_run(source: DatasetSource, run: Run, is_new: bool = False) -> float:
-    """Return the seconds per estimated second of the fastest run with this data and method on this server.
+def fastest_run(source: DatasetSource, run: Run, evaluation: float | None = None) -> tuple[float, float]:
+    """Return the fastest training with this data and method on this server, as seconds per estimated second,
+    and its seconds of evaluation.
 
-    A new run is counted. Without any, it is the value of `run`, which may have been trained elsewhere.
+    A new run, with seconds of `evaluation`, is counted. Without any, it is the value of `run`, which may have
+    been trained elsewhere. Training is as many steps as the median one after the first, which may compile.
     """
-    what, seconds = (source.name, run.method.name), estimate(run.method, run.data, run.split).seconds
-    per_cost = run.hasher.seconds / seconds
-    if is_new:
-        _fastest[what] = min(per_cost, _fastest.get(what, per_cost))
-    return _fastest.get(what, per_cost)
+    what, cost = (source.name, run.method.name), estimate(run.method, run.data, run.split).seconds
+    steps = [after - before for before, after in pairwise([0.0, *(step.seconds for step in run.hasher.trace)])]
+    own = median(steps[1:] or steps or [0.0]) * len(steps) / cost, evaluation or 0.0
+    known = _fastest.get(what, own)
+    if evaluation is not None:
+        known = _fastest[what] = min(own[0], known[0]), min(own[1], known[1])
+    return known
 
 
-_fastest: dict[tuple[str, str], float] = {}  # by data set and method; the first run is cold
+_fastest: dict[tuple[str, str], tuple[float, float]] = {}  # by data set and method
 
 
 @dataclass(eq=False)

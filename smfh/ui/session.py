@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import TypeVar
 
 import streamlit as st
@@ -151,13 +152,13 @@ def is_saved(settings: Settings) -> bool:
 
 
 def seconds_to_train(settings: Settings) -> float | None:
-    """Estimate the seconds of a run from the fastest one of this method on this data since the server
-    started, or else from the visitor's last run; None if there is neither."""
+    """Estimate the seconds of a run and its evaluation from the fastest one of this method on this data since
+    the server started, or else from the visitor's last run; None if there is neither."""
     last = finished_run()
     if last is None or (last.settings.source, last.method.name) != (settings.source, settings.method.name):
         return None
-    per_cost = fastest_run(settings.source, last.job.result)
-    return per_cost * estimate(settings.method, *last.loaded).seconds
+    per_cost, evaluation = fastest_run(settings.source, last.job.result)
+    return per_cost * estimate(settings.method, *last.loaded).seconds + evaluation
 
 
 def is_short(settings: Settings) -> bool:
@@ -210,6 +211,7 @@ def submit(settings: Settings, loaded: Loaded, alone: bool = False) -> Job[Run]:
                 raise
 
     def work(context: JobContext) -> Run:
+        started = perf_counter()
         run = find_or_train(
             store,
             settings.source,
@@ -220,7 +222,7 @@ def submit(settings: Settings, loaded: Loaded, alone: bool = False) -> Job[Run]:
             call=context.call,
         )
         if len(snapshots_of(job_key)):
-            fastest_run(settings.source, run, is_new=True)
+            fastest_run(settings.source, run, perf_counter() - started - run.hasher.seconds)
         return run
 
     return job_queue().submit(job_key, work, visitor(), rerun=alone)

@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import time
 import weakref
 from contextlib import closing
 
@@ -10,7 +11,7 @@ import pytest
 from steps import SOON, Steps
 
 from smfh.hashing import SMFHPlus
-from smfh.jobs import JobQueue
+from smfh.jobs import JobContext, JobQueue
 from smfh.types import InputError
 
 METHOD = SMFHPlus(bits=8, iterations=5, rounds=1, anchors=20)  # six steps
@@ -170,6 +171,23 @@ def test_run_time_excludes_waiting_and_pauses(queue):
     assert job.wait(timeout=SOON)
     assert job.time_left(6) == 0
     assert job.seconds > seconds
+
+
+def test_a_slow_first_step_does_not_count_in_the_time_left(queue):
+    def work(context: JobContext) -> None:
+        for seconds in (0.5, 0.01, 0.01, 0.01):
+            time.sleep(seconds)
+            context.report(seconds)
+        hold.wait(SOON)
+
+    hold = threading.Event()
+    job = queue.submit("a", work)
+    until = time.monotonic() + SOON
+    while len(job.reports) < 4:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert job.time_left(24) < 20 * job.seconds / 4 / 2  # half of the mean would be too much
+    hold.set()
 
 
 @pytest.mark.parametrize("outcome", ["finished", "failed", "cancelled"])
