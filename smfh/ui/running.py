@@ -44,8 +44,10 @@ def draw_run_strip(current: CurrentRun, seen: State, shown: Run | None) -> None:
                 st.subheader(describe_run(shown), anchor=False, width="content")
             if state == "cancelled":
                 st.caption("Cancelled; press Train to start again.", width="content")
-            if state == "failed":
+            if state == "failed" and shown is not None:
                 st.caption(f":red-badge[Training stopped] {plain(' '.join(job.problems))}")
+    if state == "failed" and shown is None:
+        st.error(f"Training stopped:\n\n{paragraphs(job.problems)}")
     if state != seen:
         st.rerun()
 

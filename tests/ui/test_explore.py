@@ -7,6 +7,7 @@ from threading import Event
 from unittest.mock import patch
 
 import app_pages
+import numpy as np
 import pytest
 from app_pages import until
 from streamlit.testing.v1 import AppTest
@@ -17,9 +18,10 @@ from smfh.hashing import make_method
 from smfh.retrieval import evaluation
 from smfh.retrieval.search import TIES, query_from_item, search
 from smfh.runs import RunStore, ensure_saved
+from smfh.ui.explore.page import describe_relevance
 from smfh.ui.explore.wall import WALL_HELP, describe_wall, valid_flips, wall_content
 from smfh.ui.items import in_bits
-from smfh.ui.search_state import SearchState
+from smfh.ui.search_state import SearchState, adapt_state
 from smfh.ui.server import job_queue, snapshots_of
 
 open_page = partial(app_pages.open_page, "streamlit_app.py")
@@ -59,6 +61,7 @@ def test_scores_stay_until_changed_settings_are_trained_and_are_compared_with_th
         page.toggle(key="curve_log").set_value(True).run()
         page.segmented_control(key="curve_protocol").set_value("unseen").run()
     page.button(key="pin_run").click().run()
+    assert not any(metric.delta for metric in page.metric)  # a run is not compared with itself
     page.select_slider(key="control_smfh-plus_bits").set_value(32).run()
     assert [metric.value for metric in page.metric] == before
     assert "16 bits" in texts(page)
@@ -97,6 +100,18 @@ def test_settings_that_cannot_be_trained_say_why():
     until(page, lambda: page.error)
     assert "3 modality weights" in page.error[0].value
     assert not page.exception
+
+
+def test_a_failed_run_leaves_the_last_one_in_place_and_says_why():
+    page = until_scores(open_page(data="planted", bits="16"))
+    before = [metric.value for metric in page.metric]
+    page.text_input(key="control_smfh-plus_modality_weights").set_value("0.5,0.25,0.25").run()
+    page.button(key="train").click().run()
+    until(page, lambda: any("Training stopped" in caption.value for caption in page.caption))
+    assert any("3 modality weights" in caption.value for caption in page.caption)
+    assert [metric.value for metric in page.metric] == before
+    assert not page.error
+    assert not page.button(key="train").disabled
 
 
 def test_train_as_i_move_trains_the_newest_settings_and_pins_the_previous_run():
@@ -167,6 +182,21 @@ def test_another_data_set_starts_without_train():
     page.run()
     assert "Planted" in texts(page)
     assert page.session_state["shown"].state == "cancelled"  # and does not start again by itself
+
+
+def test_words_are_dropped_for_data_without_words():
+    data, _ = DATASETS["planted"]().load()
+    bare = replace(data, encoders={})
+    assert adapt_state(SearchState("text", "image", words="cat"), bare).words is None
+
+
+def test_relevance_is_stated_by_the_classes_that_contain_all_others():
+    groups = np.eye(3, dtype=np.bool_)[[0, 0, 1, 1, 2, 2]]
+    nested = np.hstack([groups, np.eye(6, dtype=np.bool_)[:, :4]])
+    assert describe_relevance(groups) == "the same one of three classes"
+    assert describe_relevance(nested) == "the same one of three groups"
+    groups[0, 1] = True
+    assert describe_relevance(groups) == "at least one of three classes"
 
 
 def test_a_saved_run_can_be_replayed():
