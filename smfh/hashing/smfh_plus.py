@@ -12,8 +12,8 @@ form. Then Y is made binary, and bits are flipped to lower O.
 If m < N, the Y step uses the graph of m items, sampled anew in each iteration; the mean over samples is A.
 The W step always uses A, and its system is factored once. Using all items costs no more than a sample; m
 exists only to study sampling. μ is the parameter times 2/n_t for n_t modalities; without this factor, the
-scores on Emoji with ten modalities fall from .867/.715 to .662/.585. The guide
-(`assets/guide/results.md`) says how the defaults were chosen and what did not help.
+scores on Emoji with ten modalities fall from .867/.715 to .662/.585. The guide (`assets/guide/results.md`)
+says how the defaults were chosen, and what did not help.
 """
 
 from collections.abc import Callable, Mapping
