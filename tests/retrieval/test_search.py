@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
-from query_words import SEEN, UNSEEN
 from skimage.data import chelsea, coffee
 
+from smfh.commands.guide_search import emoji_items, read_words, sensible_results
 from smfh.datasets import Emoji
-from smfh.datasets.emoji import EmojiItem, choose_rows, read_catalogue
 from smfh.features.text import fit_bag_of_words
 from smfh.hamming import DISTANCES, pack, tally, unpack
 from smfh.hashing import SMFHPlus
@@ -110,13 +109,6 @@ def test_one_word_finds_its_emoji(emoji, word):
     assert set(found.rows.tolist()) <= set(split.train.tolist())
 
 
-def emoji_items(data: MultimodalDataset) -> list[EmojiItem]:
-    catalogue = read_catalogue()
-    items = [catalogue[row] for row in choose_rows(catalogue, Emoji().country_flags)]
-    assert [item.name for item in items] == list(data.captions)
-    return items
-
-
 @pytest.mark.parametrize("words", HOSTILE)
 def test_hostile_words_have_results(emoji, words):
     data, split, hasher = emoji
@@ -150,27 +142,16 @@ def test_an_emoji_is_read_by_its_name(emoji):
     np.testing.assert_array_equal(typed.rows, said.rows)
 
 
-def sensible_results(emoji, wanted, **how) -> float:
-    """The mean number of the first 8 results that have one of the keywords, over all words."""
-    data, split, hasher = emoji
-    items, counts = emoji_items(data), []
-    for word, keywords in wanted.items():
-        try:
-            found = search(hasher, data, split, query_from_words(data, "text", word, **how), "image", "all")
-        except InputError:
-            counts.append(0)
-            continue
-        counts.append(sum(bool({*items[row].text.split()} & {*keywords.split()}) for row in found.rows[:8]))
-    return float(np.mean(counts))
-
-
 def test_words_that_no_text_contains_have_sensible_results(emoji):
     known = {word for item in emoji_items(emoji[0]) for word in item.text.split()}
-    assert known.isdisjoint(UNSEEN)
-    assert known.issuperset(SEEN)
-    assert sensible_results(emoji, UNSEEN, interpret=False) == 0
-    assert sensible_results(emoji, UNSEEN) > 3
-    assert sensible_results(emoji, SEEN) > sensible_results(emoji, SEEN, interpret=False)
+    unseen, seen = read_words()["words"].values()
+    assert known.isdisjoint(unseen)
+    assert known.issuperset(seen)
+    assert len(unseen) == len(seen) == 40
+    assert sensible_results(emoji, unseen, "all", interpret=False) == 0
+    assert sensible_results(emoji, unseen, "all", interpret=True) > 4
+    exact = sensible_results(emoji, seen, "all", interpret=False)
+    assert sensible_results(emoji, seen, "all", interpret=True) > exact + 1
 
 
 def test_interpreted_words_are_reported(emoji):
