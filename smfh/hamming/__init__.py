@@ -10,6 +10,5 @@ from smfh.hamming.asymmetric import (
     weighted_distances,
 )
 from smfh.hamming.codes import count_codes, distances, pack, unpack
-from smfh.hamming.index import CodeIndex
-from smfh.hamming.plain import MAX_PAIRS, rank_plainly_while
+from smfh.hamming.index import MAX_PAIRS, CodeIndex, rank_plainly_while
 from smfh.hamming.ranking import Tally, judge, own_ranks, rank, tally, tally_weighted

@@ -5,12 +5,12 @@ with each distinct code once and merges the rows of the nearest codes. The resul
 those of a search through all items. Identical queries are also searched only once.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smfh.hamming import plain
 from smfh.hamming.asymmetric import Weights, check_weights, distances_in_bits, quantise, tie_levels, weighted_distances
 from smfh.hamming.codes import check_pair, distances
 from smfh.parallel import over_rows
@@ -27,7 +27,39 @@ MAX_DISTINCT_SHARE = 0.4  # share of distinct codes up to which lists of rows ar
 MAX_DISTINCT_QUERIES = 0.8  # share of distinct queries up to which searching each once is faster
 SHALLOW_SHARE, DEEP_SHARE = 1 / 32, 1 / 8  # results/items: merge lists below, sort all above
 SAMPLE_ITEMS = 4096  # items from which the number of distinct codes is estimated
+MAX_FEW_QUERIES = 2  # queries up to which NumPy is faster than arranging the database for the kernels
 MIN_QUERIES = 200  # number of queries from which finding the distinct codes pays off
+
+# NumPy ranks one or two queries, and all small searches until the kernels are compiled:
+MAX_PAIRS = 1 << 23  # pairs of a query and an item; they take half a second and 230 MB
+_conditions: list[Callable[[], bool]] = []  # empty, or the condition of `rank_plainly_while`
+
+
+def rank_plainly_while(condition: Callable[[], bool]) -> None:
+    """Use NumPy for small searches while `condition()` is true, instead of waiting for the compiler."""
+    _conditions[:] = [condition]
+
+
+def is_plain(pairs: int) -> bool:
+    """Whether a search with this many pairs of query and item should use NumPy now."""
+    return pairs <= MAX_PAIRS and any(condition() for condition in _conditions)
+
+
+def rank_plainly(queries: Words, database: Words, depth: int, weights: Weights | None = None) -> Ranking:
+    """Return the `depth` nearest items of each query with NumPy, ties in database order."""
+    every: IntArray = (
+        distances(queries, database) if weights is None else weighted_distances(queries, database, weights)
+    )
+    order = np.empty((len(queries), depth), dtype=np.int32)
+    nearest = np.empty((len(queries), depth), dtype=every.dtype)
+    for q, far in enumerate(every if depth else ()):
+        if depth < len(far):
+            near = np.flatnonzero(far <= np.partition(far, depth - 1)[depth - 1])
+            rows = near[np.argsort(far[near], kind="stable")[:depth]]
+        else:
+            rows = np.argsort(far, kind="stable")
+        order[q], nearest[q] = rows, far.take(rows)
+    return order, nearest if weights is None else distances_in_bits(nearest, weights.shape[1])
 
 
 class Distinct(NamedTuple):
@@ -45,7 +77,7 @@ def find_distinct(codes: Words, share: float = MAX_DISTINCT_SHARE) -> Distinct |
     A sample of s items from D equally frequent codes has about D (1 − e^(−s/D)) distinct codes. If the sample
     has more than the mean of this number and s, the other items are not examined.
     """
-    if plain.is_plain(len(codes)):
+    if is_plain(len(codes)):
         return None
     from smfh.hamming import kernels
 
@@ -118,9 +150,9 @@ class CodeIndex:
         return order[once.which], nearest[once.which]
 
     def _rank(self, queries: Words, depth: int, weights: Weights | None = None) -> Ranking:
-        is_few = len(queries) <= plain.MAX_FEW_QUERIES and depth > DEEP_SHARE * self.items
-        if self.distinct is None and (is_few or plain.is_plain(len(queries) * self.items)):
-            return plain.rank(queries, self._codes, depth, weights)
+        is_few = len(queries) <= MAX_FEW_QUERIES and depth > DEEP_SHARE * self.items
+        if self.distinct is None and (is_few or is_plain(len(queries) * self.items)):
+            return rank_plainly(queries, self._codes, depth, weights)
         from smfh.hamming import kernels
 
         order = np.empty((len(queries), depth), dtype=np.int32)

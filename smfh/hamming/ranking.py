@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smfh.hamming import plain
 from smfh.hamming.asymmetric import Weights, check_weights, tie_levels, weighted_distances
 from smfh.hamming.codes import check_padding, check_pair, distances
 from smfh.hamming.index import (
@@ -14,6 +13,7 @@ from smfh.hamming.index import (
     DEEP_SHARE,
     MAX_DISTINCT_QUERIES,
     MAX_DISTINCT_SHARE,
+    MAX_FEW_QUERIES,
     MIN_QUERIES,
     SHALLOW_SHARE,
     CodeIndex,
@@ -21,6 +21,8 @@ from smfh.hamming.index import (
     check_search,
     count_octets,
     find_distinct,
+    is_plain,
+    rank_plainly,
     to_blocks,
     to_octets,
 )
@@ -40,8 +42,8 @@ def rank(queries: Words, database: Words, top: int | None = None, weights: Weigh
     CodeIndex to search the same database repeatedly.
     """
     depth = check_search(queries, database, top, len(database), weights)
-    if len(queries) <= plain.MAX_FEW_QUERIES:
-        return plain.rank(queries, database, depth, weights)
+    if len(queries) <= MAX_FEW_QUERIES:
+        return rank_plainly(queries, database, depth, weights)
     share = depth / max(len(database), 1)
     is_worthwhile = len(queries) >= MIN_QUERIES and not SHALLOW_SHARE < share < DEEP_SHARE
     return CodeIndex(database, MAX_DISTINCT_SHARE if is_worthwhile else 0).rank(queries, top, weights)
@@ -110,9 +112,9 @@ def tally(queries: Words, database: Words, query_labels: Words, database_labels:
 
 
 def _tally(queries: Words, database: Words, query_labels: Words, database_labels: Words, bits: int) -> Tally:
-    if plain.is_plain(len(queries) * len(database)):
+    if is_plain(len(queries) * len(database)):
         d = distances(queries, database)
-        return Tally(*plain.tally(d, bits + 1, query_labels, database_labels))
+        return Tally(*tally_plainly(d, bits + 1, query_labels, database_labels))
     from smfh.hamming import kernels
 
     result = _empty_tally(len(queries), bits + 1)
@@ -138,6 +140,24 @@ def _tally(queries: Words, database: Words, query_labels: Words, database_labels
 
     over_rows(work, len(queries), BATCH_QUERIES)
     return result
+
+
+def tally_plainly(
+    d: IntArray, columns: int, query_labels: Words, database_labels: Words
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return the numbers of items and of relevant items at each distance, and Σ_k P@k · rel(k), with NumPy.
+
+    `d` (queries, items) contains the distances, which are whole numbers below `columns`.
+    """
+    relevant = (query_labels[:, None, :] & database_labels[None]).any(axis=2)
+    cells = d + columns * np.arange(len(d))[:, None]
+    items_at, relevant_at = (
+        np.bincount(which.ravel(), minlength=len(d) * columns).reshape(len(d), columns)
+        for which in (cells, cells[relevant])
+    )
+    in_order = np.take_along_axis(relevant, np.argsort(d, axis=1, kind="stable"), axis=1)
+    precision = in_order.cumsum(axis=1) / np.arange(1, len(database_labels) + 1)
+    return items_at, relevant_at, (precision * in_order).sum(axis=1)
 
 
 def tally_weighted(
@@ -169,8 +189,8 @@ def _distance_levels(queries: Words, codes: Words, weights: Weights) -> IntArray
 def _tally_levels(levels: IntArray, which: IntArray, query_labels: Words, database_labels: Words) -> Tally:
     """Count items by level and relevance; item i has the level levels[q, which[i]] for query q."""
     columns = int(levels.max(initial=0)) + 1
-    if plain.is_plain(len(levels) * len(which)):
-        return Tally(*plain.tally(levels[:, which], columns, query_labels, database_labels))
+    if is_plain(len(levels) * len(which)):
+        return Tally(*tally_plainly(levels[:, which], columns, query_labels, database_labels))
     from smfh.hamming import kernels
 
     result, shift = _empty_tally(len(levels), columns), columns.bit_length()

@@ -1,6 +1,5 @@
 """The paper's tables and figures: published numbers, measured numbers, and errata."""
 
-from smfh.paper.errata import CONTRADICTED_CLAIMS, EQUATION_NOTE, ERRATA, NOT_AN_ERROR, NOT_REPRODUCED, Erratum
 from smfh.paper.figures import figure_2, figure_3, figure_4a, figure_4b
 from smfh.paper.plan import (
     BENCHMARKS,
@@ -18,10 +17,16 @@ from smfh.paper.plan import (
 from smfh.paper.published import (
     CITATION,
     COLUMNS,
+    CONTRADICTED_CLAIMS,
+    EQUATION_NOTE,
+    ERRATA,
+    NOT_AN_ERROR,
+    NOT_REPRODUCED,
     TABLE_1,
     TABLE_2_BITS,
     TASKS,
     TOLERANCE,
+    Erratum,
     published_score,
     published_seconds,
 )

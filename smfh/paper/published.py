@@ -1,6 +1,9 @@
-"""The numbers printed in the paper (Liu, Ji, Wu & Hua, IJCAI 2016), and reasons for differences."""
+"""The numbers printed in the paper (Liu, Ji, Wu & Hua, IJCAI 2016), reasons for differences, and errata."""
 
+import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 TASKS: Mapping[str, str] = {"text->image": "Task 1", "image->text": "Task 2"}
 ENDS: Mapping[str, tuple[str, str]] = {"text->image": ("text", "image"), "image->text": ("image", "text")}
@@ -73,3 +76,21 @@ def published_seconds(dataset: str, method: str, bits: int) -> float | None:
     """Return the training seconds in Table 2, or None if the paper has no such cell."""
     row, column = TABLE_2.get(method), (dataset, bits)
     return row[TIME_COLUMNS.index(column)] if row and column in TIME_COLUMNS else None
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """An error in the paper: the printed and the corrected formula in LaTeX, and the reason."""
+
+    where: str
+    printed: str
+    right: str
+    why: str
+
+
+_TEXTS = tomllib.loads(Path(__file__).with_name("errata.toml").read_text(encoding="utf-8"))
+ERRATA = tuple(Erratum(**erratum) for erratum in _TEXTS["errata"])
+EQUATION_NOTE: str = _TEXTS["equation_note"]
+NOT_AN_ERROR: str = _TEXTS["not_an_error"]
+CONTRADICTED_CLAIMS: tuple[str, ...] = tuple(_TEXTS["contradicted_claims"])
+NOT_REPRODUCED: tuple[tuple[str, str], ...] = tuple((one["what"], one["why"]) for one in _TEXTS["not_reproduced"])

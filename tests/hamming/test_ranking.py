@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smfh.hamming import MAX_PAIRS, distances, judge, pack, rank, rank_plainly_while, tally, unpack
-from smfh.hamming.plain import is_plain
+from smfh.hamming.index import is_plain
 from smfh.types import InputError
 
 slowly = settings(deadline=None)
