@@ -567,10 +567,10 @@ def _goal_traces(
     if start is not None:
         line = {"color": ORANGE, "dash": "dot", "width": 2}
         yield go.Scatter(x=[low, high], y=[start.score] * 2, name=START, mode="lines", line=line, **quiet)
-    after = next((dot for dot in dots if start is not None and dot.fits(axis) and _is_after(dot, start, axis)), None)
-    rises = start is not None and after is not None and after.score >= start.score
-    # the label of the start lies where the line does not: to the right below a rising line
-    below = "bottom right" if rises or start is None or not start.fits(axis) else "bottom left"
+    at = start.settings[axis.label] if start is not None and start.fits(axis) else low
+    later = [dot.score for dot in dots if dot.settings[axis.label] > at]
+    falls = start is not None and later and later[0] < start.score  # its label lies where the line does not
+    below = "bottom left" if falls and at > low else "bottom right"
     for dot, kind, place in ((best, BEST, "top center"), (start, START, below)):
         if dot is not None:
             colour, symbol, size = KINDS[kind]
@@ -593,10 +593,6 @@ def _other_traces(others: Mapping[str, Sequence[TrialDot]], axis: Axis) -> Itera
     for k, (name, dots) in enumerate(others.items(), start=PALETTE.index(PURPLE)):
         placed, line = _along(dots, axis), {"color": cycle(PALETTE, k), "width": 3}
         yield _curve(name, placed, axis, [dot.score for dot in placed], line).update(customdata=None)
-
-
-def _is_after(dot: TrialDot, start: TrialDot, axis: Axis) -> bool:
-    return start.fits(axis) and dot.settings[axis.label] > start.settings[axis.label]
 
 
 def _curve(
@@ -674,12 +670,12 @@ class SweepMap(HeatMap):
         )
         row, column = highest(self.values)
         places = {BEST: (column, row)} | ({START: self.start} if self.start is not None else {})
-        for kind, (x, y) in places.items():
+        for kind, (at, height) in places.items():
             colour, symbol, _ = KINDS[kind]
             marker = {"symbol": symbol, "size": 13, "color": colour, "line": {"width": 1.5, "color": "#FFFFFF"}}
             look = {"mode": "markers", "name": kind, "marker": marker, "hoverinfo": "skip"}
-            beside = 0 if x % 1 or y % 1 else -BESIDE_NUMBER if kind == BEST else BESIDE_NUMBER
-            figure.add_scatter(x=[x + beside], y=[y], unselected=OPAQUE, **look)
+            beside = 0 if at % 1 or height % 1 else -BESIDE_NUMBER if kind == BEST else BESIDE_NUMBER
+            figure.add_scatter(x=[at + beside], y=[height], unselected=OPAQUE, **look)
         figure.update_layout(showlegend=True)
         y, x = np.nonzero(self.numbers == (-2 if self.selected is None else self.selected))
         if len(x):

@@ -14,6 +14,7 @@ from dataclasses import replace
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter, sleep
+from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
@@ -32,6 +33,7 @@ SLIDER_VALUES = (0.2, 0.5, 2.0, 5.0, 10.0)  # of α in Learn
 SEED_CONTROL = "control_smfh-plus_seed"
 FIRST_SEED = 90_000  # no store has runs with this seed or later ones
 WAIT_SECONDS = 120
+SETTLE_SECONDS = 3
 WALL = """() => {  // the first eight pictures are there
   const pictures = [...document.querySelectorAll(".st-key-wall img")].slice(0, 8)
   return pictures.length === 8 && pictures.every((picture) => picture.complete && picture.naturalWidth)
@@ -120,12 +122,28 @@ def bench_visits(report: Report, chromium: str) -> None:
                 report.seconds[visit] = perf_counter() - started
                 page.wait_for_selector("[data-testid=stMetric]", timeout=1000 * WAIT_SECONDS)
                 page.context.close()
+            for name in ("emoji", "wiki"):
+                if not DATASETS[name]().missing():
+                    report.seconds[f"a click on Sweep α to the first point, {name}"] = _time_sweep(
+                        browser.new_page(viewport={"width": 1440, "height": 900}), f"{address}/?data={name}"
+                    )
             browser.close()
         finally:
             server.terminate()
             server.wait()
     first, later = report.seconds["first visit"], report.seconds["later visit"]
     report.compare("first visit/later visit", first, later, "to a wall of pictures, on an empty cache")
+
+
+def _time_sweep(page: Any, address: str) -> float:
+    """Return the seconds from the click on a slider's sweep button in Explore to the first point of the curve."""
+    page.goto(address)
+    button = page.wait_for_selector(".st-key-sweep_graph_weight button", timeout=1000 * WAIT_SECONDS)
+    sleep(SETTLE_SECONDS)  # Explore trains now, if its run is not saved
+    started = perf_counter()
+    button.click()
+    page.wait_for_selector(".js-plotly-plot .scatterlayer path.point", timeout=1000 * WAIT_SECONDS)
+    return perf_counter() - started
 
 
 def _wait_for_server(health: str) -> None:

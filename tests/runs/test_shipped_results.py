@@ -49,9 +49,9 @@ def test_the_default_run_has_its_model_and_needs_no_training(store):
 def test_the_shipped_sweep_is_complete_and_is_the_first_that_tune_offers(tmp_path):
     (tmp_path / STUDIES_FILE).write_bytes((FOLDER / STUDIES_FILE).read_bytes())
     studies, plan = Studies(f"sqlite:///{tmp_path / STUDIES_FILE}"), default_sweep(Emoji(), SMFHPlus())
-    assert studies.has(plan)
-    assert studies.open(plan.name).progress.is_done
-    assert not studies.has(default_sweep(Emoji(), SMFHPlus(bits=32)))
+    assert studies.find(plan).progress.is_done
+    assert studies.find(plan).is_shipped
+    assert not studies.find(default_sweep(Emoji(), SMFHPlus(bits=32)))
 
 
 def test_scores_without_a_model_say_so(store):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from smfh.datasets import DatasetSource, load_set
+from smfh.datasets import load_set
 from smfh.experiments.tuning.goals import BASE_MEASURES, MEASURES, average_searches, combine_measures
 from smfh.experiments.tuning.storage import errors_in_words
 from smfh.experiments.tuning.study import Study
@@ -20,7 +20,7 @@ from smfh.metrics import Scores
 from smfh.metrics.significance import Difference, compare_pairs, in_words
 from smfh.runs import SavedRuns, ensure_saved, ready_searches
 from smfh.runs.run_file import finite
-from smfh.types import InputError, MissingFilesError, MultimodalDataset, OnStep, Split, unknown
+from smfh.types import InputError, MissingFilesError, OnStep, unknown
 
 SEEDS, PROTOCOL = 5, "training"
 ALL, THE_START = "all directions", "the start"
@@ -107,7 +107,10 @@ def confirm(
     total = len(study.plan.sources) * len(lengths) * len(settings) * SEEDS
     done, figures = 0, []
     for source in study.plan.sources:
-        data, split = _load(source, call)
+        try:
+            data, split = call(load_set, source)
+        except MissingFilesError:  # a worker on another machine may not have them
+            data, split = load_set(source)
         for bits in lengths:
             found: dict[str, list[Searches]] = {title: [] for title in settings}
             for (title, method), seed in product(settings.items(), range(SEEDS)):
@@ -140,15 +143,6 @@ def widen(difference: Difference, tests: int) -> Difference:
     ratio = NormalDist().inv_cdf(1 - tail / tests) / NormalDist().inv_cdf(1 - tail / difference.pairs)
     mean, low, high = difference.mean, difference.low, difference.high
     return replace(difference, low=mean - ratio * (mean - low), high=mean + ratio * (high - mean), pairs=tests)
-
-
-def _load(source: DatasetSource, call: Call) -> tuple[MultimodalDataset, Split]:
-    """Return the data set and its split, loaded in a worker if it has the files."""
-    try:
-        loaded: tuple[MultimodalDataset, Split] = call(load_set, source)
-    except MissingFilesError:  # a worker on another machine may not have them
-        return load_set(source)
-    return loaded
 
 
 def confirm_work(study: Study, number: int, store: SavedRuns) -> Callable[[JobContext], Confirmation]:

@@ -213,7 +213,7 @@ class Study:
     def is_current(self) -> bool:
         """Whether the method still has the version with which the study was created."""
         with self.reading():
-            return bool(self.optuna.user_attrs.get(VERSION, 1) == version_of(self.plan.method))
+            return bool(self.optuna.user_attrs.get(VERSION, 1) == self.plan.method.version)
 
     def check_current(self) -> None:
         """Raise InputError if the study was created with another version of the method."""
@@ -300,11 +300,6 @@ def is_lost(frozen: FrozenTrial) -> bool:
     if machine != MACHINE or not pid.isdecimal() or process == PROCESS:
         return False
     return int(pid) == os.getpid() or not psutil.pid_exists(int(pid))
-
-
-def version_of(method: HashMethod) -> int:
-    """Return the version of a method; a change of its codes changes the version."""
-    return method.version
 
 
 def best_of(trials: Sequence[Trial], plan: StudyPlan) -> Trial | None:
@@ -474,7 +469,7 @@ class Studies:
                 return None
             self.delete(plan.name)
             inner = create()
-        for name, value in ((PLAN, plan.to_json()), (VERSION, version_of(plan.method)), (CREATOR, creator)):
+        for name, value in ((PLAN, plan.to_json()), (VERSION, plan.method.version), (CREATOR, creator)):
             inner.set_user_attr(name, value)
         for point in plan.points:
             inner.enqueue_trial(point)

@@ -21,7 +21,6 @@ from smfh.ui.charts import offer_file, show_chart
 from smfh.ui.grids import RESULTS_SECONDS
 from smfh.ui.plain import draw_problems, plain
 from smfh.ui.settings import Settings
-from smfh.ui.tune.by_eye import draw_by_eye
 from smfh.ui.tune.charts import choose_overlay, dots_of, draw_filter, draw_main, draw_others, remembered, wall_trials
 from smfh.ui.tune.state import (
     REFUSED,
@@ -33,7 +32,7 @@ from smfh.ui.tune.state import (
     start_study,
     study_job,
 )
-from smfh.ui.tune.trial import draw_held_out, draw_note, draw_selected, draw_walls, may_edit_study
+from smfh.ui.tune.trial import draw_by_eye, draw_held_out, draw_note, draw_selected, draw_walls, may_edit_study
 from smfh.ui.visitor import NOT_OWNER
 
 TABLE, NEW_NAME = "tune_table", "tune_rename_to"

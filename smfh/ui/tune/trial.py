@@ -1,8 +1,9 @@
-"""The selected trial: its scores, its buttons, and its test on the held-out queries."""
+"""The selected trial: its scores, its buttons, its test on the held-out queries; results by eye."""
 
 import io
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 import streamlit as st
 
 from smfh.experiments import tuning
-from smfh.experiments.tuning import Confirmation, Study, Trial
+from smfh.experiments.tuning import Comparison, Confirmation, Study, Trial
 from smfh.experiments.tuning.held_out import ALL, CORRECTION, SEEDS, THE_START
+from smfh.experiments.tuning.preferences import MIN_CHOICES, examples_of
 from smfh.experiments.tuning.study import MAX_NOTE_LENGTH
 from smfh.features.pictures import thumbnail
 from smfh.jobs import Job
@@ -29,13 +31,16 @@ from smfh.ui.server import job_queue, private_key, saved_runs
 from smfh.ui.session import UPLOAD, load
 from smfh.ui.settings import SETTINGS, Settings
 from smfh.ui.sidebar import CONTROL
-from smfh.ui.tune.state import REFUSED, change, current_request
-from smfh.ui.visitor import may_edit, visitor
+from smfh.ui.tune.charts import remembered
+from smfh.ui.tune.state import REFUSED, change, current_request, study_job
+from smfh.ui.visitor import may_edit, owner_id, visitor
 
 TRIAL, STARTED = "tune_trial", "confirmation_started"
 BEST = -1  # stands for the best trial in the list of trial numbers
 PICTURE_PIXELS, QUERY_PIXELS = 38, 280  # four pictures in a row at a width of 1280
 MAX_CAPTION = 60
+NOT_EDITOR = "Only the owner of this study can store choices, in the browser that created it."
+SUGGEST_HELP = "Adds one trial whose parameters come from a Bradley–Terry model of the choices, and runs it."
 EXPORTS = {"Export as command": tuning.fit_command, "Export as Python": tuning.fit_code}
 TEST_HELP = (
     f"Trains the start (trial 0) and this trial with {SEEDS} seeds each on all training items, and "
@@ -259,7 +264,7 @@ def draw_wall(
     pictures = looks_of(data, items, direction.rpartition(" → ")[2])
     kept = [True] * len(pictures) if relevant is None else relevant
     drawn = [one if is_kept else cross_out(one) for one, is_kept in zip(pictures, kept, strict=True)]
-    st.image(drawn, width=PICTURE_PIXELS)
+    st.image(drawn, width=PICTURE_PIXELS, alt=[caption_of(data, row) for row in items])
 
 
 def cross_out(picture: bytes) -> bytes:
@@ -273,3 +278,61 @@ def cross_out(picture: bytes) -> bytes:
     file = io.BytesIO()
     pale.save(file, "PNG")
     return file.getvalue()
+
+
+def draw_by_eye(study: Study, trials: Sequence[Trial], suggest: Callable[[], None]) -> None:
+    """Draw the next two trials to compare, the buttons to choose, and one that calls `suggest`."""
+    if not may_edit_study(study) or sum(bool(examples_of(trial)) for trial in trials) < 2:
+        return
+    choices, me = tuning.read_choices(study), owner_id(visitor())
+    with st.expander("Tuning by eye", icon=":material/visibility:", key="tune_by_eye"):
+        make_pair = partial(tuning.next_comparison, study.plan, trials, choices, me)
+        pair = remembered(study, trials, ("pair", choices, me), make_pair)
+        if pair is None:
+            st.caption("All trials whose results differ have been compared.")
+        else:
+            _draw_pair(study, trials, pair)
+        decided = sum(one.winner is not None for one in choices)
+        text = f"{decided} choice{'s' * (decided != 1)} stored with this study. "
+        ranks, best = tuning.ranks_by_eye(choices), study.best
+        if ranks and best is not None:
+            first = min(ranks, key=ranks.__getitem__)
+            text += f"First by eye: trial {first}; first by measured score: trial {best.number}. "
+        st.caption(text + "The two may disagree: the score counts shared labels, you judge what you see.")
+        job = study_job(study)
+        is_busy = (job is not None and not job.over) or not study.is_current
+        label, is_off = "Suggest a trial from my choices", decided < MIN_CHOICES or is_busy
+        if st.button(label, "tune_suggest", SUGGEST_HELP, icon=":material/auto_awesome:", disabled=is_off):
+            suggest()
+
+
+def _draw_pair(study: Study, trials: Sequence[Trial], pair: Comparison) -> None:
+    """Draw the results of two trials for one query, and the buttons; sides vary from pair to pair."""
+    data, split = load(Settings(study.plan.sources[0], study.plan.method))
+    rows, by_number = np.sort(split.train), {trial.number: trial for trial in trials}
+    sides = [by_number[pair.first], by_number[pair.second]]
+    named = [row for trial in sides for row in (pair.query, *examples_of(trial)[pair.query])]
+    if min(named) < 0 or max(named) >= len(rows):
+        return
+    if (pair.first + pair.second + pair.query) % 2:
+        sides.reverse()
+    direction = next(iter(sides[0].folds[0].directions))
+    caption = cut(caption_of(data, int(rows[pair.query])), MAX_CAPTION)
+    st.text(f"Which results suit this query better? {caption}")
+    key = f"{pair.first}_{pair.second}_{pair.query}"
+    for column, name, trial in zip(st.columns(2, gap="large"), ("Left", "Right"), sides, strict=True):
+        with column:
+            draw_wall(data, rows[list(examples_of(trial)[pair.query])].tolist(), direction)
+            args = (study, pair, trial.number)
+            st.button(f"{name} is better", f"tune_{name.lower()}_{key}", None, _choose, args)
+    st.button("Skip", f"tune_skip_{key}", None, _choose, (study, pair, None), type="tertiary")
+
+
+def _choose(study: Study, pair: Comparison, winner: int | None) -> None:
+    """Store a choice (callback), after checking again that this visitor may."""
+    try:
+        if not may_edit_study(study):
+            raise InputError(NOT_EDITOR)
+        tuning.save_choice(study, pair, winner, owner_id(visitor()))
+    except InputError as error:
+        st.session_state[REFUSED] = error.problems
