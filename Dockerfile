@@ -14,4 +14,5 @@ ENV PYTHONUNBUFFERED=1 NUMBA_CACHE_DIR=/home/smfh/numba SMFH_CACHE=/home/smfh/ca
 EXPOSE 8501
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
     CMD ["python", "-c", "import urllib.request as web; web.urlopen('http://127.0.0.1:8501/health', timeout=4)"]
-CMD ["smfh", "app", "--address", "0.0.0.0", "--headless"]
+# browsers may open it by these names only; give the public name behind a proxy, or "*" for any
+CMD ["smfh", "app", "--address", "0.0.0.0", "--headless", "--host", "localhost", "127.0.0.1"]

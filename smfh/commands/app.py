@@ -13,8 +13,7 @@ EPILOG = """examples:
   python -m smfh app                                    open it in your browser
   python -m smfh app --port 8600
   python -m smfh app --data photos                      open a folder of your own on the Data page
-  python -m smfh app --address 0.0.0.0 --headless       let other machines connect
-  python -m smfh app --address 0.0.0.0 --host smfh.example.org"""
+  python -m smfh app --address 0.0.0.0 --host smfh.example.org --headless   let other machines connect"""
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
@@ -22,7 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--port", type=int, default=8501, help="port of the server (default 8501)")
     add("--address", help="who can connect: localhost (default) for this machine, 0.0.0.0 for all machines")
-    add("--host", nargs="+", help="names by which browsers may open it (default: any, unless only local)")
+    add("--host", nargs="+", help="names by which browsers may open it; set it with --address (default there: any)")
     add("--data", metavar="FOLDER", help="open this folder or file on the Data page; only without --address")
     add("--encoder", metavar="NAME[=FOLDER]", help="offer this encoder first: clip or siglip2, as in `fit`")
     add("--headless", action="store_true", help="do not open a browser")

@@ -23,6 +23,7 @@ from smfh.files.limits import (
     MAX_LINE_BYTES,
     MAX_LINE_VALUES,
     MAX_NUMBERS,
+    MAX_PARQUET_COLUMNS,
     MAX_ROWS,
     MAX_TABLE_BYTES,
     MAX_VALUES_PER_BYTE,
@@ -245,6 +246,11 @@ def _read_parquet(content: Content, name: str) -> Table:
             limit = min(limit, max(HARMLESS_NUMBERS, MAX_VALUES_PER_BYTE * len(content)))
         if (values := sum(chunk.values for chunk in chunks)) > limit:
             raise InputError(f"{name} has {values:,} values; the limit for a file of this size is {limit:,}.")
+        if (columns := len({chunk.column for chunk in chunks})) > MAX_PARQUET_COLUMNS:
+            raise InputError(
+                f"{name} has {columns:,} columns; the limit is {MAX_PARQUET_COLUMNS:,}. Save each matrix as one column "
+                "of lists."
+            )
         opened = parquet.ParquetFile(file, thrift_string_size_limit=1 << 24, thrift_container_size_limit=1 << 20)
         metadata, schema = opened.metadata, opened.schema_arrow
         if metadata.num_rows > MAX_ROWS or len(schema.names) > MAX_COLUMNS:
