@@ -390,6 +390,11 @@ class Measure:
         return f"{point.mean:.{self.decimals}f}{spread}"
 
 
+def _graded(name: str, run: ScoredRun) -> float | None:
+    """Return a measure of GRADED; None if an older run does not have it."""
+    return run.scores.graded.get(name)
+
+
 def _hit_rate(radius: int, run: ScoredRun) -> float:
     """Return the share of queries with a relevant item within the radius."""
     return float(run.scores.within.hits[min(radius, run.scores.bits)])
@@ -410,7 +415,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
             "µs to encode a query", lambda run: 1e6 * run.record.timing.encoding[run.scores.source] / run.scores.queries
         ),
         **{
-            name: Measure(label, lambda run, name=name: run.scores.graded.get(name), decimals=DECIMALS.get(name, 3))
+            name: Measure(label, partial(_graded, name), decimals=DECIMALS.get(name, 3))
             for name, (label, _) in GRADED.items()
         },
         **{

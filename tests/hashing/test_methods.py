@@ -335,7 +335,7 @@ def test_presets_are_redundant_where_the_default_meets_their_aim():
 
 
 def test_fewer_codes_are_not_offered_where_labels_overlap():
-    own = np.arange(100, dtype=np.uint64)[:, None] // 5
+    own = np.arange(100, dtype=np.uint64)[:, None] // 3
     overlapping = Planted(items=100, classes=6, labels_per_item=2).load()[0].labels
     assert SMFHPlus.redundant_presets(own, overlapping) == {"whole ranking"}
     groups = np.repeat(np.eye(4, dtype=bool), 25, axis=0)
