@@ -132,13 +132,15 @@ class LineChart(Chart):
         ]
         pixels = (self.height - MARGIN_PIXELS) / (self.y.place(high) - self.y.place(low))
         at = np.array([(ends[line] - self.y.place(low)) * pixels for line in lines])
-        gap = 2 + NAME_LINE_PIXELS * max(map(len, names))
-        heights = space_out(at, gap, self.height - MARGIN_PIXELS)
+        tall = np.array([2.0 + NAME_LINE_PIXELS * len(name) for name in names])
+        heights = space_out(at, (tall[1:] + tall[:-1]) / 2, self.height - MARGIN_PIXELS)
         notes = list(figure.layout.annotations)  # added all at once, which is faster
         for line, name, shift in zip(lines, names, heights - at, strict=True):
             end = {"x": self.x.place(line.x[-1].item()), "y": ends[line], "xanchor": "left"}
-            look = {"showarrow": False, "align": "left", "font": {"color": line.colour, "size": 13}}
-            shifted = {"text": "<br>".join(map(plain, name)), "xshift": 8, "yshift": round(shift)}
+            look = {"align": "left", "font": {"color": line.colour, "size": 13}, "text": "<br>".join(map(plain, name))}
+            shifted: dict[str, Any] = {"showarrow": False, "xshift": 8, "yshift": round(shift)}
+            if abs(shift) > NAME_LINE_PIXELS / 2:  # a thin line leads to it
+                shifted = {"ax": 14, "ay": -round(shift), "arrowhead": 0, "arrowwidth": 1, "arrowcolor": line.colour}
             notes.append(end | look | shifted | refs)
         figure.update_layout(annotations=notes)
         longest = max(len(part) for name in names for part in name)
@@ -220,12 +222,13 @@ def selected_ring(x: Any, y: Any, selected: int | None, **look: Any) -> go.Scatt
     )
 
 
-def space_out(heights: FloatArray, gap: float, top: float) -> FloatArray:
-    """Return numbers near `heights` in the same order, at least `gap` apart, between 0 and `top`.
+def space_out(heights: FloatArray, gap: float | FloatArray, top: float) -> FloatArray:
+    """Return numbers near `heights` in the same order, between 0 and `top`, at least `gap` apart.
 
-    Isotonic regression of height_k − k·gap: decreasing neighbours are pooled until the means increase.
+    `gap` may be one for each pair of neighbours. Isotonic regression of each height minus the gaps before it:
+    decreasing neighbours are pooled until the means increase.
     """
-    steps = gap * np.arange(len(heights))
+    steps = np.append(0.0, np.cumsum(np.broadcast_to(gap, len(heights) - 1)))
     pools: list[FloatArray] = []
     for free in heights - steps:
         pools.append(np.array([free]))

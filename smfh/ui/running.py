@@ -41,7 +41,7 @@ def draw_run_strip(current: CurrentRun, seen: State, shown: Run | None) -> None:
             draw_job_buttons(job, state, "run_controls", can_step=True)
         else:
             if shown is not None:
-                st.subheader(describe_run(shown), anchor=False, width="content")
+                st.subheader(describe(shown.source, shown.method), anchor=False, width="content")
             if state == "cancelled":
                 st.caption("Cancelled; press Train to start again.", width="content")
             if state == "failed" and shown is not None:
@@ -106,7 +106,7 @@ def draw_convergence(current: CurrentRun, shown: Run, pinned: Run | None) -> Non
                 if is_live and current.job.reports:
                     trace, steps = current.job.reports, current.method.steps
                 before = None if pinned is None or pinned is shown else pinned.hasher.trace
-                show_chart(convergence(trace, before, log, relative, steps), "convergence", not is_live)
+                show_chart(convergence(trace, before, log, relative, steps), "convergence")
 
             live()
             if note := shown.hasher.trace[-1].note if shown.hasher.trace else "":
@@ -167,11 +167,6 @@ def draw_progress(job: Job[Run], method: HashMethod, title: str = "") -> None:
         st.progress(min(done / total, 1.0), plain(text))
     elif job.state == "failed":
         st.error(f"Training stopped:\n\n{paragraphs(job.problems)}")
-
-
-def describe_run(run: Run) -> str:
-    """Return a line with the data, method, bits, main parameters and seed of a run."""
-    return describe(run.source, run.method)
 
 
 def describe(source: DatasetSource, method: HashMethod) -> str:

@@ -12,7 +12,7 @@ from smfh.retrieval.bits import confusion_shares, display_modality, largest_clas
 from smfh.retrieval.code_space import KINDS, Buckets, fill_buckets
 from smfh.retrieval.search import SearchResults
 from smfh.runs import Run
-from smfh.types import InputError, Words
+from smfh.types import InputError
 from smfh.ui.address import go, hold
 from smfh.ui.canvas import MAP_KIND, draw_code_map
 from smfh.ui.charts import show_chart, show_charts
@@ -137,11 +137,8 @@ def _draw_radius(run: Run, state: SearchState, results: SearchResults) -> None:
 
 def buckets_of(run: Run) -> Buckets:
     """Return the items of the database grouped by their code, cached."""
-    return derive(run, "buckets", lambda: fill_buckets(_display_codes(run)), "Counting codes …")
-
-
-def _display_codes(run: Run) -> Words:
-    return run.hasher.database_codes[display_modality(run.hasher)]
+    codes = run.hasher.database_codes[display_modality(run.hasher)]
+    return derive(run, "buckets", lambda: fill_buckets(codes), "Counting codes …")
 
 
 def draw_queries(run: Run) -> None:

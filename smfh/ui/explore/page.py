@@ -96,7 +96,8 @@ def _draw_card(run: Run, pinned: Run | None, source: str, target: str) -> None:
             st.metric(label, value, help=help_text)
             return
         with st.container(horizontal=True, gap="small"):
-            for protocol in protocols_of(run):
+            # unseen items first for an upload, as people add items
+            for protocol in sorted(PROTOCOLS, reverse=run.source.name == UPLOAD):
                 score, gain, change = (run.scores(source, target, protocol).average_precision["found"], 0.0, None)
                 if pinned is not None and pinned.key != run.key and (source, target) in pinned.directions:
                     gain = score.mean - pinned.scores(source, target, protocol).mean_average_precision
@@ -110,11 +111,6 @@ def _draw_card(run: Run, pinned: Run | None, source: str, target: str) -> None:
                     f"{score.best:.3f} by order of ties. By asymmetric distance: "
                     f"{run.scores(source, target, protocol, 'asymmetric').mean_average_precision:.3f}.",
                 )
-
-
-def protocols_of(run: Run) -> list[str]:
-    """Return the databases of the headline scores; unseen items first for an upload, as people add items."""
-    return sorted(PROTOCOLS, reverse=run.source.name == UPLOAD)
 
 
 def describe_score(run: Run, directions: Sequence[tuple[str, str]]) -> str:
