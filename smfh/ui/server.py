@@ -337,7 +337,8 @@ def read_in_worker(
         sleep(POLL_SECONDS)
     began = monotonic()
     try:
-        return local_engine().call(call_limited, max_bytes, work, *arguments, check=check_time, **callbacks)
+        value: V = local_engine().call(call_limited, max_bytes, work, *arguments, check=check_time, **callbacks)
+        return value
     finally:
         with _uploads_lock:
             _readers.discard(visitor)
