@@ -85,6 +85,7 @@ def test_cards_have_settings_results_scores_and_a_curve(store):
         assert f"{run.method.title} · {run.method.bits} bits · seed 0" in texts(page)
         score = run.headline("text", "image")["found"]
         assert f"mAP@100 text → image {score:.3f}\nmAP@100 image → text " in texts(page)
+        assert "by Hamming distance" in texts(page)
     assert texts(page).count(" of 6 are relevant") == 4
     assert captions(page).count("in 2 iterations") == len(page.image) == 2  # CVH has no iterations
     before = texts(page)

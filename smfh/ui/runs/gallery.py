@@ -221,8 +221,8 @@ def scores_text(run: RunRecord) -> str:
     """Return mAP@100 by Hamming distance of the first two directions of a saved run, one per line."""
     label, ways = AP_DEFINITIONS[SCORE].label, text_to_image_first(run.directions)[:2]
     scores = {" → ".join(way): run.headline(*way).get(SCORE) for way in ways}
-    lines = [f"{label} {way}, Hamming distance: {score:.3f}" for way, score in scores.items() if score is not None]
-    return "\n".join(lines) or "Not scored"
+    lines = [f"{label} {way} {score:.3f}" for way, score in scores.items() if score is not None]
+    return "\n".join([*lines, "by Hamming distance"]) if lines else "Not scored"
 
 
 def _draw_curve(objective: Sequence[float]) -> None:
