@@ -1,0 +1,94 @@
+"""Tables of the guide: written from measurements, here from invented ones."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from smfh.commands import guide
+from smfh.runs import RunStore
+
+COLUMNS = ["data", "rival", "features", "bits", "measure", "direction", "protocol", "distance"]
+COLUMNS += ["difference", "result", "codes", "rival_codes"]
+
+
+def row(rival="dch", features="same", bits=16, distance="hamming", difference=0.01, result="win", data="wiki"):
+    about = [data, rival, features, bits, "mAP@100", "text → image", "training", distance]
+    return [*about, difference, result, 700.0, 10.0]
+
+
+MEASURED = {
+    "equal": {
+        "seeds": 3,
+        "measured": "a machine, 2026-01-01",
+        "columns": COLUMNS,
+        "rows": [
+            row(),
+            row(result="loss", difference=-0.02),
+            row(bits=64, result="loss", difference=-0.004),
+            row(bits=64, result="tie", data="digits"),
+            row(rival="batch", distance="asymmetric", result="loss", difference=-0.03),
+            row(features="strong", bits=64, result="loss", difference=-0.5),
+        ],
+    }
+}
+
+
+def test_wins_ties_and_losses_are_counted_by_rival_features_and_distance():
+    lines = guide.equal_features(MEASURED).splitlines()
+    assert lines[0] == "| SMFH+ against | features | bits | distance | Wiki | Digits, signed |"
+    assert lines[2:5] == [
+        "| DCH | strong | 64 | hamming | 0 / 0 / 1 | 0 / 0 / 0 |",
+        "| DCH | same | 16, 64 | hamming | 1 / 0 / 2 | 0 / 1 / 0 |",
+        "| BATCH | same | 16 | asymmetric | 0 / 0 / 1 | 0 / 0 / 0 |",
+    ]
+    assert "Means of 3 seeds. Measured on: a machine, 2026-01-01. Distinct codes of the training items:" in lines
+    assert "| SMFH+ | 700, 700 | 700 |" in lines
+    assert "| DCH | 10, 10 | 10 |" in lines
+
+
+def test_every_loss_with_equal_features_is_named():
+    assert guide.equal_losses(MEASURED).splitlines()[2:] == [
+        "- Wiki, hamming distance.",
+        "  - mAP@100, training items: DCH (16, 64 bits: −0.020 to −0.004).",
+        "- Wiki, asymmetric distance.",
+        "  - mAP@100, training items: BATCH (16 bits: −0.030).",
+    ]
+
+
+def test_columns_that_were_not_measured_are_left_out():
+    scores = {
+        f"{dataset} {name} 64 {protocol} hamming {direction}": {"found": 0.5, "chance": 0.1}
+        for dataset, name, protocol, direction in product(
+            guide.SETS, ("smfh", *guide.NEWER), ("training", "unseen"), guide.DIRECTIONS
+        )
+    }
+    assert "codes" not in guide.overview({"scores": scores}).splitlines()[0]
+    scores["wiki smfh-plus 64 training hamming text → image"]["codes"] = 684.2
+    scores["wiki smfh-plus 64 training hamming image → text"]["codes"] = 684.2
+    head, _, first, *_ = guide.overview({"scores": scores}).splitlines()
+    assert head.endswith("| Wiki; codes |")
+    assert first.endswith("| 684 |")
+
+
+@pytest.mark.slow
+def test_equal_features_are_measured_by_the_paired_test(monkeypatch, tmp_path):
+    monkeypatch.setattr(guide, "RunStore", lambda: RunStore(tmp_path))
+    monkeypatch.setattr(guide, "EQUAL_SETS", ("digits",))
+    monkeypatch.setattr(guide, "EQUAL_BITS", (8,))
+    monkeypatch.setattr(guide, "RIVALS", ("dch",))
+    monkeypatch.setitem(guide.SOURCES, "digits", guide.Digits(wrong_labels=0.1))
+    found = guide.measure_equal(seeds=1)
+    assert [*found["columns"]] == COLUMNS
+    assert len(found["rows"]) == 3 * 3 * 2 * 2 * 2  # rivals and features × measures × ways × databases × distances
+    by_result = {row[9]: row[8] for row in found["rows"]}
+    assert by_result.get("win", 1) > 0 > by_result.get("loss", -1)
+    assert guide.as_json(found).count("\n") < 2 * len(found["rows"])
+
+
+def test_digits_are_signed_and_their_components_know_no_query():
+    data, split = guide.Digits().load()
+    assert {name: X.shape for name, X in data.modalities.items()} == {"upper": (1797, 20), "lower": (1797, 20)}
+    for X in data.modalities.values():
+        assert X.min() < 0
+        np.testing.assert_allclose(X[split.train].mean(axis=0), 0, atol=1e-5)
