@@ -182,46 +182,6 @@ def test_a_run_can_be_paused_stepped_and_cancelled_after_a_reload(page: Page, ap
     expect(page.locator(".st-key-train button")).to_be_enabled()
 
 
-WATCH = """() => {  // in every frame: the pictures of the wall, the query, and how far the layout moves
-  window.seen = { pictures: [], queries: [], scores: [], shift: 0 }
-  new PerformanceObserver((entries) => {
-    for (const entry of entries.getEntries()) if (!entry.hadRecentInput) window.seen.shift += entry.value
-  }).observe({ type: "layout-shift" })
-  const look = () => {
-    const add = (list, value) => { if (!list.includes(value)) list.push(value) }
-    add(window.seen.pictures, document.querySelectorAll(".st-key-wall img").length)
-    add(window.seen.queries, document.querySelector(".st-key-explore_box input")?.value ?? "no search box")
-    add(window.seen.scores, document.querySelectorAll("[data-testid=stMetric]").length)
-    requestAnimationFrame(look)
-  }
-  look()
-}"""
-
-
-def test_wall_query_and_scores_stay_while_another_run_trains_and_after_cancel(page: Page, app: str):
-    page.goto(f"{app}/?data=emoji&method=smfh&bits=16&seed=77&iterations=5")
-    until_scores(page)
-    until_still(page)
-    words = page.get_by_role("textbox", name="Type words")
-    words.fill("dog")
-    words.press("Enter")
-    expect(page).to_have_url(re.compile("dog"))
-    until_still(page)
-    page.get_by_text("More parameters").click()
-    page.get_by_role("slider", name=re.compile("Iterations")).press("End")  # long enough to be cancelled
-    expect(page.locator(".st-key-train button")).to_be_enabled()
-    until_still(page)
-    page.evaluate(WATCH)
-    page.locator(".st-key-train button").click()
-    expect(page.get_by_test_id("stProgress").get_by_text("iteration").first).to_be_visible()
-    page.wait_for_timeout(3_000)
-    press(page, "Cancel", page.get_by_text("Cancelled; press Train to start again"))
-    until_still(page)
-    seen = page.evaluate("window.seen")
-    assert (seen["pictures"], seen["queries"], seen["scores"]) == ([24], ["dog"], [4])
-    assert seen["shift"] < 0.1
-
-
 def test_a_shared_link_opens_the_same_state(page: Page, app: str, browser):
     page.goto(f"{app}/{QUICK}")
     until_scores(page)
