@@ -134,25 +134,11 @@ class Engine:
         A callback named `check` is called in this process several times a second; it raises an exception to
         cancel the call. A call whose worker is killed is retried once; its reports are not repeated.
         """
-        check_cancelled = callbacks.pop("check", None) or (lambda: None)
+        check_cancelled = callbacks.pop("check", None)
         named = {name: callback for name, callback in callbacks.items() if callback is not None}
         reported = begun = 0
-
-        last_seen = monotonic()  # time when the cluster had a worker
-
-        def check() -> None:
-            nonlocal last_seen
-            self._check_open()
-            check_cancelled()
-            if self.address and monotonic() - last_seen > WORKER_CHECK_SECONDS:
-                with _scheduler_errors():
-                    if client.nthreads():
-                        last_seen = monotonic()
-                    elif monotonic() - last_seen > NO_WORKER_SECONDS:
-                        raise InputError(NO_WORKER)
-
         for _ in range(START_ATTEMPTS):
-            with self._working() as client, self._reserve_worker(client, check) as worker:
+            with self._working(check_cancelled) as (client, check), self._reserve_worker(client, check) as worker:
                 call = _RemoteCall(client, function)
                 try:
                     call.submit(worker, tuple(named), [self._send_once(client, worker, one) for one in arguments])
@@ -179,21 +165,21 @@ class Engine:
 
         A task must return the same result each time it runs, because it is retried if its worker is killed.
         """
-        with self._working() as client:
+        with self._working() as (client, check):
             futures = [client.submit(run_task, task, *given, pure=False) for given in arguments]
             try:
-                return [self._task_result(future) for future in futures]
+                return [self._task_result(future, check) for future in futures]
             finally:
                 if client.status == "running":
                     client.cancel(futures)
 
-    def _task_result(self, future: Any) -> Any:
+    def _task_result(self, future: Any, check: Callable[[], None]) -> Any:
         """Return the result of a task; retry it if its worker is killed."""
         from distributed import KilledWorker
 
         for _ in range(TASK_ATTEMPTS):
             try:
-                return _wait_for(future, self._check_open)
+                return _wait_for(future, check)
             except KilledWorker:
                 future.retry()
             except CancelledError as error:
@@ -215,6 +201,157 @@ class Engine:
                 self._disconnect()
 
     def close(self) -> None:
+        """Do nothing: there is nothing to close."""
+
+
+class Engine:
+    """Workers that are started or connected to on first use, and again after they were lost.
+
+    Parameters
+    ----------
+    address
+        Address of a Dask scheduler: `tls://HOST:PORT`, or `tcp://` on this machine. Empty: local processes.
+    workers
+        Number of local processes that stay ready; more are started while all are busy.
+    worker_bytes
+        Memory limit of each local process.
+    on_count
+        Called with the number of worker threads whenever a cluster is used.
+    """
+
+    def __init__(
+        self,
+        address: str = "",
+        workers: int = 1,
+        worker_bytes: int | None = None,
+        on_count: Callable[[int], None] = lambda count: None,
+    ) -> None:
+        self.address, self.workers = address, workers
+        self._worker_bytes, self._on_count = worker_bytes, on_count
+        self._client: Any = None
+        self._process: subprocess.Popen[str] | None = None  # the scheduler, if it runs on this machine
+        self._busy: set[str] = set()  # addresses of local workers
+        self._calls = 0
+        self._data: dict[tuple[str, bool], Any] = {}  # Dask futures of data sets that were sent
+        self._lock, self._data_lock, self._is_open = Lock(), Lock(), True
+        atexit.register(self.close)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the engine is connected to its workers now; does not start or wait for them."""
+        return self._client is not None and self._client.status == "running"
+
+    @property
+    def count(self) -> int:
+        """Number of threads of all workers."""
+        return int(max(1, sum(self.connect().nthreads().values())))
+
+    @property
+    def at_once(self) -> int:
+        """Number of calls that one job should make at once; 1 locally, where a run uses all cores."""
+        return self.count if self.address else 1
+
+    @property
+    def dashboard(self) -> str:
+        """Address of the Dask dashboard of a cluster; may be empty."""
+        return str(self.connect().dashboard_link or "") if self.address else ""
+
+    def connect(self) -> Any:
+        """Return the Dask client; start the workers or connect to them first if needed."""
+        with self._lock:
+            self._check_open()
+            if not self.is_connected:
+                self._disconnect()
+                self._client = open_client(self.address or self._start_processes(), is_local=not self.address)
+            client = self._client
+        if self.address:
+            self._on_count(int(max(1, sum(client.nthreads().values()))))
+        return client
+
+    def call(self, function: Callable[..., Result], *arguments: Any, **callbacks: Any) -> Result:
+        """Run the function in a worker process; return its result or raise its error.
+
+        A callback named `check` is called in this process several times a second; it raises an exception to
+        cancel the call. A call whose worker is killed is retried once; its reports are not repeated.
+        """
+        check_cancelled = callbacks.pop("check", None)
+        named = {name: callback for name, callback in callbacks.items() if callback is not None}
+        reported = begun = 0
+        for _ in range(START_ATTEMPTS):
+            with self._working(check_cancelled) as (client, check), self._reserve_worker(client, check) as worker:
+                call = _RemoteCall(client, function)
+                try:
+                    call.submit(worker, tuple(named), [self._send_once(client, worker, one) for one in arguments])
+                    for number, name, values in call.reports(check):
+                        if number == reported:
+                            reported += 1
+                            named[name](*values)
+                    result: Result = call.result(check)
+                    return result
+                except _WorkerLostError:
+                    begun += call.has_begun
+                    if begun == CALL_ATTEMPTS:
+                        break
+                    sleep(POLL_SECONDS)  # until the scheduler has noticed
+                except BaseException:
+                    call.stop(STOP_SECONDS if self._is_open else 0.0)
+                    raise
+                finally:
+                    call.close()
+        raise InputError(WORKER_LOST)
+
+    def map(self, task: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> list[Result]:
+        """Run the task in parallel for each tuple of arguments; return the results in order.
+
+        A task must return the same result each time it runs, because it is retried if its worker is killed.
+        """
+        with self._working() as (client, check):
+            futures = [client.submit(run_task, task, *given, pure=False) for given in arguments]
+            try:
+                return [self._task_result(future, check) for future in futures]
+            finally:
+                if client.status == "running":
+                    client.cancel(futures)
+
+    def _task_result(self, future: Any, check: Callable[[], None]) -> Any:
+        """Return the result of a task; retry it if its worker is killed."""
+        from distributed import KilledWorker
+
+        for _ in range(TASK_ATTEMPTS):
+            try:
+                return _wait_for(future, check)
+            except KilledWorker:
+                future.retry()
+            except CancelledError as error:
+                raise InputError(SCHEDULER_LOST) from error
+        raise InputError(
+            f"Workers were killed {TASK_ATTEMPTS} times while running the same task. Check that there is enough memory."
+        )
+
+    def trim(self) -> None:
+        """End idle worker processes beyond `workers`, which were started while all were busy."""
+        self._end_idle(lambda ready: ready[: max(len(ready) - self.workers, 0)])
+
+    def restart(self) -> None:
+        """End idle local workers to free their memory; those that are needed are started again."""
+        with self._lock:
+            if self._process is not None and not self._calls:
+                self._disconnect()
+        self._end_idle(lambda ready: [worker for worker in ready if worker in self._used])
+
+    def _end_idle(self, choose: Callable[[list[str]], list[str]]) -> None:
+        """End the workers that are idle among the chosen ones; `choose` gets the ready workers, idle ones first."""
+        with self._lock, suppress(InputError):
+            if self._process is None or not self.is_connected:
+                return
+            with _scheduler_errors():
+                ready = [str(one) for one in _ready_workers(self._client) if str(one) not in self._ending]
+            for worker in choose(sorted(ready, key=self._busy.__contains__)):
+                if worker not in self._busy:
+                    self._ending.add(worker)
+                    self._order(worker)
+
+    def close(self) -> None:
         """Close the connection and end the local worker processes, even if they are busy."""
         self._is_open = False
         until = monotonic() + STOP_SECONDS
@@ -228,13 +365,29 @@ class Engine:
             raise InputError("The program is shutting down and accepts no new work.")
 
     @contextmanager
-    def _working(self) -> Iterator[Any]:
-        """Connect and yield the Dask client; count the call as active meanwhile."""
-        client = self.connect()
+    def _working(self, check_cancelled: Callable[[], object] | None = None) -> Iterator[tuple[Any, Callable[[], None]]]:
+        """Connect, count the call as active, and yield the Dask client and a check to be called while waiting.
+
+        The check raises InputError if the program ends or the cluster has no worker, or what `check_cancelled` raises.
+        """
+        client, last_seen = self.connect(), monotonic()  # when the cluster had a worker
+
+        def check() -> None:
+            nonlocal last_seen
+            self._check_open()
+            if check_cancelled is not None:
+                check_cancelled()
+            if self.address and monotonic() - last_seen > WORKER_CHECK_SECONDS:
+                with _scheduler_errors():
+                    if client.nthreads():
+                        last_seen = monotonic()
+                    elif monotonic() - last_seen > NO_WORKER_SECONDS:
+                        raise InputError(NO_WORKER)
+
         with self._lock:
             self._calls += 1
         try:
-            yield client
+            yield client, check
         finally:
             with self._lock:
                 self._calls -= 1
@@ -315,6 +468,8 @@ class Engine:
                 try:
                     self._data[key] = client.scatter(argument, workers=worker and [worker], hash=False)
                 except TimeoutError as error:
+                    if worker:  # it was killed, and another one is starting
+                        raise _WorkerLostError from error
                     if client.nthreads():
                         raise
                     raise InputError(NO_WORKER) from error

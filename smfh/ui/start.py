@@ -119,7 +119,7 @@ async def tidy_up() -> None:
         with contextlib.suppress(AttributeError):  # else a closed page stays until another one closes
             get_instance()._session_mgr._session_storage._cache.expire()  # type: ignore[attr-defined]
         gc.collect()  # also closes the files of earlier visits
-        local_engine().trim()
+        await asyncio.to_thread(local_engine().trim)
         if sys.platform == "linux":
             with contextlib.suppress(OSError, AttributeError):  # not every C library has it
                 ctypes.CDLL(None).malloc_trim(0)  # give freed memory back to the system

@@ -9,6 +9,7 @@ import pytest
 
 from smfh.datasets.planted import Planted
 from smfh.engine import Engine
+from smfh.engine.engine import NO_WORKER_SECONDS
 from smfh.experiments.comparison import Comparison, Grid, grid_work
 from smfh.experiments.tuning import Studies, StudyPlan, default_range, study_work
 from smfh.hashing import make_method
@@ -90,5 +91,10 @@ def test_a_cluster_without_workers_or_scheduler_is_reported_soon(cluster):
 
         with pytest.raises(InputError, match="No worker of the cluster is left"):
             find_or_train(None, SOURCE, METHOD, *SOURCE.load(), kill_all, call=engine.call)
+        for work in (lambda: engine.map(abs, [(-1,)]), lambda: engine.call(abs, -1)):
+            started = time.monotonic()
+            with pytest.raises(InputError, match="No worker of the cluster is left"):
+                work()
+            assert time.monotonic() - started < 5 + NO_WORKER_SECONDS  # twice as long on a machine that is busy
     with closing(Engine("tcp://127.0.0.1:1")) as missing, pytest.raises(InputError, match="No scheduler"):
         missing.call(abs, -1)
