@@ -103,7 +103,7 @@ def test_the_suggestion_moves_towards_the_preferred_region(make_plan, liked):
 def simulate_user(plan, utility, noise, seed, way):
     """Return the utility of the trial that a simulated user has at the end, of 16 trials, by one of three ways.
 
-    "by eye" and "random" begin with 6 random trials; the user compares two trials twice before each further
+    "by eye" and "random" begin with 6 random trials; the user compares two trials three times before each further
     one, preferring the one that looks better: utility and noise. "scores" is Optuna's TPE on scores with the noise.
     """
     rng = np.random.default_rng(seed)
@@ -120,7 +120,7 @@ def simulate_user(plan, utility, noise, seed, way):
     trials = [make_trial(k, setting_at(plan.ranges, rng.random(2))) for k in range(6)]
     choices = []
     while len(trials) < 16:
-        for _ in range(2):
+        for _ in range(3):
             pair = next_comparison(plan, trials, choices)
             numbers = (pair.first, pair.second)
             choices.append(EyeChoice(pair, max(numbers, key=lambda number: look(trials[number].parameters))))
