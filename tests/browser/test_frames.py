@@ -148,7 +148,7 @@ def test_another_data_set_replaces_pictures_captions_and_query_together(watched:
     watched.until_done()
     watched.check(CAT, has_begun=False)
     for data in ("Wiki", "Emoji"):
-        page.get_by_role("combobox", name="Data").click()
+        page.get_by_role("combobox", name="Data", exact=True).click()
         page.get_by_role("option", name=re.compile(f"^{data}")).click()
         expect(page.get_by_role("heading", name=re.compile(f"^{data} · "))).to_be_visible(timeout=180_000)
         watched.until_done()
