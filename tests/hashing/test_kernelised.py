@@ -48,7 +48,7 @@ def test_hash_functions_are_ridge_regressions_on_the_codes(method, ridge):
         K = np.sqrt(x) / np.linalg.norm(np.sqrt(x), axis=1, keepdims=True)
         K -= K.mean(axis=0)
         B = 2.0 * unpack(hasher.database_codes[name], 12) - 1
-        own = ridge or float(re.search(rf"([0-9.]+) \({name}\)", hasher.trace[-1].note)[1])
+        own = ridge or float(re.search(rf"([0-9.]+) for {name}s", hasher.trace[-1].note)[1])
         W = np.linalg.solve(K.T @ K + own * np.eye(K.shape[1]), K.T @ B)
         np.testing.assert_allclose(hasher.functions[name].margins(x), K @ W, atol=1e-8)
 

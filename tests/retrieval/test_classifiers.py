@@ -133,7 +133,7 @@ def test_kernel_ridge_ranks_by_the_predictions_of_ridge_regression(several):
     rng, predicted = np.random.default_rng(0), {}
     for t, X in data.modalities.items():
         phi = choose_width(fit_rbf(X[:TRAIN], SCALING, ANCHORS, rng), X[:TRAIN], data.labels[:TRAIN], rng)
-        ridge = float(re.search(rf"([0-9.]+) \({t}\)", note)[1])
+        ridge = float(re.search(rf"([0-9.]+) for {t}s", note)[1])
         model = Ridge(alpha=ridge).fit(phi(X[:TRAIN]).astype(float), G[:TRAIN])
         predicted[t] = model.predict(phi(X[TRAIN:]).astype(float)) - G[:TRAIN].mean(axis=0)
     queried, known = data.labels[TRAIN:], data.labels[:TRAIN]
