@@ -115,7 +115,7 @@ def faiss_search(database: Words, queries: Words, bits: int, top: int = TOP) -> 
     index = faiss.IndexBinaryFlat(bits)
     index.add(octets)
     if not np.array_equal(index.search(query_octets, top)[0], rank(queries, database, top)[1]):
-        raise InputError("The distances of faiss and of this program differ.")
+        raise InputError("faiss and this program computed different distances.")
     return {"faiss": lambda: index.search(query_octets, top)}
 
 

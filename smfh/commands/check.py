@@ -82,20 +82,20 @@ def method_checks(method: HashMethod) -> Iterator[Check]:
     def is_repeatable() -> str:
         again = method.fit(train)
         same = all((again.database_codes[t] == fitted[0].database_codes[t]).all() for t in train.modalities)
-        return "" if same else "the same seed gave other codes; draw all random numbers from `rng`."
+        return "" if same else "the same seed gave different codes; draw all random numbers from `rng`."
 
     def encodes_alone() -> str:
         for t, X in data.modalities.items():
             queries = X[split.queries[:5]]
             each = np.concatenate([fitted[0].encode(t, queries[k : k + 1]) for k in range(5)])
             if (each != fitted[0].encode(t, queries)).any():
-                return f"rows of {t} get other codes alone than together."
+                return f"rows of {t} get different codes alone and together."
         return ""
 
     def can_be_saved() -> str:
         stored = hasher_of(hasher_arrays(fitted[0]), "model")
         same = all((stored.database_codes[t] == fitted[0].database_codes[t]).all() for t in train.modalities)
-        return "" if same else "a saved and loaded model has other codes."
+        return "" if same else "a model has different codes after saving and loading."
 
     def beats_chance() -> str:
         for source, target in fitted[0].directions:

@@ -125,7 +125,7 @@ def chosen_corruptions(arguments: Namespace) -> tuple[dict[str, float], str]:
     given = {name: shares for name in CORRUPTIONS if (shares := getattr(arguments, name)) is not None}
     curves = [name for name, shares in given.items() if len(shares) > 1]
     if len(curves) > 1:
-        raise InputError(f"Only one option can have several shares; got {', '.join(curves)}.")
+        raise InputError(f"Give several shares for one option only, not for each of {', '.join(curves)}.")
     if curves and (arguments.html or arguments.figures or arguments.latex or arguments.markdown):
         raise InputError("A curve over shares is printed as text, --csv or --json; leave out the rest.")
     return {name: shares[0] for name, shares in given.items()}, "".join(curves)

@@ -82,7 +82,7 @@ def print_contents(data: MultimodalDataset, split: Split) -> None:
     visible = {"captions": data.captions, "pictures": data.thumbnails}
     print(f"  to display: {', '.join(name for name in visible if visible[name] is not None) or 'nothing'}")
     if not data.has_labels:
-        print("  no labels: only the rank of an item's own pair can be scored")
+        print("  no labels: only the rank of an item's matching item can be scored")
         return
     print(f"  classes: {data.labels.sum(axis=1).mean():.2f} per item")
     counts, width = data.labels.sum(axis=0), max(map(len, data.class_names))

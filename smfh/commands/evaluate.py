@@ -46,6 +46,6 @@ def check_data(hasher: FittedHasher, data: MultimodalDataset, split: Split | Non
         raise InputError(f"The model encodes {', '.join(absent)}; {data.name} has {', '.join(data.modalities)}.")
     if split is not None and data.take(split.train).fingerprint != hasher.trained_on:
         raise InputError(
-            f"The model was trained on other items than the training items of {data.name} with this split. "
-            f"Give the --split and --option that it was trained with{hint}."
+            f"The model was not trained on the training items of {data.name} with this split. "
+            f"Pass the same --split and --option that were used for training{hint}."
         )

@@ -50,7 +50,7 @@ COLUMNS = {
     "distinct_codes_unseen": "codes unseen",
     **{name: f"{GRADED[name][0]} of partner" for name in PAIR_RETRIEVAL},
 }
-NO_LABELS = "The data has no labels: only the rank of a query's own pair is scored."
+NO_LABELS = "The data has no labels: only the rank of a query's matching item is scored."
 Direction = tuple[str, str]  # modality of the queries, modality that is searched
 
 
@@ -76,7 +76,9 @@ def run(arguments: Namespace) -> None:
         run_on_shards(arguments)
         return
     if given := given_options(arguments, SHARDS_ONLY):
-        raise InputError(f"{', '.join(given)}: only with --shards DIR; a data set in memory is trained here.")
+        raise InputError(
+            f"{', '.join(given)} can be used only with --shards DIR; other data is trained in this process."
+        )
     if arguments.dataset is None:
         raise InputError(f"Name a data set ({', '.join(DATASETS)}), a file, or --shards DIR.")
     method, (source, rows), save = collect_problems(

@@ -362,7 +362,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _cell(measured: dict[str, Any], key: str, measure: str = "found") -> str:
-    """Return both directions of a score, such as .719 / .333; the key ends before the direction."""
+    """Return a score in both directions, such as .719 / .333; `key` is without the direction."""
     values = [measured["scores"].get(f"{key} {direction}", {}).get(measure) for direction in DIRECTIONS]
     return " / ".join("–" if value is None else _number(value) for value in values)
 

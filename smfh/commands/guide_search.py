@@ -38,7 +38,7 @@ def emoji_items(data: MultimodalDataset) -> list[EmojiItem]:
     catalogue = read_catalogue()
     items = [catalogue[row] for row in choose_rows(catalogue, Emoji().country_flags)]
     if [item.name for item in items] != list(data.captions or ()):
-        raise InputError("The emoji of the catalogue are not those of the data set.")
+        raise InputError("The emoji in the catalogue do not match those in the data set.")
     return items
 
 
@@ -57,7 +57,7 @@ def sensible_results(model: Model, keywords: Mapping[str, str], database: str, i
 
 
 def measure_search() -> dict[str, Any]:
-    """Return the words and queries with what they find now, with SMFH+ of 64 bits and seed 0."""
+    """Return the words and queries, each with what SMFH+ (64 bits, seed 0) finds for it now."""
     measured, counts = read_words(), dict[str, float]()
     for labels in LABELS:
         source = Emoji(labels=labels)

@@ -230,7 +230,7 @@ def output_path(text: str | None, option: str, *suffixes: str) -> Path | None:
 
 @contextmanager
 def show_progress() -> Iterator[OnProgress]:
-    """Yield a callback that draws the share done and the current step."""
+    """Yield a callback that shows the progress and the current step."""
     with progress_bar(1.0, "share", leave=False) as bar:
 
         def show(share: float, step: str) -> None:

@@ -51,9 +51,7 @@ def chosen_stream(arguments: Namespace) -> Stream:
         raise InputError(f"{path.name} has no --split; --split-seed chooses its held-out queries.")
     source, split = (None, "default") if is_file else options.chosen_data(arguments)
     if arguments.option and (source is None or isinstance(source, UserDataset)):
-        raise InputError(
-            f"{path} is a file; --option {arguments.option[0]} works only with a data set of this program."
-        )
+        raise InputError(f"{path} is a file; --option {arguments.option[0]} works only with a built-in data set.")
     if source is None:
         return stream_files(path, arguments.split_seed, arguments.items)
     return stream_source(source, split, arguments.split_seed, arguments.items)

@@ -1,6 +1,6 @@
 """Choose a method's parameters by their scores on validation folds of the training items.
 
-Held-out queries are never used, except by --confirm, which tests the best trial and the start on them.
+Held-out queries are never used, except by --confirm, which tests the best trial and trial 0 on them.
 
 A study has a name and is saved: the same command continues it after it was stopped or killed, and several
 commands, also on several machines with --storage, share the work. The Tune page shows the same studies.
@@ -36,7 +36,7 @@ EPILOG = """examples:
   python -m smfh tune --list"""
 OUTSIDE_PLAN = ("study", "storage", "data", "cluster", "trials", "minutes", "confirm", "export", "json")
 DEFAULT_TRIALS = 40
-PRINTED_TRIALS = 10  # in addition to the start (trial 0)
+PRINTED_TRIALS = 10  # in addition to the starting point (trial 0)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -54,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="change a range and, for a sweep, its number of values; can be repeated",
     )
     budget = parser.add_mutually_exclusive_group()
-    budget.add_argument("--trials", type=int, help="number of trials, with the start (default 40)")
+    budget.add_argument("--trials", type=int, help="number of trials, including the starting settings (default 40)")
     budget.add_argument("--minutes", type=float, help="working time instead, summed over all workers")
     for option, default, choices in (("--goal", "balanced", tuning.MEASURES), ("--over", "mean", tuning.SCOPES)):
         add(option, default=default, help="; ".join(f"{name}: {words}" for name, words in choices.items()))
@@ -70,7 +70,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="?",
         const="best",
         metavar="TRIAL",
-        help="then test the start and the best trial, or this trial, on the held-out queries",
+        help="then test the starting settings and the best trial, or this trial, on the held-out queries",
     )
     add("--export", metavar="FILE", help="write the trials to a .csv, or to a .db for Optuna's own dashboard")
     add("--list", action="store_true", help="list all studies")
@@ -119,7 +119,9 @@ def open_study(studies: tuning.Studies, arguments: Namespace) -> Study:
     defaults = vars(parser.parse_args([]))
     given = [name for name, value in defaults.items() if getattr(arguments, name) != value]
     if of_plan := ", ".join(f"--{name}" for name in given if name not in OUTSIDE_PLAN):
-        raise InputError(f"The plan of an existing study cannot change: {of_plan} needs a new one (--datasets).")
+        raise InputError(
+            f"The plan of an existing study cannot be changed; to use {of_plan}, create a new study with --datasets."
+        )
     if arguments.study is None:
         raise InputError("Name a study with --study, or create one with --datasets; --list lists all studies.")
     study = studies.open(arguments.study)
@@ -167,7 +169,7 @@ def chosen_ranges(method: HashMethod, names: list[str], texts: list[str]) -> tup
     ]
     given = [read_range(method, text) for text in texts]
     if names and (extra := [one.name for one in given if one.name not in tuned]):
-        raise InputError(f"--range {extra[0]} has no effect: only {', '.join(tuned)} is tuned.")
+        raise InputError(f"--range {extra[0]} has no effect, because this study tunes only {', '.join(tuned)}.")
     ranges = {one.name: one for one in (*(tuning.default_range(method, name) for name in tuned), *given)}
     return tuple(ranges.values())
 
@@ -190,7 +192,7 @@ def confirm_trial(study: Study, which: str) -> None:
     """Test the best trial (`which` = "best") or the trial of this number on the held-out queries."""
     best = study.best
     if which == "best" and (best is None or best.is_start):
-        print("No trial is better than the start, so none is tested on held-out queries.", file=sys.stderr)
+        print("No trial is better than the starting settings, so none is tested on held-out queries.", file=sys.stderr)
         return
     number = best.number if best is not None and which == "best" else int(which)
     with options.progress_bar(0, "run") as bar:
@@ -215,7 +217,7 @@ def describe_study(record: tuning.StudyRecord) -> str:
 
 
 def study_text(study: Study) -> str:
-    """Return a table of the start (trial 0) and the best trials, and a summary."""
+    """Return a table of the starting point (trial 0) and the best trials, and a summary."""
     plan, goal = study.plan, study.plan.goal
     names = [one.name for one in plan.ranges]
     about = parameters(plan.method)

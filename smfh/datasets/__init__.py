@@ -27,7 +27,7 @@ def load_set(source: DatasetSource, on_progress: OnProgress = None) -> Loaded:
 
 
 def make_source(name: str, **options: Any) -> DatasetSource:
-    """Create the source of a registered data set; options that are not given have their defaults."""
+    """Create the source of a registered data set; options that are not given take their default values."""
     if name not in DATASETS:
         raise unknown("data set", name, DATASETS)
     known = {f.name for f in fields(DATASETS[name])}

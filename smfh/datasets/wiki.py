@@ -131,7 +131,8 @@ def read_caption(path: Path) -> str:
 def read_classes(folder: Path) -> tuple[str, ...]:
     names = tuple(read_text(folder / "categories.list").split())
     if invalid := [name for name in names if not IDENTIFIER.fullmatch(name)]:
-        raise InputError(f"categories.list: a class must be one plain word; got {', '.join(map(repr, invalid))}.")
+        listed = ", ".join(map(repr, invalid))
+        raise InputError(f"categories.list: a class name must be letters, digits, '.', '_' or '-'; got {listed}.")
     return names
 
 

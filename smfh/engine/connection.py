@@ -25,7 +25,7 @@ SETTINGS = {
 
 
 def open_client(address: str, is_local: bool = False) -> Any:
-    """Return a Dask client of the scheduler; wait for a worker, and check a cluster's versions."""
+    """Return a Dask client of the scheduler; wait for a worker; in a cluster, check that versions agree."""
     import dask
     from distributed import Client, Security
 
@@ -58,7 +58,7 @@ def open_client(address: str, is_local: bool = False) -> Any:
 
 
 def check_versions(client: Any) -> None:
-    """Refuse a cluster where this program is missing or a worker has another version of it."""
+    """Refuse a cluster where this program is missing or a worker has a different version of it."""
     found: dict[str, Any] = client.run(find_spec, "smfh")
     found["the scheduler"] = client.run_on_scheduler(find_spec, "smfh")
     if without := [worker for worker, spec in found.items() if spec is None]:
@@ -109,7 +109,7 @@ def hash_modules(root: Path) -> str:
 
 
 def check_client_version(client: str) -> None:
-    """Refuse a client with another version of the program; "" is a local client, never refused."""
+    """Refuse a client with a different version of the program; "" is a local client, never refused."""
     if client and client != (worker := program_version()):
         raise InputError(f"A worker runs {worker}, the client {client}: install the same version on both.")
 

@@ -57,7 +57,7 @@ def fit_shards(
         able = ", ".join(name for name, kind in METHODS.items() if issubclass(kind, BlockMethod))
         raise InputError(f"{method.title} needs all items in memory; methods for shards: {able}.")
     if method.needs_memory:
-        raise InputError("Clusters are found among items in memory; set clusters to 0 to train on shards.")
+        raise InputError("Clustering needs all items in memory; to train on shards, set clusters to 0.")
     shards = Folder(address)
     manifest = read_manifest(shards)
     classes = np.flatnonzero(manifest.sizes)

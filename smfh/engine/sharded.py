@@ -204,7 +204,7 @@ def open_shards(folders: FitFolders) -> Manifest:
 
 @lru_cache(maxsize=4)
 def feature_maps(folders: FitFolders) -> Mapping[str, FeatureMap]:
-    """Return the feature map φ of every modality, saved by the client; the identity if none is."""
+    """Return the feature map φ of every modality, saved by the client; the identity if none was saved."""
     if not folders.has_maps:
         return {m.name: FeatureMap() for m in open_shards(folders).modalities}
     arrays, maps = folders.work.arrays(MAPS), {}

@@ -27,7 +27,7 @@ ROWS_PER_PART = 8 * ROWS
 
 @dataclass(frozen=True)
 class Stored:
-    """Length and checksum of a file of a part."""
+    """Length in bytes and checksum of one of a part's files."""
 
     bytes: int
     sha256: str

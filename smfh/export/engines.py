@@ -114,7 +114,8 @@ def pgvector_file(table: CodeTable, name: str = TABLE) -> bytes:
     """Return an SQL file for psql: a table with a bit(n) column and an ivfflat Hamming index."""
     if not re.fullmatch("[a-z_][a-z0-9_]{0,62}", name):
         raise InputError(
-            f"A table name has only lower-case letters, digits and _, and does not start with a digit; got {name!r}."
+            "A table name may contain only lower-case letters, digits and _, and must not start with a digit; "
+            f"got {name!r}."
         )
     items = len(table.rows)
     lists = max(1, items // 1000 if items <= 1_000_000 else isqrt(items))  # as pgvector recommends

@@ -170,8 +170,8 @@ def read_npz(
             check_headers(name, (headers[key].as_data(key) for key in names), max_unpacked(content, max_bytes))
             if sum(header.characters for header in headers.values()) > MAX_CHARACTERS:
                 raise InputError(
-                    f"The strings in {name} need room for more than {MAX_CHARACTERS:,} characters, because each takes "
-                    "as much as the longest one. Save fewer or shorter strings, or a table."
+                    f"The strings in {name} need space for more than {MAX_CHARACTERS:,} characters, because each "
+                    "string takes as much space as the longest one. Save fewer or shorter strings, or a table."
                 )
         for key in () if problems else names:
             try:
@@ -193,7 +193,7 @@ def read_npy(content: Content, name: str = "", max_bytes: int = MAX_ARRAY_BYTES)
         header = _read_header(file, size, name, max_bytes)
         check_headers(name, [header.as_data("the array")], max_bytes)
         if header.characters > MAX_CHARACTERS:
-            raise InputError(f"The strings in {name} need room for more than {MAX_CHARACTERS:,} characters.")
+            raise InputError(f"The strings in {name} need space for more than {MAX_CHARACTERS:,} characters.")
         return _read_values(file, header, name)
 
 

@@ -65,8 +65,8 @@ def check_weights(weights: Weights, queries: Words) -> None:
     """Raise an InputError unless each query has a row of weights, with at most one weight per bit."""
     if len(weights) != len(queries) or weights.shape[1] > WORD_BITS * queries.shape[1]:
         raise InputError(
-            f"{len(queries)} queries of {queries.shape[1]} words need a row of weights each, one weight per "
-            f"bit; got weights of shape {weights.shape}."
+            f"The weights of {len(queries)} queries must have {len(queries)} rows (one per query) and at most "
+            f"{WORD_BITS * queries.shape[1]} columns (one per bit); got weights of shape {weights.shape}."
         )
 
 

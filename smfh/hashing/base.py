@@ -267,7 +267,7 @@ def _as_dataset(modalities: MultimodalDataset | Mapping[str, Any], labels: Any) 
             "with classes y, as in scikit-learn, use smfh.SMFHEstimator."
         )
     if labels is not None:
-        raise InputError("A data set contains its labels; pass labels only together with plain matrices.")
+        raise InputError("A data set already includes its labels; pass labels only with plain matrices.")
     return modalities
 
 

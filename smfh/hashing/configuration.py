@@ -102,7 +102,7 @@ class Configuration:
     def of(cls, values: Mapping[str, Any]) -> Self:
         """Make the method with these parameter values; a single error lists all problems.
 
-        Parameters that are not given have their defaults. Lists, as read from JSON, become tuples.
+        Parameters that are not given take their default values. Lists, as read from JSON, become tuples.
         """
         known = parameters(cls)
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}

@@ -40,7 +40,7 @@ class BlockProblem:
         max_degree: float = 0.0,
         without_gram: Sequence[str] = (),
     ) -> None:
-        """Compute `features`, the sums of `feature_sums` over all items, and `means` of the features."""
+        """Compute `features`, the totals of `feature_sums` over all items, and the `means` of features."""
         arguments = {"items": self.items, "maxima": self.data.maxima, "graph": graph}
         step = Pass(feature_sums, 0, **arguments, max_degree=max_degree, without_gram=without_gram)
         _, self.features = self.data.run(step)

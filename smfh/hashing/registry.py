@@ -24,7 +24,7 @@ COMPARED = tuple(name for name in METHODS if name != SMFHProgram.name)  # the de
 
 
 def make_method(name: str, **fields: Any) -> HashMethod:
-    """Make the method of this name; parameters that are not given have their defaults."""
+    """Make the method of this name; parameters that are not given take their default values."""
     return method_class(name).of(fields)
 
 

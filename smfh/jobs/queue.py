@@ -110,7 +110,7 @@ class Job(Generic[T]):
 
     @property
     def seconds(self) -> float:
-        """Run time so far in seconds, without waiting and pauses."""
+        """Run time so far in seconds, excluding waiting and pauses."""
         with self._changed:
             return self._seconds + (0.0 if self._since is None else perf_counter() - self._since)
 

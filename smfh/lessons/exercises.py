@@ -15,7 +15,7 @@ class Findings:
     queries: int
     perfect: int  # queries whose relevant items all come before the others
     bits: int
-    different_bits: int  # bits that are no copies of another bit
+    different_bits: int  # bits that are not copies of another bit
 
     @classmethod
     def of(cls, walkthrough: Walkthrough) -> "Findings":

@@ -9,7 +9,7 @@ from time import monotonic
 
 from smfh.types import InputError
 
-ALPHABET, CODE_LENGTH = "BCDFGHJKMNPQRSTVWXYZ", 5  # no I, L and O; no vowels, so a code is no word
+ALPHABET, CODE_LENGTH = "BCDFGHJKMNPQRSTVWXYZ", 5  # no I, L and O; no vowels, so a code is not a word
 MAX_ROOMS, MAX_ANSWERS = 64, 500  # on a server; in a room, over all lessons
 MAX_OPTIONS = 100  # of a question
 ROOM_SECONDS = 2 * 3600.0  # from the last use of a room until it is deleted
@@ -121,7 +121,7 @@ class Rooms:
             self._rooms[code] = replace(room, answers=answers, last_used=self._clock())
 
     def status(self, code: str, lesson: str, visitor: str) -> AnswerStatus:
-        """Return whether the room is open and accepts an answer, and the visitor's own answer."""
+        """Return whether the room is open and accepts an answer, and what this visitor answered."""
         with self._lock:
             self._drop_expired()
             room = self._rooms.get(code)

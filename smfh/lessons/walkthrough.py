@@ -83,8 +83,8 @@ STEP_INFO: Mapping[str, StepInfo] = {
         "The hash functions W",
         "W",
         r"W_t = (X_t^\top X_t + \eta\, \hat{X}_t^\top \hat{L} \hat{X}_t + \gamma I)^{-1} X_t^\top Y",
-        "Ridge regression from features to bits. The hash functions compute codes for new items, which "
-        "were not in the training data.",
+        "Ridge regression from features to bits. A new item, which was not in the training data, has no row "
+        "in Y, so W computes its code from its features.",
         ("features", "relaxed", "graph"),
         ("function",),
         ("18",),

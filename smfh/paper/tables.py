@@ -114,7 +114,7 @@ def published_cells(
 
 
 def with_shipped(cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells with the scores that come with the program where nothing has been measured here."""
+    """Return the cells; those not measured on this computer get the scores that come with the program."""
     file = app_folder() / MEASURED
     shipped = json.loads(file.read_text(encoding="utf-8"))["scores"] if file.is_file() else {}
     filled = []

@@ -75,7 +75,7 @@ def draw(spec: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], columns: in
 def draw_series(
     figure: Any, axis: Any, one: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], shift: float
 ) -> None:
-    """Draw one series into a panel, its symbols shifted by this share of their distance."""
+    """Draw one series; its symbols are shifted by `shift`, a fraction of the spacing between symbols."""
     x, y = ([float(row[name]) if row[name] not in ("", None) else float("nan") for row in rows] for name in "xy")
     look = {"color": one["colour"], "alpha": one["opacity"], "label": one["name"] if one["listed"] else "_"}
     marker = SYMBOLS.get(one["symbol"].removesuffix("-open"), "o") if one["symbol"] else None

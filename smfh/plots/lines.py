@@ -91,7 +91,7 @@ class LineChart(Chart):
         draw_marks(figure, self.marks, self.x)
 
     def draw_panel(self, figure: go.Figure, panel: str = "", **place: Any) -> None:
-        """Draw the chart as panel "", "2", … of a figure; `place` is added to the layout of its x axis."""
+        """Draw the chart as panel "", "2", … of a figure; `place` is added to the layout of the x axis."""
         refs = {"xaxis": f"x{panel}", "yaxis": f"y{panel}"}
         figure.update_layout({f"xaxis{panel}": self._x.layout() | place, f"yaxis{panel}": self._y.layout()})
         if self.formula:

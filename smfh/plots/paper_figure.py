@@ -117,7 +117,7 @@ def _axis(axis: Any) -> Spec:
 
 
 def _series(trace: Any, panel: int) -> Spec:
-    """Return the kind and the look of a trace."""
+    """Return the type and style of a trace."""
     one: Spec = {"name": _text(trace.name or ""), "panel": panel, "opacity": float(trace.opacity or 1)}
     one |= {"colour": GREY, "dash": "solid", "symbol": "", "width": 1.0, "listed": False}
     if trace.type in ("heatmap", "contour"):

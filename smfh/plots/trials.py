@@ -49,7 +49,7 @@ NEAR_COLOUR, BAND_COLOUR = "rgba(0, 111, 95, 0.13)", "rgba(99, 81, 212, 0.2)"  #
 MIN_SCORE_RANGE = 0.02  # of an axis of scores, so that a single trial has an axis, too
 MAX_TICKS, MIN_TICK_GAP = 12, 0.05  # ticks at trials, and the share of the axis between two
 CELL_PIXELS = 30  # of a map
-BESIDE_NUMBER = 0.36  # cells between the number of a cell and the mark of the best trial or the start
+BESIDE_NUMBER = 0.36  # cells between the number of a cell and the mark of the best trial or starting point
 MAX_LABELLED_CELLS = 100  # a larger map has a colour scale instead of numbers
 
 
@@ -98,7 +98,7 @@ def start_dot(dots: Sequence[TrialDot]) -> TrialDot | None:
 
 
 def _beside_start(best: TrialDot, start: TrialDot | None) -> str:
-    """Return the end of a title: the score of the start, unless it is the best."""
+    """Return the end of a title: the score of the starting point, unless it is the best."""
     return "" if start is None or start is best else f"; start: {number(start.score)}"
 
 
@@ -237,7 +237,7 @@ class TrialChart(Chart):
 
 
 def _values(dots: Sequence[TrialDot], axis: Axis) -> dict[int, float]:
-    """Return the trials' values on an axis by number; a start that a log axis cannot show is at its edge."""
+    """Return the values on an axis by trial; a starting point that a log axis cannot show is at its edge."""
     values = {dot.number: dot.settings[axis.label] for dot in dots if dot.fits(axis)}
     edge = min(values.values(), default=1.0) / 2
     return values | {dot.number: edge for dot in dots if dot.is_start and dot.number not in values}
@@ -428,7 +428,7 @@ def trial_lines(dots: Sequence[TrialDot], axes: Sequence[Axis], label: str, sele
 def parameter_importance(shares: Mapping[str, float], dots: Sequence[TrialDot] = ()) -> BarChart:
     """Show the share of the variance that each parameter explains; `shares` is symbol → share.
 
-    The names say the value of each parameter in the start and in the best of `dots`.
+    The names say the value of each parameter at the starting point and in the best of `dots`.
     """
     ends = [("start", start_dot(dots)), ("best", best_dot(dots))]
     names = [
@@ -453,7 +453,7 @@ def parameter_importance(shares: Mapping[str, float], dots: Sequence[TrialDot] =
 
 @chart
 def trial_precision(curves: Mapping[str, Sequence[float]], places: Sequence[int]) -> LineChart:
-    """Show precision at K of several trials; `curves` has the values at the first of `places` by trial."""
+    """Show precision at K of several trials; `curves` maps each to its values at the first of `places`."""
     lines = tuple(
         Line(name, np.array(places[: len(y)]), np.array(y), cycle(PALETTE, k), symbol="circle")
         for k, (name, y) in enumerate(curves.items())
@@ -555,7 +555,7 @@ def sweep_curve(
 def _goal_traces(
     dots: Sequence[TrialDot], axis: Axis, label: str, best: TrialDot, start: TrialDot | None
 ) -> Iterator[Any]:
-    """Yield the fold band, the level of the start, the best and the start with their scores, and the goal."""
+    """Yield the band over folds, a line at the starting score, the best and starting points, and a goal."""
     low, high = axis.limits or (0.0, 1.0)
     bands = [dot.band for dot in dots if dot.band is not None]
     if len(bands) == len(dots) > 1 and len(best.settings) == 1:
@@ -627,7 +627,7 @@ def _fit_axis(axis: Axis, dots: Sequence[TrialDot], start: TrialDot | None) -> A
         return replace(axis, limits=limits)
     first = [float(short_number(start.settings[axis.label]))] if start is not None and start.fits(axis) else []
     gap, ticks = MIN_TICK_GAP * (axis.place(limits[1]) - axis.place(limits[0])), list[float]()
-    for value in [*first, *values]:  # the start has a tick in any case
+    for value in [*first, *values]:  # the starting point has a tick in any case
         if all(abs(axis.place(value) - axis.place(tick)) >= gap for tick in ticks):
             ticks.append(value)
     return replace(axis, limits=limits, ticks=tuple(sorted(ticks)))
@@ -638,7 +638,7 @@ class SweepMap(HeatMap):
     """A heat map with a cell for each pair of values; custom data of a click is the trial number."""
 
     numbers: IntArray  # (rows, columns); −1 where there is no trial
-    start: tuple[float, float] | None = None  # column and row of the start, also between cells
+    start: tuple[float, float] | None = None  # column and row of the starting point, also between cells
     selected: int | None = None
     note: str = NOTE
 
@@ -685,7 +685,7 @@ class SweepMap(HeatMap):
 
 @chart
 def sweep_map(dots: Sequence[TrialDot], across: Axis, up: Axis, label: str, selected: int | None = None) -> SweepMap:
-    """Show the score of each pair of values; the start (trial 0) is marked, also between the cells."""
+    """Show the score of each pair of values; mark the starting point (trial 0), also between cells."""
     swept = [dot for dot in dots if not dot.stopped_early and not dot.is_start]
     columns, rows = (sorted({dot.settings[axis.label] for dot in swept}) for axis in (across, up))
     values = np.full((len(rows), len(columns)), np.nan)

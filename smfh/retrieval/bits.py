@@ -155,7 +155,7 @@ class BitTopic:
 
     @property
     def repeats(self) -> tuple[int, int] | None:
-        """The first bit of this bit's group, and 1 if equal or −1 if opposite; None if it is the first."""
+        """The first bit of the group, and 1 if both are equal or −1 if opposite; None for the first bit."""
         first = self.group[0][0] if self.group else self.number
         return None if first == self.number else (first, dict(self.group)[self.number])
 

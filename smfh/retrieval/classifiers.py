@@ -259,7 +259,7 @@ def predict_out_of_fold(make: Make, X: Matrix, targets: IntArray, folds: IntArra
 
 
 def train(model: Any, X: Matrix, targets: IntArray) -> Any:
-    """Train and return a model; `targets` has one class per item, or 0 or 1 for each class."""
+    """Train a model; `targets` holds one class per item, or a 0/1 matrix with one column per class."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about too few iterations, and classes missing in a fold
         return model.fit(_as_scikit_learn(X), targets)

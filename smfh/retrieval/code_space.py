@@ -32,7 +32,7 @@ class CodeMap:
     items: int  # number of items in the whole database
 
     def locate(self, code: Words) -> FloatArray:
-        """Return the mean position of the codes on the map that are nearest to `code`; (2,)."""
+        """Return the position (x, y) for `code`: the mean of the positions of its nearest codes on the map."""
         away = distances(code[None], self.codes)[0]
         mean: FloatArray = self.centres[away == away.min()].mean(axis=0)
         return mean

@@ -70,7 +70,10 @@ class SMFHEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         own = {name: value for name, value in params.items() if not name.startswith(prefix)}
         for name in own.keys() - self.get_params(deep=False).keys():
             hint = self._method.name_hint(name, prefix)
-            raise InputError(f"SMFHEstimator has no parameter {name!r} besides modalities, method and encode; {hint}.")
+            raise InputError(
+                f"SMFHEstimator has no parameter {name!r}. Its own parameters are modalities, method and encode; "
+                f"of the parameters of its method, {hint}."
+            )
         super().set_params(**own)
         if inner := {name.removeprefix(prefix): params[name] for name in params if name.startswith(prefix)}:
             self.method = self._method.set_params(**inner)

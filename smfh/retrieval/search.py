@@ -229,7 +229,7 @@ def query_from_picture(
         raise _no_encoder("Pictures", source, picture_modalities(data))
     if len(file) > MAX_PICTURE_BYTES:
         size, limit = len(file) / 2**20, MAX_PICTURE_BYTES // 2**20
-        raise InputError(f"{name} has {size:,.1f} MB; the limit is {limit} MB. Use a smaller picture.")
+        raise InputError(f"{name} is {size:,.1f} MB; the limit is {limit} MB. Use a smaller picture.")
     if isinstance(encoder, ImageEncoder):
         features = encoder.features(call(measure, [file]))
     else:
@@ -463,7 +463,7 @@ def searched_codes(
 
 
 def is_unlike_all(data: MultimodalDataset, split: Split, query: Query) -> bool:
-    """Whether a picture is unlike every training item, as a photograph is unlike drawings.
+    """Whether a picture is unlike all training items, for example a photograph if they are drawings.
 
     Similarity is the cosine of the network's features, or of those of an encoder from MODELS. For the picture
     and for some training items, the highest similarity to other items of a sample is computed. The picture is
@@ -597,7 +597,7 @@ def count_tokens(X: Matrix) -> IntArray:
 def similarity(
     data: MultimodalDataset, split: Split, neighbours: Neighbours, target: str, rows: IntArray
 ) -> FloatArray:
-    """Return the similarity of each row i to a query: z_i · Σ_j s_j² (z_j − z̄).
+    """Return the similarity of each of `rows` to a query: for row i, z_i · Σ_j s_j² (z_j − z̄).
 
     z are unit rows of √x in the target modality, z̄ is their mean over the training items, and j are the
     training items most similar to the query in its own modality, with cosine s_j. Training pairs show which

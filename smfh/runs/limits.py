@@ -167,7 +167,7 @@ def check_source_size(source: DatasetSource, limits: Limits) -> None:
 
 
 def check_upload_size(data: MultimodalDataset, limits: Limits) -> None:
-    """Refuse an upload that exceeds the memory limit, after it was read."""
+    """After reading an upload, refuse it if it exceeds the memory limit."""
     _check_bytes(dataset_bytes(data), "Your data", limits)
 
 

@@ -74,7 +74,7 @@ class MemoryRuns:
         """Do nothing: `save` makes space by dropping old runs."""
 
     def classifier_level(self, key: ClassifierLevelKey) -> ClassifierLevel | None:
-        """Return the classifier level of this data; None if it was not measured."""
+        """Return the saved classifier scores for this data; None if they were not measured."""
         return self._levels.get(key)
 
     def save_classifier_level(self, key: ClassifierLevelKey, level: ClassifierLevel) -> None:
@@ -219,7 +219,7 @@ class RunStore:
         return self._read(record.id, read)
 
     def classifier_level(self, key: ClassifierLevelKey) -> ClassifierLevel | None:
-        """Return the classifier level of this data; None if it was not measured."""
+        """Return the saved classifier scores for this data; None if they were not measured."""
         return run_file.read_level(self.folder / "ceilings" / f"{key.id}.json")
 
     def save_classifier_level(self, key: ClassifierLevelKey, level: ClassifierLevel) -> None:

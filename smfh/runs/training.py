@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class Snapshots:
-    """Models after each step of a run; only each second, fourth, … step if memory is short.
+    """Models after each step of a run, or after every second, fourth, … step if memory is scarce.
 
     One thread adds models; any number of threads read them.
     """

@@ -128,8 +128,8 @@ def draw_code_map(
         rows = show_pictures(chart, sheet, key, picked)
         st.caption("A dot is an item without space for its picture, in the colour of its class. Zoom in.")
     st.caption(
-        f"{kind}: {KINDS[kind]}. Items with identical codes are in one cluster. Star: the query, between the "
-        f"nearest codes. Rings: its first {MARKED_RESULTS} results, if they are on the map."
+        f"{kind}: {KINDS[kind]}. Items with identical codes form a cluster. Star: the query, placed among its "
+        f"nearest codes. Rings: the first {MARKED_RESULTS} results, where they are on the map."
     )
     return rows
 

@@ -91,8 +91,8 @@ def _draw_start(grid: Grid, job: Job[Problems] | None, name: str, verb: str) -> 
         other = st.session_state.get(LAST_JOB)
         if other is not None and not other.over and other.key != private_key(source, grid.key):
             cancel = f"{name}_cancel_other"
-            st.button("Cancel your other grid", on_click=steer, args=(other.cancel,), key=cancel)
-            st.caption("Another grid of yours is still running.")
+            st.button("Cancel your other grid of runs", on_click=steer, args=(other.cancel,), key=cancel)
+            st.caption("Another grid of your runs is still being trained.")
         elif len(missing) < total:
             st.caption(f"{total - len(missing)} of {total} runs are done and shown below.")
         elif not seconds:

@@ -119,7 +119,7 @@ def begin_plainly(title: str, subtitle: str, trains: bool = False, methods: bool
 
 
 def begin_page(title: str, subtitle: str, trains: bool = False, methods: bool = True) -> tuple[Settings, Loaded]:
-    """Draw the start of a page, and return settings and data; without data, explain and stop."""
+    """Draw the top of a page, and return settings and data; if data is missing, explain and stop."""
     settings = begin_plainly(title, subtitle, trains, methods)
     if missing := settings.source.missing():
         choose = "Choose another data set in the sidebar, or open the Data page."
@@ -133,8 +133,10 @@ def begin_page(title: str, subtitle: str, trains: bool = False, methods: bool = 
 
 
 def begin_training(title: str, subtitle: str) -> tuple[CurrentRun, Run | None]:
-    """Draw the start of a page about a run; return the current run, started if there was none, and the
-    run to show: the current one if it has finished, else the last one that has, else None."""
+    """Draw the top of a page about a run; return the current run, and the run to show or None.
+
+    The current run is started if there is none. The run to show is the last one that has finished.
+    """
     settings, loaded = begin_page(title, subtitle, trains=True)
     try:
         session.start_requested(settings, loaded)
@@ -152,7 +154,7 @@ def begin_training(title: str, subtitle: str) -> tuple[CurrentRun, Run | None]:
 
 
 def begin_run(title: str, subtitle: str) -> Run:
-    """Draw the start of a page about a finished run, and return the run to show; without any, stop."""
+    """Draw the top of a page about a finished run, and return the run to show; if there is none, stop."""
     shown = begin_training(title, subtitle)[1]
     if shown is None:
         st.stop()

@@ -155,7 +155,7 @@ def draw_word_box(state: SearchState, run: Run, label: str, **look: Any) -> None
 
 
 def draw_database(state: SearchState, run: Run, **look: Any) -> None:
-    """Draw the choice of the items that are searched."""
+    """Draw the control that selects which items are searched."""
     st.selectbox(
         "Database",
         list(DATABASES),

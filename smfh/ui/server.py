@@ -232,8 +232,9 @@ def _snapshots() -> BoundedCache[Hashable, Snapshots]:
 
 
 def fastest_run(source: DatasetSource, run: Run, evaluation: float | None = None) -> tuple[float, float]:
-    """Return the fastest training with this data and method on this server, as seconds per estimated second,
-    and its seconds of evaluation.
+    """Return the fastest training's ratio of actual to estimated time, and its seconds of evaluation.
+
+    It is the fastest on this server with this data and method.
 
     A new run, with seconds of `evaluation`, is counted. Without any, it is the value of `run`, which may have
     been trained elsewhere. Training is as many steps as the median one after the first, which may compile.
@@ -402,7 +403,7 @@ def forget_unused(seconds: float = UNUSED_SECONDS) -> None:
 
 
 def forget_all() -> None:
-    """Drop all cached results and restart idle workers, when no page is open; uploads and jobs stay."""
+    """When no page is open, drop all cached results and restart idle workers; keep uploads and jobs."""
     forget_unused(0.0)
     _charts().forget_where()
     _snapshots().forget_where(lambda key: job_queue().find(key) is None)

@@ -56,7 +56,7 @@ def test_a_folder_has_its_features_stored_and_a_wrong_path_is_named(command, cap
 def test_data_without_labels_is_described(capsys, tmp_path):
     np.savez(tmp_path / "mine.npz", **Items(16).matrices)
     assert main(["data", str(tmp_path / "mine.npz")]) == 0
-    assert "no labels: only the rank of an item's own pair can be scored" in capsys.readouterr().out
+    assert "no labels: only the rank of an item's matching item can be scored" in capsys.readouterr().out
 
 
 def test_app_opens_a_folder_only_on_this_computer(tmp_path, monkeypatch, capsys):
@@ -145,7 +145,7 @@ def test_a_saved_model_has_the_same_scores(printed, capsys, tmp_path):
     fitted = printed("fit", "planted", *FAST, "--save", model)
     assert printed("evaluate", model, "planted") == fitted
     assert main(["evaluate", model, "planted", "--split-seed", "1"]) == 2
-    assert "trained on other items" in capsys.readouterr().err
+    assert "was not trained on the training items" in capsys.readouterr().err
     assert main(["evaluate", model, "planted", "--split-seed", "1", "--unseen-only"]) == 0
     assert "mAP unseen" in capsys.readouterr().out
 

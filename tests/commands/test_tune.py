@@ -43,7 +43,10 @@ def test_a_study_is_continued_by_name_and_its_plan_cannot_change(tune):
     assert len(json.loads(tune("--study", "mine", "--json"))["trials"]) == 2
     assert len(json.loads(tune("--study", "mine", "--trials", "3", "--json"))["trials"]) == 3
     error = tune("--study", "mine", "--folds", "2", "--goal", "full", code=2)
-    assert "plan of an existing study cannot change: --goal, --folds needs a new one (--datasets)" in error
+    assert (
+        "plan of an existing study cannot be changed; to use --goal, --folds, create a new study with --datasets"
+        in error
+    )
     assert "There is no study 'yours'; there are mine." in tune("--study", "yours", code=2)
     error = tune(*FEW, "--study", "mine", "--goal", "full", code=2)
     assert "There is a study 'mine' with another plan" in error
@@ -92,10 +95,10 @@ def test_studies_are_listed_and_deleted(tune):
         (["--range", "α=5:1"], "graph_weight needs a range from low to high; got 5 to 1"),
         (["--range", "α=5"], "--range needs the form graph_weight=0.1:100"),
         (["--range", "anchors=1:5"], "SMFH has no tunable parameter 'anchors'; choose from bits"),
-        (["--search", "ridge", "--range", "α=1:5"], "only ridge is tuned"),
+        (["--search", "ridge", "--range", "α=1:5"], "this study tunes only ridge"),
         (["--trials", "0"], "set one of them"),
         (["--export", "trials.txt"], "--export needs a file name that ends in .csv"),
-        (["--storage", "studies.db"], "such as sqlite:///studies.db"),
+        (["--storage", "studies.db"], "must look like sqlite:///studies.db"),
         (["--confirm", "first", "--trials", "1"], "--confirm needs the number of a trial"),
     ],
 )

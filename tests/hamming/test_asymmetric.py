@@ -173,5 +173,5 @@ def test_wrong_distances_and_weights_are_refused():
         as_queries(np.zeros((1, 3)), "cosine")
     code = pack(np.ones((2, 3), dtype=bool))
     for shape in ((1, 3), (2, 65)):
-        with pytest.raises(InputError, match="2 queries of 1 words need a row of weights each"):
+        with pytest.raises(InputError, match="The weights of 2 queries must have 2 rows"):
             rank(code, code, weights=np.zeros(shape, dtype=np.uint32))

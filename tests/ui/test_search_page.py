@@ -245,7 +245,7 @@ def test_a_held_out_query_in_both_directions_and_databases(planted):
     assert page.selectbox(key="search_source").value == "image"
     assert page.query_params["search.row"] == str(row)
     page.selectbox(key="search_database").set_value("unseen").run()
-    assert f"item {row}, a held-out query; its own pair is in the database" in texts(page)
+    assert f"item {row}, a held-out query; its matching item is in the data" in texts(page)
     assert not set(before) & set(result_rows(page))  # training items against held-out ones
     page.selectbox(key="search_ties").set_value("database").run()
     page.button(key="search_any").click().run()

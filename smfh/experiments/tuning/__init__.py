@@ -3,7 +3,7 @@
     studies = Studies()  # in the cache folder, or the database in SMFH_STUDIES
     plan = StudyPlan("α on Wiki", (Wiki(),), SMFH(), (default_range(SMFH(), "graph_weight"),), "sweep")
     study = studies.join(plan)  # or with way="search": Optuna chooses the values
-    tune(study)  # several programs can work on one study
+    tune(study)  # several processes can work on one study
     study.best.parameters
 
 Sweeps and searches are Optuna studies. Their trials are queued in advance, except in a search that is limited

@@ -54,7 +54,7 @@ class FoldScores:
 
 
 def combine_measures(name: str, values: Mapping[str, float]) -> float:
-    """Return a measure: balanced = (mAP@100 · mAP · P@100)^(1/3), any other one from `values`.
+    """Return a measure by name: balanced is (mAP@100 · mAP · P@100)^(1/3), others are in `values`.
 
     mAP@100 is divided by the number of relevant items found: a single one, at the top, counts as 1. A ranking
     can so reach an mAP@100 of .867 with a P@100 of .171, while a good one has .708 and .699. The product

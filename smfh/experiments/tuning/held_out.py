@@ -1,4 +1,4 @@
-"""Test a trial and the start (trial 0) on the held-out queries, and log each test with the study."""
+"""Test a trial and the starting point (trial 0) on the held-out queries; log tests with the study."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -37,12 +37,12 @@ Searches = Mapping[str, Scores]  # scores of one run, by direction
 
 @dataclass(frozen=True)
 class MeasuredPair:
-    """One measure of the start (trial 0) and of a trial on the held-out queries."""
+    """One measure of the starting point (trial 0) and of a trial on the held-out queries."""
 
     dataset: str
     direction: str  # or ALL, the mean over all directions
     measure: str  # a key of MEASURES
-    start: tuple[float, ...]  # values of the start, by seed
+    start: tuple[float, ...]  # values of the starting point, by seed
     chosen: tuple[float, ...]  # values of the trial, by seed
     difference: Difference | None  # paired over queries; None if the measure is not a mean over queries
 
@@ -53,7 +53,7 @@ class MeasuredPair:
 
 @dataclass(frozen=True)
 class Confirmation:
-    """Scores of a trial and of the start (trial 0) on the held-out queries."""
+    """Scores of a trial and of the starting point (trial 0) on the held-out queries."""
 
     number: int  # of the trial
     figures: tuple[MeasuredPair, ...]
@@ -100,7 +100,8 @@ def confirm(
     trial = next((one for one in study.trials if one.number == number and one.parameters), None)
     if trial is None or study.method_of(trial) == study.plan.method:
         raise InputError(
-            f"Trial {number} has the same settings as the start, so there is nothing to test. Choose another trial."
+            f"Trial {number} has the same settings as the starting point of the study, so there is nothing to test. "
+            "Choose another trial."
         )
     settings = {THE_START: study.plan.method, f"trial {number}": study.method_of(trial)}
     lengths = study.plan.bits or (0,)  # 0: the code length of each setting
@@ -196,7 +197,7 @@ def _read(content: Mapping[str, Any]) -> Confirmation:
     if strange := {one.measure for one in figures} - set(MEASURES):
         raise unknown("measure", min(strange)[:40], MEASURES)
     if any(one.difference is not None and one.measure not in BASE_MEASURES for one in figures):
-        raise InputError("It contains a test of a measure that is no mean over queries.")
+        raise InputError("It contains a test of a measure that is not a mean over queries.")
     place, at = int(content.get("place", 1)), str(content.get("at", ""))[:MAX_DATE_LENGTH]
     return Confirmation(int(content["number"]), tuple(figures), place, at)
 

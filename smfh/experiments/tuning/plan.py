@@ -140,7 +140,7 @@ def range_problems(method: HashMethod, ranges: Sequence[Range]) -> list[str]:
 class StudyPlan:
     """The definition of a study: data, method, parameter ranges, budget, goal and folds.
 
-    Trial 0 is the start, `method` itself; other trials change only the parameters in `ranges`.
+    Trial 0 is the starting point, `method` itself; other trials change only the parameters in `ranges`.
     """
 
     name: str
@@ -171,7 +171,7 @@ class StudyPlan:
 
     @property
     def start(self) -> dict[str, float]:
-        """The values of the tuned parameters in the start (trial 0)."""
+        """The values of the tuned parameters at the starting point (trial 0)."""
         return {one.name: getattr(self.method, one.name) for one in self.ranges}
 
     @property

@@ -63,7 +63,10 @@ def read_choices(study: Study) -> tuple[EyeChoice, ...]:
                 _, *numbers = name.split()
                 pair, visitor = Comparison(*map(int, numbers[:3])), "".join(numbers[3:])
                 if winner not in (pair.first, pair.second, None):
-                    raise InputError(f"A choice between {pair.first} and {pair.second} is {winner!r:.40}.")
+                    raise InputError(
+                        f"A choice between {pair.first} and {pair.second} must be one of the two or null; "
+                        f"got {winner!r:.40}."
+                    )
                 choices.append(EyeChoice(pair, winner, visitor))
     return tuple(choices)
 

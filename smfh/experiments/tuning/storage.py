@@ -34,7 +34,7 @@ REASONS = {  # part of a database error → explanation
     "not a database": "the file is not a database. It was not changed: use another address.",
     "unable to open": "the file cannot be opened or created. Use another address.",
     "record does not exist": "the study was deleted.",
-    "schema": "they were written by another version of Optuna, and were not changed.",
+    "schema": "they were written by a different version of Optuna, and were not changed.",
 }
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -108,7 +108,7 @@ def parse_address(address: str) -> URL:
     except (ArgumentError, SQLAlchemyError, ValueError):
         pass
     raise InputError(
-        "The address of a study database is such as sqlite:///studies.db, postgresql://user@host/name or "
+        "The address of a study database must look like sqlite:///studies.db, postgresql://user@host/name or "
         f"mysql://user@host/name; got {address[:80]!r}."
     )
 

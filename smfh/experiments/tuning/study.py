@@ -50,14 +50,14 @@ MAX_OPEN_STUDIES = 100
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting and its scores so far; trial 0 is the start.
+    """One setting and its scores so far; trial 0 is the starting point.
 
     A trial that was repeated because its worker was lost keeps its number.
     """
 
     number: int
     state: State
-    parameters: Mapping[str, float]  # tuned parameters; empty until they are chosen
+    parameters: Mapping[str, float]  # tuned parameters; empty before they have been chosen
     values: tuple[float, ...]  # of the objectives; if stopped early, means over the finished folds
     folds: tuple[FoldScores, ...]
     started: datetime | None
@@ -175,7 +175,7 @@ class Study:
         )
 
     def _count_running(self) -> int:
-        """Return the number of running trials, without those whose worker is known to be lost."""
+        """Return the number of running trials, excluding those whose worker is known to be lost."""
         with self.reading():
             stale = set[int]()
             if isinstance(self.storage, RDBStorage):
@@ -216,11 +216,11 @@ class Study:
             return bool(self.optuna.user_attrs.get(VERSION, 1) == self.plan.method.version)
 
     def check_current(self) -> None:
-        """Raise InputError if the study was created with another version of the method."""
+        """Raise InputError if the study was created with a different version of the method."""
         if not self.is_current:
             raise InputError(
-                f"The study {self.name!r} was created with another version of {self.plan.method.title}, "
-                "which gives other codes. You can view and export its trials; create a new study to add more."
+                f"The study {self.name!r} was created with a different version of {self.plan.method.title}, which "
+                "produces different codes. You can view and export its trials; create a new study to add more."
             )
 
     def check_data(self, fingerprints: Sequence[str]) -> None:

@@ -24,7 +24,7 @@ class Summary:
     """Sentences about a study, and the numbers behind them."""
 
     lines: tuple[str, ...]
-    start: Trial | None  # the start (trial 0)
+    start: Trial | None  # the starting point (trial 0)
     best: Trial | None
     gain: float | None  # of the best trial over trial 0
     gain_error: float | None  # standard error of the gain over the folds; None with one fold
@@ -123,7 +123,7 @@ def near_best(study: Study) -> tuple[float, float] | None:
 def importances(study: Study, among: Collection[int] | None = None) -> dict[str, float]:
     """Return the share of the score's variance that each parameter explains (fANOVA), the largest first.
 
-    All complete trials in the ranges are used (the start may lie outside), or only those whose numbers are in
+    All complete trials in the ranges are used (trial 0 may lie outside), or only those whose numbers are in
     `among`. Empty if there are fewer than MIN_TRIALS trials, or if all have the same score.
     """
     worth, names = study.plan.goal.worth, {one.name for one in study.plan.ranges}
@@ -162,13 +162,13 @@ def _count_trials(study: Study, trials: tuple[Trial, ...]) -> str:
 
 
 def _describe_gain(start: float, gain: float, error: float | None, folds: int) -> str:
-    text = f"The start has {start:.3f}: {signed(gain)}"
+    text = f"The starting point has {start:.3f}: {signed(gain)}"
     if error is None:
         return f"{text}. One fold cannot show whether this is more than chance."
     text += f" ± {error:.3f} over {folds} folds (standard error)"
     if gain > MIN_ERRORS * error:
         return f"{text}, more than the folds differ. The best of many trials still looks better than it is."
-    return f"{text}: no clear difference between the best trial and the start."
+    return f"{text}: no clear difference between the best trial and the starting point."
 
 
 def _describe_importance(study: Study, importance: Mapping[str, float]) -> list[str]:

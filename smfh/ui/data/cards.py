@@ -107,7 +107,7 @@ def draw_card(source: DatasetSource, settings: Settings) -> DeltaGenerator:
             lines = [f"Expected in {card.folder}/ below the data folder:"]
             lines += [f"{'✓' if file in found else '✗'} {file}" for file in card.files]
             st.text("\n".join([*lines, "", *missing]))
-    with st.expander("Terms and source"):
+    with st.expander("Terms"):
         st.caption(f"**Terms.** {card.terms}\n\n**Source.** {card.origin}")
         if not missing:
             draw_download(source)

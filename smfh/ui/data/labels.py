@@ -41,7 +41,7 @@ class EditedLabels:
 
 
 def edited_labels(data: MultimodalDataset) -> EditedLabels | None:
-    """Draw the toggle, and return the labels being edited; None if it is off, or this is no upload."""
+    """Draw the toggle, and return the labels being edited; None if it is off or this is not an upload."""
     upload = current_upload()
     if upload is None or upload.loaded[0] is not data:
         return None
@@ -106,7 +106,7 @@ CHANGES: dict[str, Callable[[tuple[str, ...], str], tuple[str, ...]]] = {
 
 
 def tag(how: str, rows: Sequence[int]) -> None:
-    """Change the labels of these rows (a callback); then nothing is selected."""
+    """Change the labels of these rows and clear the selection (a callback)."""
     edited: EditedLabels = st.session_state[EDITED]
     label = str(st.session_state.get(LABEL) or "").replace("|", " ").strip()[:MAX_LABEL_CHARACTERS]
     if not label:

@@ -307,7 +307,10 @@ def draw_use(source: UserDataset, preview: Preview, is_fixed: bool) -> None:
         what = "One item" if count == 1 else f"{count:,} items"
         draw_problems(f"{what} cannot be used:", reasons, st.warning, "✗ ")
     if (folder := source.local_folder) and (store := store_path(folder, source.encoder)).exists():
-        st.text(f"Features of these pictures are stored on this computer, to open the folder faster:\n{store}")
+        st.text(
+            "Features of these pictures are stored on this computer so that the folder opens faster next time:\n"
+            f"{store}"
+        )
         st.button("Delete stored features", icon=":material/delete:", on_click=store.unlink, args=(True,))
     if is_fixed:
         st.info("The link that you opened fixes the data set. Open the app without it to use your data.")

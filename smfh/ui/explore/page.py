@@ -24,7 +24,7 @@ from smfh.ui.server import derive
 from smfh.ui.session import UPLOAD, pin, pinned_run
 from smfh.ui.settings import differences
 
-SUBTITLE = "Type words, find pictures. Both become short binary codes; the fewer bits differ, the better the match."
+SUBTITLE = "Type words, find pictures. Both become short binary codes; the nearer the codes, the better the match."
 MAX_DIRECTIONS = 6  # a run with more directions shows the scores of only two
 CHANGED_QUERIES = 5
 NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -84,10 +84,10 @@ def draw_scores(run: Run, pinned: Run | None) -> None:
 def _draw_card(run: Run, pinned: Run | None, source: str, target: str) -> None:
     """Draw mAP@100 with its margin among unseen and training items, and its change from the pinned run.
 
-    Without labels, only the item's own pair is known to be relevant: draw how often it is found.
+    Without labels, only the matching item is known to be relevant: draw how often it is found.
     """
     with st.container(border=True, gap="xxsmall"):
-        st.text(f"{source} → {target}")
+        st.text(f"{source} → {target}{' · mAP@100' if run.data.has_labels else ''}")
         if not run.data.has_labels:
             found = run.scores(source, target, "unseen").pair_retrieval
             items, words = len(run.split.queries), GRADED["recall_at_10"][1]
@@ -118,7 +118,7 @@ def describe_score(run: Run, directions: Sequence[tuple[str, str]]) -> str:
     if not run.data.has_labels:
         queries = len(run.split.queries)
         return (
-            "**R@10**: share of held-out queries whose own pair is among the first 10 results, by Hamming "
+            "**R@10**: share of held-out queries whose matching item is among the first 10 results, by Hamming "
             f"distance, of {queries:,} unseen items. By chance {min(10 / queries, 1):.2f}. The data has no "
             "labels, so scores that need relevant items are not given. One split, one seed; trained in "
             f"{run.hasher.seconds:.1f} s."
@@ -249,10 +249,10 @@ def draw_pin(run: Run, pinned: Run | None) -> None:
             return
         st.button("Unpin", icon=":material/keep_off:", on_click=pin, args=(None,), key="pin_run")
         if pinned is run:
-            st.caption("This run is pinned. Train with other settings to compare both.")
+            st.caption("This run is pinned. Train with different settings to compare the new run with it.")
             return
     if (pinned.key.data, pinned.key.split) != (run.key.data, run.key.split):
-        st.caption("The pinned run used other data, so single queries cannot be compared.")
+        st.caption("The pinned run used different data, so single queries cannot be compared.")
         return
     source, target = run.directions[0]
     now, before = (which.scores(source, target).average_precision["found"] for which in (run, pinned))

@@ -49,7 +49,7 @@ DISTANCE_NOTES = {
     "hamming": "Hamming distance: the number of bits that differ",
     "asymmetric": "asymmetric distance: a bit that differs counts by how sure the query is of it",
 }
-TIE_NOTES = {"likeness": "by similarity", "database": "database order"}
+TIE_NOTES = {"likeness": "similar first", "database": "database order"}
 _WALL = st.components.v2.component(
     "smfh_wall",
     isolate_styles=False,  # the style of the page dims it
@@ -130,7 +130,9 @@ def _draw_map(run: Run, state: SearchState, is_partial: bool) -> None:
         if not expander.open:
             return
         if is_partial:
-            st.caption("The map shows the final codes: it is drawn when the run and its last iteration are.")
+            st.caption(
+                "The map shows the final codes; it appears when the run has finished and its last iteration is shown."
+            )
             return
         try:
             results = results_of(run, make_query(state, run), state)
@@ -171,7 +173,7 @@ def with_example(state: SearchState, run: Run) -> SearchState:
 
 
 def _draw_results(run: Run, state: SearchState, snapshot: FittedHasher | None) -> None:
-    """Draw the query's code, the wall and a summary, or why the query cannot be searched with.
+    """Draw the query's code, the wall and a summary, or the reason why the query cannot be used.
 
     The results are those of `snapshot`, or of the finished run if it is None.
     """
@@ -243,7 +245,7 @@ def wall_content(data: MultimodalDataset, results: SearchResults, state: SearchS
 
 
 def group_results(results: SearchResults, number: int) -> tuple[list[int], list[str]]:
-    """Return the group of each of the first results, and its label; tied results are in one group.
+    """Return a group number and a label for each of the first results; tied results share a group.
 
     Results that are named like the query or contain its words come first, whatever their distance; they form
     a group each.
@@ -260,7 +262,7 @@ def group_results(results: SearchResults, number: int) -> tuple[list[int], list[
     labels = [
         "exact name"
         if place < names
-        else "has the words"
+        else "has all words"
         if place < containing
         else "same code"
         if same[place]
@@ -292,6 +294,6 @@ def describe_wall(results: SearchResults, state: SearchState) -> str:
         first = results.relevance[:WALL_ITEMS]
         query = results.query
         asked = "a class that the words name" if query.words and query.row is None else "a class of the query"
-        mark = "" if first.all() else " (✗: not)"
+        mark = "" if first.all() else " (✗: not relevant)"
         parts.append(f"{np.count_nonzero(first)} of {len(first)} have {asked}{mark}")
     return " · ".join([*parts, DISTANCE_NOTES[results.distance], TIES[state.ties]])

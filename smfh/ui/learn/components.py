@@ -36,8 +36,11 @@ TITLES = {
     "graph": ("Â", "Label graph: the number of classes that two sampled items (marked orange) share"),
     "labels": ("Labels", "Labels: 1 where an item has a class"),
     "query": ("Query", "Code of the query: its features times W, compared with the thresholds"),
-    "distances": ("Distance", "Hamming distance: the number of bits that differ from the query"),
-    "results": ("Results", "Items in order of distance; ✗ marks items without a class of the query"),
+    "distances": (
+        "Distance",
+        "Hamming distance: the number of bits that differ from the query; in the order of the items",
+    ),
+    "results": ("Results", "Items sorted by distance; ✗ marks items without a class of the query"),
 }
 HEADINGS = {  # of the diagram, above the boxes of this name
     "items": "1 Data",

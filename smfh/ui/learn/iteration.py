@@ -33,7 +33,7 @@ from smfh.ui.learn.state import (
 )
 from smfh.ui.page import PAGES
 
-OBJECTIVE_HELP = "The sum of all terms: how much codes, features, labels and hash functions disagree."
+OBJECTIVE_HELP = "The sum of all terms: how much codes, features, labels and hash functions disagree. Lower is better."
 STYLE = """<style>.stMain .katex-display { overflow: auto hidden; }
 @media (max-width: 640px) { .stMain .katex { font-size: .85em; } }</style>"""  # long equations scroll
 # all type follows the width of the screen, so that a step fits on any screen of 16:9
@@ -73,7 +73,7 @@ def load_walkthrough(state: LearnState, data: MultimodalDataset) -> Walkthrough 
         key = data.fingerprint, state.rows, state.method
         return WALKTHROUGHS.get(key, walk) if data.name in DATASETS else walk()  # uploads are not cached
     except InputError as error:
-        st.warning("The example does not work with these items. Choose other items.")
+        st.warning("The example does not work with these items. Choose different items.")
         st.text("\n".join(error.problems))
         changes = {"rows": default_rows(data)}
         st.button("Use the default items", on_click=change_state, args=(state, data), kwargs=changes)
@@ -160,7 +160,10 @@ def _draw_step(walkthrough: Walkthrough, data: MultimodalDataset, is_presented: 
         CLICKED,
         lambda: change_state(now, data, entry=st.session_state[CLICKED].cell),
     )
-    st.caption("Orange frame: changed by this step. Click an entry to see how it is computed.")
+    st.caption(
+        "The objective measures how much codes, features, labels and hash functions disagree; lower is better. "
+        "Orange frame: changed by this step. Click an entry to see how it is computed."
+    )
     components.show_galleries([ranking_of(now, walkthrough, step)], "learn_ranking")
 
 
@@ -271,7 +274,7 @@ def draw_settings(state: LearnState, data: MultimodalDataset) -> None:
 def draw_item_choice(state: LearnState, data: MultimodalDataset) -> None:
     """Draw the choice of the items of the example."""
     st.multiselect(
-        f"Items, {MIN_ITEMS} to {MAX_ITEMS}, of at least two classes",
+        f"Choose {MIN_ITEMS} to {MAX_ITEMS} items from at least two classes",
         sorted({*range(min(len(data), MAX_OFFERED_ITEMS)), *state.rows}),
         format_func=lambda row: caption_of(data, row),
         max_selections=MAX_ITEMS,

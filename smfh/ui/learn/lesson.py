@@ -55,7 +55,7 @@ _worked_lessons: BoundedCache[tuple[str, tuple[str, ...]], WorkedLesson] = Bound
 
 
 def load_replay() -> Replay:
-    """Return the replay that comes with the program; else record it once for all visitors."""
+    """Return the replay that comes with the program; if there is none, record one, once for all visitors."""
     if (replay := _replay.peek("replay")) is not None:
         return replay
     place, loaded, steps = st.empty(), load_source(EMOJI, visitor()), REPLAY_METHOD.iterations

@@ -57,8 +57,8 @@ def draw_learn(settings: Settings, data: MultimodalDataset) -> None:
         case "film":
             st.markdown(
                 f"A complete run: the built-in emoji, {REPLAY_METHOD.bits} bits, {REPLAY_METHOD.iterations} "
-                "iterations of the five steps, starting from random numbers. Move the slider to see the "
-                "results if training had stopped at that iteration."
+                "iterations of the five steps, starting from random numbers. Move the slider to see what "
+                "the results would be if training had stopped at that iteration."
             )
             draw_replay(load_replay(), data)
         case "lessons":
@@ -86,8 +86,8 @@ def _draw_codes() -> None:
         st.caption("Open Explore once: it trains the default run, whose codes are then shown here.")
         return
     st.markdown(
-        "Here are real codes, learnt from the built-in emoji. Each strip shows two codes: that of the words "
-        "above, that of the picture below. Dark is on, pale is off, **orange marks the bits that differ**."
+        "Here are real codes, learnt from the built-in emoji. Each strip shows two codes: the words' code "
+        "on top and the picture's code below it. Dark is on, pale is off, **orange marks the bits that differ**."
     )
     hasher = run_store().hasher(record, data.take(split.train) if run_store().is_shipped(record) else None)
     query = encode_query(hasher, data, split, query_from_words(data, "text", words))

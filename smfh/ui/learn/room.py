@@ -56,7 +56,10 @@ def draw_own_room(name: str, prediction: Prediction) -> None:
 
 
 def _draw_answers(code: str, name: str, prediction: Prediction) -> None:
-    """Draw how many students chose each option; after "Show the answer", mark the measured one."""
+    """Draw how many students chose each option; when the answer is shown, mark the measured option.
+
+    That is the option that matches the measured result.
+    """
     counts = class_rooms().counts(code, visitor(), name, len(prediction.options))
     if counts is None:  # closed in another tab, or its time is over
         st.rerun()
@@ -76,7 +79,7 @@ def draw_room_controls(name: str, state: LearnState, data: MultimodalDataset) ->
             st.warning(paragraphs(error.problems))
         else:
             st.rerun()
-    with st.popover("Answer in a room", icon=":material/login:"), st.form(f"{CONTROLS}room_form", border=False):
+    with st.popover("Join a room", icon=":material/login:"), st.form(f"{CONTROLS}room_form", border=False):
         text = st.text_input("Room code", max_chars=MAX_TYPED, key=f"{CONTROLS}room_code")
         if not st.form_submit_button("Join"):
             return
@@ -127,7 +130,7 @@ def draw_status(name: str, prediction: Prediction, state: LearnState, data: Mult
                 "Send this answer", on_click=send_prediction, args=(code, name, state.guess), key=f"{CONTROLS}room_send"
             )
         elif state.guess is not None:  # shown without predicting
-            st.info(f"You have sent no prediction to room {code}.")
+            st.info(f"You have not sent a prediction to room {code}.")
             again = {"guess": None, "at": 0}
             st.button("Predict", on_click=change_state, args=(state, data), kwargs=again, key=f"{CONTROLS}room_again")
         else:

@@ -63,7 +63,7 @@ class LearnState:
 
     @property
     def current_part(self) -> str:
-        """The part to show; if none is set: the lessons if a lesson or a room is set, else the idea."""
+        """The part to show; by default the lessons if a lesson or a room is set, else the idea."""
         return self.part or ("lessons" if self.lesson or self.room else "idea")
 
     @property

@@ -130,8 +130,8 @@ def draw_tables(choice: Choice, loaded: Loaded | None) -> None:
         _draw_legend("within a factor of two", "slower than published", "faster than published")
         _draw_table(times, partial(seconds_text, cells=times, seeds=choice.seeds))
         st.caption(
-            "Published seconds are from a 3.60 GHz Core i5-4790 with 16 GB, measured ones are the median on "
-            "this machine. In brackets: the ratio to SMFH, which depends less on the machine."
+            "Published times were measured on a 3.60 GHz Core i5-4790 with 16 GB; measured times are medians "
+            "on this machine. In brackets: the ratio to SMFH, which depends less on the machine."
         )
 
     draw_part("table-1", choice, loaded, lambda grid: _draw_table_1(choice, loaded, grid))
@@ -247,7 +247,7 @@ def draw_figures(choice: Choice, loaded: Loaded | None) -> None:
 
 def _draw_figure(name: str, dataset: str, grid: Grid | None) -> None:
     if grid is None:
-        st.text("This figure cannot be measured yet: the files of the data set are missing.")
+        st.text("This value cannot be measured yet: the files of the data set are missing.")
         return
     with st.spinner(READING):
         if name == "figure-2":
@@ -269,7 +269,7 @@ def _draw_figure(name: str, dataset: str, grid: Grid | None) -> None:
         else:
             show_chart(paper.figure_4b(dataset, grid, run_store()), "figure-4b")
             st.caption(
-                "The objective need not fall in every iteration: each one samples other items for the graph, "
+                "The objective need not fall in every iteration: each one samples different items for the graph, "
                 "and the rows of Y are scaled after each step."
             )
 

@@ -114,7 +114,7 @@ def _draw_query(run: RunRecord) -> GalleryQuery:
     """Draw the query for the data set of a run: words, or the number of a held-out query if it has no text.
 
     Without words, the query is the example of the data set, or else a typical held-out item. Raises
-    InputError if the data set is not available or the words cannot be searched with.
+    InputError if the data set is not available or the words cannot be used as a query.
     """
     data, split = load_data(run)
     state, name = default_search_state(data), plain(data_text(run))
@@ -149,7 +149,7 @@ def typical_query(run: RunRecord, loaded: Loaded, state: SearchState) -> int:
 
 
 def describe_query(asked: GalleryQuery) -> str:
-    """Return as text what is searched with, in which direction, and how the words are interpreted."""
+    """Describe a search as text: the query, its direction, and how its words are interpreted."""
     query, state = asked.query, asked.state
     what = state.words if query.row is None else caption_of(asked.data, query.row)
     held_out = "" if query.row is None else " (held-out item)"

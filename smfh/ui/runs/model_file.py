@@ -73,7 +73,7 @@ def find_data(hasher: FittedHasher, settings: Settings) -> tuple[DatasetSource, 
             return source, (data, split)
     raise InputError(
         f"The model was not trained on the items of {settings.source.card.title} with the options in the "
-        "sidebar, nor on those of a saved run. Choose the data set and options that it was trained with; you "
+        "sidebar, nor on those of a saved run. Choose the data set and options that were used for training; you "
         "need not upload the file again."
     )
 

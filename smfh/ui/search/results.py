@@ -77,7 +77,7 @@ def draw_query(state: SearchState, results: SearchResults, run: Run) -> None:
                 pair = state.database == ("unseen" if is_held_out else "training")
                 st.text(
                     f"item {query.row}, {'a held-out query' if is_held_out else 'a training item'}"
-                    f"{'; its own pair is in the database' if pair else ''}"
+                    f"{'; its matching item is in the data' if pair else ''}"
                 )
             digits = "".join(map(str, results.code.astype(int)))
             st.text(f"code {' '.join(digits[i : i + 8] for i in range(0, len(digits), 8))}")
@@ -212,7 +212,7 @@ def _draw_bits(results: SearchResults, code: BoolArray, run: Run) -> None:
     show_chart(bit_strips(results.code, code, results.weights), "search_why")
     if results.weights is not None and (results.code != code).any():
         st.text(weight_sum(results.weights, results.code != code))
-        st.caption(f"The weight of a bit is how far the query is from its threshold; all sum to {len(code)}.")
+        st.caption(f"A bit's weight is the query's distance from that bit's threshold; the weights sum to {len(code)}.")
     for title, chosen in (
         ("On in both", results.code & code),
         ("On only in the query", results.code & ~code),
@@ -250,7 +250,7 @@ def meaning_lines(bits: Iterable[BitTopic]) -> list[str]:
 
 def draw_methods(state: SearchState, results: SearchResults, run: Run) -> None:
     """Draw a row of results per method, the current one first, and buttons to train other methods."""
-    st.subheader("The same query by other methods", anchor=False)
+    st.subheader("The same query with other methods", anchor=False)
     st.caption(
         f"Same bits and seed, otherwise defaults. AP@100 by {results.distance} distance, with ties in "
         "database order; –: not scored; ✗: not relevant."

@@ -140,7 +140,10 @@ def _draw_slider(name: str, values: Sequence[float], spans: dict[str, tuple[floa
 def draw_main(
     study: Study, dots: Sequence[TrialDot], selected: int | None, others: Mapping[str, Sequence[TrialDot]]
 ) -> None:
-    """Draw the main chart: curve or map for a sweep, history for a search; a curve also of other studies."""
+    """Draw the main chart: a curve or map for a sweep, a history for a search.
+
+    A curve also shows other studies.
+    """
     axes, label = axes_of(study), study.plan.goal.title
     if study.plan.way == "search" or (study.plan.listed and len(axes) > 1):
         planned = len(study.trials)
@@ -173,7 +176,7 @@ def choose_overlay(studies: Studies, study: Study) -> dict[str, list[TrialDot]]:
 
 
 def wall_trials(study: Study, trials: Sequence[Trial], selected: Trial) -> list[Trial]:
-    """Return the trials whose results are compared: of a sweep five values, else the start and one more."""
+    """Return the trials to compare: five values of a sweep, else the starting point and `selected`."""
     if len(study.plan.ranges) > 1 or study.plan.way == "search":
         return [trial for trial in trials if trial.is_start or trial.number == selected.number]
     name = study.plan.ranges[0].name

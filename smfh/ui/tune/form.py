@@ -80,7 +80,7 @@ def draw_form(settings: Settings, loaded: Loaded) -> StudyPlan | None:
     row.button(
         label,
         "tune_run",
-        "Trial 0 is the start: the settings in the sidebar.",
+        "Trial 0 is the starting point: the settings in the sidebar.",
         state.start_study,
         args,
         disabled=is_busy,

@@ -42,7 +42,7 @@ MORE_TRIALS, MORE_MINUTES = 20, 5
 TOP, MORE_FOLDS = 5, 10
 SQLITE_MIME = "application/vnd.sqlite3"
 EMPTY = (
-    "Press Run: each trial trains with other parameters and is scored on validation folds of the training "
+    "Press Run: each trial trains with different parameters and is scored on validation folds of the training "
     "items. The held-out queries stay unused until you test the setting you have decided on."
 )
 
@@ -189,8 +189,10 @@ def draw_refining(study: Study, trials: Sequence[Trial]) -> None:
                 count = MORE_POINTS if len(spans) == 1 else MORE_ROWS
                 order = partial(extend, study, partial(study.add_points, spans, count))
         if plan.folds < MORE_FOLDS and len(trials) > TOP:
-            about = f"A new study of the best {TOP} settings and the start with {MORE_FOLDS} validation folds."
-            if st.button(f"{MORE_FOLDS} folds for the best {TOP}", "tune_finer", about):
+            about = (
+                f"A new study of the best {TOP} settings and the starting settings, with {MORE_FOLDS} validation folds."
+            )
+            if st.button(f"Re-run the best {TOP} with {MORE_FOLDS} folds", "tune_finer", about):
                 order = partial(start_study, finer_plan(study, trials), False)
     if order is not None:
         order()
@@ -198,7 +200,7 @@ def draw_refining(study: Study, trials: Sequence[Trial]) -> None:
 
 
 def finer_plan(study: Study, trials: Sequence[Trial]) -> StudyPlan:
-    """Return a plan of the best settings of a study with more validation folds."""
+    """Return the plan of a new study that repeats the best settings with more validation folds."""
     complete = [trial for trial in trials if trial.state == "complete" and not trial.is_start]
     best = sorted(complete, key=lambda trial: -study.plan.goal.worth(trial.values))[:TOP]
     listed = tuple(tuple(trial.parameters[one.name] for one in study.plan.ranges) for trial in best)
@@ -245,7 +247,7 @@ def _draw_study_actions(studies: Studies, study: Study) -> None:
                 st.button(label, "tune_delete", None, _edit, args, type="primary", disabled=is_running)
         if studies.upload is None:
             with st.popover("Continue in a terminal", icon=":material/terminal:"):
-                st.caption("Several programs can work on the study; their trials appear here.")
+                st.caption("Several processes can work on this study; all their trials appear here.")
                 command = shlex.join(["python", "-m", "smfh", "tune", "--study", study.name])
                 st.code(command, language=None, wrap_lines=True)
 

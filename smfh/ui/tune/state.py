@@ -46,7 +46,7 @@ BUSY = "One of your studies is running: stop it, or wait until it is done."
 
 
 def span(numbers: int, largest: float) -> Reader:
-    """Return a reader of `write_span` texts with this many numbers; it checks and returns the text."""
+    """Return a function that checks and returns a text of `write_span` with this many numbers."""
 
     def read(name: str, text: str) -> str:
         try:
@@ -206,7 +206,7 @@ def draw_running(study: Study) -> bool:
         return False
     if not study.is_current:
         st.info(
-            "This study was created with another version of the method. You can view and "
+            "This study was created with a different version of the method. You can view and "
             "export it, but not continue it."
         )
         return False

@@ -43,7 +43,7 @@ NOT_EDITOR = "Only the owner of this study can store choices, in the browser tha
 SUGGEST_HELP = "Adds one trial whose parameters come from a Bradley–Terry model of the choices, and runs it."
 EXPORTS = {"Export as command": tuning.fit_command, "Export as Python": tuning.fit_code}
 TEST_HELP = (
-    f"Trains the start (trial 0) and this trial with {SEEDS} seeds each on all training items, and "
+    f"Trains the starting point (trial 0) and this trial with {SEEDS} seeds each on all training items, and "
     "searches with the held-out queries. Use it only for the setting you have decided on: choosing among "
     "several settings by these scores would be tuning on the queries."
 )
@@ -84,7 +84,7 @@ def draw_selected(study: Study, trials: Sequence[Trial], selected: Trial, settin
             value = selected.measure(name)
             gain = None if start is None or selected.is_start else value - start.measure(name)
             draw_metric(label, value, gain)
-    st.caption("Means over the validation folds; below each, the difference from the start (trial 0).")
+    st.caption("Means over the validation folds; below each, the difference from the starting point (trial 0).")
     draw_note(study, selected)
     _draw_actions(study, selected, settings)
 
@@ -109,7 +109,7 @@ def draw_note(study: Study, trial: Trial | None = None) -> None:
 
 
 def draw_metric(label: str, value: float, gain: float | None) -> None:
-    """Draw a score and its gain over the start (trial 0); a gain of 0.000 has no arrow."""
+    """Draw a score and its gain over the starting point (trial 0); a gain of 0.000 has no arrow."""
     is_zero = gain is not None and round(gain, 3) == 0
     text = None if gain is None else "0.000" if is_zero else f"{gain:+.3f}"
     look: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off"} if is_zero else {}
@@ -129,7 +129,7 @@ def _draw_actions(study: Study, trial: Trial, settings: Settings) -> None:
     if wants_apply:
         keep(SETTINGS, replace(settings, source=source, method=method))
         forget(CONTROL)
-        st.toast("The sidebar has these parameters now.", icon=":material/check:")
+        st.toast("These parameters are now set in the sidebar.", icon=":material/check:")
         st.rerun()
     if wants_open:
         try:
@@ -142,7 +142,7 @@ def draw_held_out(study: Study, trial: Trial) -> None:
     """Draw the test of a trial on the held-out queries: its button, its progress, or its outcome."""
     st.markdown("#### Held-out queries")
     if study.method_of(trial) == study.plan.method:
-        st.caption("This is the start (trial 0). Select another trial to compare it with this one.")
+        st.caption("This is the starting point (trial 0). Select another trial to compare with it.")
         return
     tests = tuning.confirmations(study)
     if tests:
@@ -160,7 +160,7 @@ def draw_held_out(study: Study, trial: Trial) -> None:
         label = f"Test on held-out queries ({ordinal(len(tests) + 1)} test of this study)"
         args, icon = (study, trial, key), ":material/verified:"
         st.button(label, "tune_confirm", TEST_HELP, _start_test, args, icon=icon)
-        st.caption(f"Compares trial {trial.number} with the start settings, using {SEEDS} seeds and a paired test.")
+        st.caption(f"Compares trial {trial.number} with the starting settings, using {SEEDS} seeds and a paired test.")
         if job is not None and job.state == "failed":
             draw_problems("The test stopped. Finished runs are saved.", job.problems)
         return
@@ -181,7 +181,7 @@ def ordinal(number: int) -> str:
 
 
 def _draw_log(study: Study, tests: Mapping[int, Confirmation]) -> None:
-    """Draw a table of all tests of this study, with differences from the start in all directions."""
+    """Draw a table of this study's tests, with differences from the starting point in all directions."""
     settings = {trial.number: tuning.setting_in_words(study, trial) for trial in study.trials}
     rows = [
         {
@@ -204,7 +204,7 @@ def _draw_log(study: Study, tests: Mapping[int, Confirmation]) -> None:
 
 
 def gain_interval(difference: Difference) -> tuple[float, float]:
-    """Return the interval of the gain over the start; a difference has the better setting first."""
+    """Return the interval of the gain over the starting point; a difference has the better setting first."""
     low, high = difference.low, difference.high
     return (-high, -low) if difference.first == THE_START else (low, high)
 
@@ -289,7 +289,7 @@ def draw_by_eye(study: Study, trials: Sequence[Trial], suggest: Callable[[], Non
         make_pair = partial(tuning.next_comparison, study.plan, trials, choices, me)
         pair = remembered(study, trials, ("pair", choices, me), make_pair)
         if pair is None:
-            st.caption("All trials whose results differ have been compared.")
+            st.caption("No comparisons left: every pair of trials with different results has been compared.")
         else:
             _draw_pair(study, trials, pair)
         decided = sum(one.winner is not None for one in choices)

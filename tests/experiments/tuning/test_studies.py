@@ -85,7 +85,9 @@ def test_a_study_of_another_version_is_read_only(studies, make_plan):
     other = studies.open("small")
     assert not other.is_current
     assert len(other.trials) == 2
-    with pytest.raises(InputError, match="was created with another version of SMFH, which gives other codes"):
+    with pytest.raises(
+        InputError, match="was created with a different version of SMFH, which produces different codes"
+    ):
         tune(other)
 
 
@@ -138,7 +140,7 @@ def test_studies_of_uploads_exist_in_memory_only(make_plan, tmp_path, monkeypatc
 
 def test_addresses_are_checked_and_shown_without_password():
     for address in ("", "redis://x", "studies.db", "folder/x.db", "sqlite", "a:b:c://"):
-        with pytest.raises(InputError, match="The address of a study database is such as"):
+        with pytest.raises(InputError, match="The address of a study database must look like"):
             hide_password(address)
     assert hide_password("postgresql://me:secret@host/db") == "postgresql://me:***@host/db"
 
