@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from fnmatch import fnmatch
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,35 @@ from smfh.datasets import Emoji, Planted
 from smfh.features.pictures import thumbnail
 from smfh.runs import RunStore
 from smfh.types import MultimodalDataset, Split
+
+LONG = (  # slow tests that the gate leaves out: campaigns, load, and journeys of minutes; run with -m long
+    "browser/test_[!lsu]*",
+    "browser/test_server*",
+    "browser/test_shared*",
+    "load/*",
+    "campaign/*",
+    "test_killed.py",
+    "commands/test_guide.py",
+    "commands/test_paper_command.py",
+    "datasets/test_layouts.py",
+    "engine/test_cluster_app.py",
+    "engine/test_fitting_shards.py",
+    "experiments/tuning/test_preferences.py",
+    "experiments/tuning/test_processes.py",
+    "hashing/test_wiki_scores.py",
+    "paper/test_paper_tables.py",
+    "retrieval/test_classifiers.py",
+    "retrieval/test_estimator.py",
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the slow tests of LONG files as long as well."""
+    for item in items:
+        name = item.path.relative_to(Path(__file__).parent).as_posix()
+        if item.get_closest_marker("slow") and any(fnmatch(name, pattern) for pattern in LONG):
+            item.add_marker("long")
 
 
 class BrowserTogether(LoadFileScheduling):

@@ -123,7 +123,7 @@ class LineChart(Chart):
 
     def _name_ends(self, figure: go.Figure, refs: dict[str, str]) -> None:
         """Write the name of each line at its right end, in its colour; shift names that would overlap."""
-        low, high = self._y.limits or (0.0, 1.0)
+        low, high = self._y.limits or ((1.0, 10.0) if self.y.log else (0.0, 1.0))
         ends = {line: self.y.place(float(np.fmax(line.y[-1], low))) for line in self._listed}
         lines = sorted(ends, key=ends.__getitem__)
         names = [  # in short lines, but not split within a direction such as "text → image"
@@ -158,6 +158,8 @@ class LineChart(Chart):
         values = np.concatenate([line.y for line in self.lines] or [np.zeros(0)])
         values = values[values > 0] if self.y.log else np.append(values, 0)  # NaN is not drawn
         low, high = float(np.nanmin(values, initial=np.inf)), float(np.nanmax(values, initial=-np.inf))
+        if self.y.limits is None and self.y.log and low == high:
+            return replace(self.y, limits=(low / 2, high * 2))
         if self.y.limits is not None or not low < high:
             return self.y
         return widen(self.y, low, high, Y_SPACE * (self.y.log or low < 0), Y_SPACE)

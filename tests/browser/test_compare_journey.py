@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 # data of its own, so that nothing of it is in the store
 DATA = f"data=planted&data.items=150&data.data_seed={time.time_ns() % 2**31}"
 TINY = "compare.methods=smfh,cvh&compare.bits=8,16&compare.seeds=2"
-FIGURES = 10
+FIGURES = 11
 
 
 def until_still(page: Page) -> None:
@@ -52,7 +52,7 @@ def test_a_comparison_from_the_first_click_to_the_report(page: Page, app: str, b
     report = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "plotly.js v" in report
     assert AP_DEFINITIONS["all"].words in report
-    assert AP_DEFINITIONS["all"].formula in report
+    assert "<math" in report  # its formula
 
     other = browser.new_context(viewport={"width": 1440, "height": 1000}).new_page()
     other.goto(page.url)

@@ -55,7 +55,7 @@ def test_search_apply_and_reload(page: Page, app: str, browser):
     expect(run).to_be_visible(timeout=60_000)
     until_still(page)
     run.click()
-    expect(page.get_by_text(re.compile(r"^6 (complete )?trials"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^6 (complete )?trials on"))).to_be_visible()
     until_still(page)
     chosen = page.get_by_role("combobox", name="Selected trial")
     chosen.click()
@@ -72,7 +72,7 @@ def test_search_apply_and_reload(page: Page, app: str, browser):
     expect(page).to_have_url(re.compile("graph_weight=.*ridge="))
     address = page.url
     page.reload()
-    expect(page.get_by_text(re.compile(r"^6 (complete )?trials"))).to_be_visible(timeout=60_000)
+    expect(page.get_by_text(re.compile(r"^6 (complete )?trials on"))).to_be_visible(timeout=60_000)
     expect(page).to_have_url(address)
     expect(page.locator(".js-plotly-plot")).to_have_count(6)
     other = browser.new_context(viewport={"width": 390, "height": 844}).new_page()

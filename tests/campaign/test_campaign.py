@@ -11,7 +11,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import numpy as np
@@ -81,7 +81,9 @@ def read_all(name: str, inputs: int, make: Callable[[], Callable[[], object]], t
 @pytest.mark.parametrize("name", READERS)
 def test_a_changed_file_is_read_or_refused(name, tmp_path, totals):
     reader, rng = READERS[name], np.random.default_rng(1)
-    read_in(tmp_path / "unchanged", reader, reader.make(None))
+    # layouts are read with options that may not fit; tests/datasets/test_layouts.py reads them as they are
+    with suppress(InputError) if name.startswith("layout") else nullcontext():
+        read_in(tmp_path / "unchanged", reader, reader.make(None))
     inputs = max(5, round(INPUTS * reader.share / sum(one.share for one in READERS.values())))
 
     def make() -> Callable[[], object]:

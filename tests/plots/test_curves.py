@@ -19,7 +19,8 @@ from smfh.plots import (
     score_curves,
     size_by_radius,
 )
-from smfh.plots.lines import space_out
+from smfh.plots.chart import Axis
+from smfh.plots.lines import Line, LineChart, space_out
 from smfh.types import Point
 
 WAYS = (("text", "image"), ("image", "text"))
@@ -126,3 +127,12 @@ def test_directions_of_a_single_method_differ_in_colour():
     text, image, *_ = precision_at_k(CURVES[:2]).lines
     assert (text.name, image.name) == ("text → image", "image → text")
     assert text.colour == method_look("smfh-plus").colour != image.colour
+
+
+@pytest.mark.parametrize("codes", [(12.0,), (12.0, 12.0), (0.0, 0.0)])
+def test_a_name_stands_beside_equal_values_on_a_log_axis(codes):
+    """The number of distinct codes may be the same at every length."""
+    line = Line("SMFH", np.arange(1.0, len(codes) + 1), np.array(codes), colour="#000")
+    look = {"kind": "codes", "title": "Codes", "description": "Codes by bits", "y": Axis("codes", log=True)}
+    figure = LineChart(x=Axis("bits", limits=(1.0, 2.0)), lines=(line,), **look).figure()
+    assert [note.text for note in figure.layout.annotations] == ["SMFH"]

@@ -53,7 +53,7 @@ def test_a_comparison_runs_in_the_background():
     assert button(page, "compare_run") == "Train 8 runs"
     page.button(key="compare_run").click().run()
     until_there(page)
-    assert len(page.get("plotly_chart")) == 10
+    assert len(page.get("plotly_chart")) == 11
     assert "interval" in texts(page)
     page.slider(key="compare_seeds").set_value(3).run()
     assert button(page, "compare_run").startswith("Train 4 runs · about")
@@ -93,7 +93,7 @@ def test_the_classifier_level_is_measured_once_and_drawn(trained):
 def test_saved_runs_are_shown_at_once_and_another_view_neither_trains_nor_ranks(trained):
     page = open_page(**SMALL, **TINY)
     assert button(page, "compare_run") == "All 8 runs are done"
-    assert len(page.get("plotly_chart")) == 10
+    assert len(page.get("plotly_chart")) == 11
     assert "python -m smfh compare planted --option items=100" in page.code[0].value
     seen = {texts(page)}
     with patch.object(evaluation, "rank", side_effect=AssertionError("ranked again")):
@@ -132,7 +132,7 @@ def test_uploads_are_compared_in_memory_only():
     kept = {record.id for record in RunStore().records()}
     page.button(key="compare_run").click().run()
     until_there(page)
-    assert len(page.get("plotly_chart")) == 10
+    assert len(page.get("plotly_chart")) == 11
     assert "interval" in texts(page)
     assert not page.code  # no command can repeat it
     assert {record.id for record in RunStore().records()} == kept

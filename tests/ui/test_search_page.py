@@ -123,14 +123,7 @@ def test_hostile_words_have_results_and_are_plain_text(emoji, words):
     assert not any(words in text or "onerror" in text for text in shown)
 
 
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        ("!?", "no word to search with"),
-        ("a" * 3_000, "at most 500 characters"),
-        ("zzxqj", "occurs in the training data"),
-    ],
-)
+@pytest.mark.parametrize(("words", "why"), [("!?", "The query has no words"), ("a" * 3_000, "at most 500 characters")])
 def test_invalid_words_say_why(emoji, words, why):
     page = until_trained(open_page(**emoji, **{"search.words": words}))
     assert not page.exception
@@ -138,6 +131,12 @@ def test_invalid_words_say_why(emoji, words, why):
     assert not result_rows(page)
     page.text_input(key="search_words").set_value("dog").run()
     assert len(result_rows(page)) == 12
+
+
+def test_letters_without_meaning_find_guesses_and_say_so(emoji):
+    page = until_trained(open_page(**emoji, **{"search.words": "zzxqj"}))
+    assert "No close match; these are guesses." in texts(page)
+    assert result_rows(page)
 
 
 def test_an_empty_box_shows_the_default_query(emoji):
