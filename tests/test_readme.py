@@ -29,7 +29,7 @@ def test_code_block_runs(block, tmp_path):
     script = tmp_path / "block.py"
     script.write_text(block, encoding="utf-8")
     command, environment = ([sys.executable, "-W", "error", str(script)], {**os.environ, "PYTHONPATH": str(ROOT)})
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    ended = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.strip()
 
