@@ -148,7 +148,7 @@ def test_items_limits_the_training_items_of_a_file(tmp_path, matrices):
     ("options", "message"),
     [
         (["--split", "random"], "--split-seed chooses its held-out queries"),
-        (["--option", "items=5"], "--option items=5 works only with a data set"),
+        (["--option", "items=5"], "--option items=5 works only with a built-in data set"),
     ],
 )
 def test_options_that_do_not_apply_to_a_file_are_refused(tmp_path, matrices, options, message, capsys):
