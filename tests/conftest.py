@@ -17,9 +17,7 @@ from smfh.runs import RunStore
 from smfh.types import MultimodalDataset, Split
 
 LONG = (  # slow tests that the gate leaves out: campaigns, load, and journeys of minutes; run with -m long
-    "browser/test_[!lsu]*",
-    "browser/test_server*",
-    "browser/test_shared*",
+    "browser/*",
     "load/*",
     "campaign/*",
     "test_killed.py",
