@@ -1,6 +1,6 @@
 """Thousands of changed and made files, and links, the same in every run: each is read, or refused with an InputError.
 
-None may take more than 5 s of processor time or 500 MB. What each reader took is printed.
+None may take more than 5 s of processor time or 500 MB. What each reader took is printed, with the totals so far.
 
 SMFH_CAMPAIGN is the number of files, with a fifth as many links; the default is short, 100000 is long.
 """
@@ -28,30 +28,33 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # parsers
 SHORT = 3_000
 INPUTS = int(os.environ.get("SMFH_CAMPAIGN", SHORT))
 LINKS, PAGES = INPUTS // 5, max(1, INPUTS // 5_000)  # a whole page is drawn for few of them
+LAYOUTS = {name for name in READERS if name.startswith("layout") or name in ("made .jsonl", "made .parquet")}
 ROOT = Path(__file__).parents[2]
 QUICK = {"data": "planted", "data.items": "60", "method": "smfh-plus", "bits": "8"}
 QUICK |= {"iterations": "2", "rounds": "1"}
 
 
 @pytest.fixture(scope="module")
-def totals(request):
-    """Collect what reading took by name, print it at once, and print the totals in the end."""
-    found: dict[str, dict[str, float]] = {}
+def report(request):
+    """Print what one kind of input took, and the totals up to it: of everything, and of the layouts of uploads."""
+    costs: dict[str, dict[str, float]] = {}
+    combined = {"inputs": sum, "refused": sum, "uncaught": sum, "seconds": max, "megabytes": max}
 
-    def add(name: str, **one: float) -> None:
-        found[name] = one
-        write(" · ".join([f"{name:24}", *(f"{value:,.6g} {what}" for what, value in one.items())]))
-
-    def write(line: str) -> None:
+    def write(name: str, cost: dict[str, float]) -> None:
         with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
-            print(f"\n{line}", end="", flush=True)
+            print(f"\n{name:28}", *(f"{value:,.6g} {what}" for what, value in cost.items()), sep=" · ", flush=True)
 
-    yield add
-    for what, combine in (("inputs", sum), ("refused", sum), ("seconds", max), ("megabytes", max)):
-        write(f"all: {combine(one[what] for one in found.values()):,.6g} {what}")
+    def add(name: str, **cost: float) -> None:
+        costs[name] = cost
+        write(name, cost)
+        for title, names in (("so far", costs), ("so far, layouts", [name for name in costs if name in LAYOUTS])):
+            if names:
+                write(title, {what: how(costs[name][what] for name in names) for what, how in combined.items()})
+
+    return add
 
 
-def read_all(name: str, inputs: int, make: Callable[[], Callable[[], object]], totals: Callable[..., None]) -> int:
+def read_all(name: str, inputs: int, make: Callable[[], Callable[[], object]], report: Callable[..., None]) -> int:
     """Read so many inputs and return how many were refused; any other error fails the test."""
     refused, uncaught, costs = 0, Counter[str](), []
 
@@ -71,7 +74,7 @@ def read_all(name: str, inputs: int, make: Callable[[], Callable[[], object]], t
         read = make()
         costs.append(measure(read_or_refuse)[:2])
     seconds, megabytes = map(max, zip(*costs, strict=True))
-    totals(name, inputs=inputs, refused=refused, uncaught=uncaught.total(), seconds=seconds, megabytes=round(megabytes))
+    report(name, inputs=inputs, refused=refused, uncaught=uncaught.total(), seconds=seconds, megabytes=round(megabytes))
     assert not uncaught, "\n".join(f"{times} × {what}" for what, times in uncaught.most_common())
     assert seconds < MAX_SECONDS
     assert megabytes < MAX_MEGABYTES
@@ -79,7 +82,7 @@ def read_all(name: str, inputs: int, make: Callable[[], Callable[[], object]], t
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_changed_file_is_read_or_refused(name, tmp_path, totals):
+def test_a_changed_file_is_read_or_refused(name, tmp_path, report):
     reader, rng = READERS[name], np.random.default_rng(1)
     # layouts are read with options that may not fit; tests/datasets/test_layouts.py reads them as they are
     with suppress(InputError) if name.startswith("layout") else nullcontext():
@@ -90,7 +93,7 @@ def test_a_changed_file_is_read_or_refused(name, tmp_path, totals):
         content = reader.make(rng)
         return lambda: read_in(tmp_path / "changed", reader, content)
 
-    refused = read_all(name, inputs, make, totals)
+    refused = read_all(name, inputs, make, report)
     assert refused or name.startswith("layout")  # of a layout, unusable parts are skipped
 
 
@@ -103,14 +106,14 @@ def read_in(folder: Path, reader: Reader, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("page", ["", *LINKED])
-def test_a_changed_link_is_followed_or_refused(page, totals):
+def test_a_changed_link_is_followed_or_refused(page, report):
     keys, rng = parts()[page][1], np.random.default_rng(2)
 
     def make() -> Callable[[], object]:
         query = make_query(keys, rng)
         return lambda: follow(page, query)
 
-    assert read_all(f"links of {page or 'all pages'}", LINKS // len(parts()), make, totals)
+    assert read_all(f"links of {page or 'all pages'}", LINKS // len(parts()), make, report)
 
 
 @pytest.mark.parametrize("page", LINKED)
