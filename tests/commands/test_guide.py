@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from smfh.commands import guide
-from smfh.runs import RunStore
 
 COLUMNS = ["data", "rival", "features", "bits", "measure", "direction", "protocol", "distance"]
 COLUMNS += ["difference", "result", "codes", "rival_codes"]
@@ -72,8 +71,8 @@ def test_columns_that_were_not_measured_are_left_out():
 
 
 @pytest.mark.slow
-def test_equal_features_are_measured_by_the_paired_test(monkeypatch, tmp_path):
-    monkeypatch.setattr(guide, "RunStore", lambda: RunStore(tmp_path))
+def test_equal_features_are_measured_by_the_paired_test_and_saved_runs_are_reused(monkeypatch, store):
+    monkeypatch.setitem(guide.DATASETS, guide.Digits.name, guide.Digits)
     monkeypatch.setattr(guide, "EQUAL_SETS", ("digits",))
     monkeypatch.setattr(guide, "EQUAL_BITS", (8,))
     monkeypatch.setattr(guide, "RIVALS", ("dch",))
@@ -84,6 +83,9 @@ def test_equal_features_are_measured_by_the_paired_test(monkeypatch, tmp_path):
     by_result = {row[9]: row[8] for row in found["rows"]}
     assert by_result.get("win", 1) > 0 > by_result.get("loss", -1)
     assert guide.as_json(found).count("\n") < 2 * len(found["rows"])
+    saved = {path: path.stat().st_mtime_ns for path in (store.folder.parent / "digits").glob("*.npz")}
+    assert guide.measure_equal(seeds=1)["rows"] == found["rows"]
+    assert {path: path.stat().st_mtime_ns for path in (store.folder.parent / "digits").glob("*.npz")} == saved != {}
 
 
 def test_digits_are_signed_and_their_components_know_no_query():
