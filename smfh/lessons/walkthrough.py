@@ -199,16 +199,18 @@ def walk_through(example: Example, method: SMFH) -> Walkthrough:
     X = {t: np.asarray(x) for t, x in data.modalities.items()}
 
     def take_snapshot(state: State) -> Snapshot:
-        thresholds = next(iter(problem.model(state).functions.values())).thresholds
-        terms = problem.terms(replace(state, solvers=problem.solvers(state)))  # steps update solvers lazily
-        own = state.U, state.W, np.asarray(state.Y), thresholds, state.rows, terms
+        terms = problem.terms(replace(state, solvers=solvers))
+        own = state.U, state.W, np.asarray(state.Y), state.mean, state.rows, terms
         return Snapshot(method, problem.weights, problem.mu, X, data.labels, *own)
 
     state = problem.with_sample(problem.start(rng), np.arange(len(data)))
+    solvers = problem.solvers(state)
     before, steps = take_snapshot(state), []
     for iteration in range(1, method.iterations + 1):
         for name, step in STEPS:
             state = step(problem, state, rng)
+            if name == "sample":  # the terms of the objective need the graph of this sample
+                solvers = problem.solvers(state)
             steps.append(Step(iteration, name, before, take_snapshot(state)))
             before = steps[-1].after
     return Walkthrough(example, method, tuple(steps))

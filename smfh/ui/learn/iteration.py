@@ -9,7 +9,7 @@ import streamlit as st
 
 from smfh.datasets import DATASETS
 from smfh.hashing import SMFH
-from smfh.lessons.example import MAX_ITEMS, MIN_ITEMS, default_rows, make_example
+from smfh.lessons.example import MAX_ITEMS, MIN_ITEMS, Example, default_rows, make_example
 from smfh.lessons.lesson_runs import Gallery
 from smfh.lessons.notebook import entry_code, make_notebook, make_script, step_code
 from smfh.lessons.symbols import meanings_in
@@ -48,6 +48,7 @@ STEP_SECONDS = 2.0  # time per step after Play is pressed
 MAX_LINE_LENGTH = 110  # characters of LaTeX; a longer equation gets two lines
 MAX_OFFERED_ITEMS = 3_000
 WEIGHTS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0)
+EXAMPLES: BoundedCache[tuple[str, tuple[int, ...]], Example] = BoundedCache(64)
 WALKTHROUGHS: BoundedCache[tuple[str, tuple[int, ...], SMFH], Walkthrough] = BoundedCache(64)
 
 
@@ -66,12 +67,12 @@ def draw_iteration(state: LearnState, data: MultimodalDataset, is_presented: boo
 def load_walkthrough(state: LearnState, data: MultimodalDataset) -> Walkthrough | None:
     """Return all steps of the small example; if its items are not suitable, explain and return None."""
 
-    def walk() -> Walkthrough:
-        return walk_through(make_example(data, state.rows), state.method)
-
     try:
-        key = data.fingerprint, state.rows, state.method
-        return WALKTHROUGHS.get(key, walk) if data.name in DATASETS else walk()  # uploads are not cached
+        if data.name not in DATASETS:  # uploads are not cached
+            return walk_through(make_example(data, state.rows), state.method)
+        items = data.fingerprint, state.rows
+        example = EXAMPLES.get(items, lambda: make_example(data, state.rows))
+        return WALKTHROUGHS.get((*items, state.method), lambda: walk_through(example, state.method))
     except InputError as error:
         st.warning("The example does not work with these items. Choose different items.")
         st.text("\n".join(error.problems))
