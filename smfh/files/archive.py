@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import partial
+from itertools import pairwise, starmap
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,17 +33,16 @@ from smfh.files.limits import (
     max_unpacked,
     megabytes,
 )
-from smfh.types import InputError
+from smfh.types import InputError, collect_problems
 
 END_OF_DIRECTORY, ZIP64_LOCATOR = b"PK\x05\x06", b"PK\x06\x07"
 MAX_END_BYTES = 22 + 0xFFFF  # the largest end-of-directory record, with its comment
-DIRECTORY_BYTES_PER_MEMBER = 1024  # limit for one entry: a header of 46 bytes, name and extra fields
+MAX_ENTRY_BYTES = 1024  # of one file in the list of files: a header of 46 bytes, name and extra fields
 HARMLESS_BYTES = 1 << 26  # smaller members are accepted whatever their compression ratio
 MAX_HEADER_BYTES = 10_000
 MAX_START_BYTES = MAX_HEADER_BYTES + 16  # magic number and header
 KINDS = "fiubU"  # numbers and strings
 PART_BYTES = 1 << 22  # read at a time
-SURROGATES = 0xD800 >> 11  # top bits of surrogates, halves of characters that are invalid alone
 
 Array = NDArray[Any]
 
@@ -107,7 +107,7 @@ def _check_directory_size(file: BinaryIO, name: str, limits: ArchiveLimits) -> N
     while start >= 0:  # check each record that a parser could use
         declared = int.from_bytes(tail[start + 12 : start + 16], "little")
         zip64 = tail[max(0, start - 20) : start].startswith(ZIP64_LOCATOR)
-        if zip64 or declared > limits.members * DIRECTORY_BYTES_PER_MEMBER:
+        if zip64 or declared > limits.members * MAX_ENTRY_BYTES:
             raise InputError(f"The list of files in {name} is too long; the limit is {limits.members:,} files.")
         start = tail.find(END_OF_DIRECTORY, start + 1)
 
@@ -117,8 +117,7 @@ def _problems(members: list[zipfile.ZipInfo], name: str, limits: ArchiveLimits) 
     if len(members) > limits.members:
         problems.append(f"{name} has {len(members):,} files; the limit is {limits.members:,}.")
     if (expanded := sum(info.file_size for info in members)) > limits.expanded:
-        limit = megabytes(limits.expanded)
-        problems.append(f"{name} expands to {megabytes(expanded)}; the limit is {limit}.")
+        problems.append(f"{name} expands to {megabytes(expanded)}; the limit is {megabytes(limits.expanded)}.")
     for info in members:
         member = f"{info.filename} in {name}"
         if info.file_size > max(HARMLESS_BYTES, limits.ratio * info.compress_size):
@@ -146,42 +145,28 @@ def read_npz(
     rows and columns and the size as float32 are limited, too.
     """
     name = name_of(content, name)
-    arrays: dict[str, Array] = {}
-    problems: list[str] = []
     limits = replace(NPZ_LIMITS, expanded=max(NPZ_LIMITS.expanded, max_bytes))
     with open_archive(content, name, limits) as archive:
         members = {member.removesuffix(".npy"): member for member in archive.members if member.endswith(".npy")}
         names = list(members) if names is None else names
         if missing := [key for key in names if key not in members]:
             raise InputError(f"{name} lacks {', '.join(missing)}; it has {', '.join(members) or 'no array'}.")
-        sizes = {key: archive.members[members[key]].file_size for key in names}
-        if sum(sizes.values()) > max_bytes + len(names) * MAX_START_BYTES:
-            check_size(f"{name}, unpacked,", sum(sizes.values()), max_bytes)
-        headers: dict[str, ArrayHeader] = {}
-        left = max_bytes
-        for key, size in sizes.items():
-            try:
-                with archive.open(members[key]) as member:
-                    headers[key] = _read_header(member, size, f"{key} in {name}", left)
-                left -= headers[key].bytes
-            except InputError as error:
-                problems += error.problems
-        if not problems and is_data:
-            check_headers(name, (headers[key].as_data(key) for key in names), max_unpacked(content, max_bytes))
-            if sum(header.characters for header in headers.values()) > MAX_CHARACTERS:
-                raise InputError(
-                    f"The strings in {name} need space for more than {MAX_CHARACTERS:,} characters, because each "
-                    "string takes as much space as the longest one. Save fewer or shorter strings, or a table."
-                )
-        for key in () if problems else names:
-            try:
-                with archive.open(members[key]) as member:
-                    arrays[key] = _read_values(member, headers[key], f"{key} in {name}")
-            except InputError as error:
-                problems += error.problems
-    if problems:
-        raise InputError(problems)
-    return arrays
+        sizes = [archive.members[members[key]].file_size for key in names]
+
+        def header_of(key: str, size: int) -> ArrayHeader:
+            with archive.open(members[key]) as member:
+                return _read_header(member, size, f"{key} in {name}", max_bytes)
+
+        def values_of(key: str, header: ArrayHeader) -> Array:
+            with archive.open(members[key]) as member:
+                return _read_values(member, header)
+
+        headers = collect_problems(*(partial(header_of, *one) for one in zip(names, sizes, strict=True)))
+        check_size(f"{name}, unpacked,", sum(header.bytes for header in headers), max_bytes)
+        if is_data:
+            _check_data(name, headers, max_unpacked(content, max_bytes))
+        arrays = collect_problems(*(partial(values_of, *one) for one in zip(names, headers, strict=True)))
+        return dict(zip(names, arrays, strict=True))
 
 
 def read_npy(content: Content, name: str = "", max_bytes: int = MAX_ARRAY_BYTES) -> Array:
@@ -190,11 +175,9 @@ def read_npy(content: Content, name: str = "", max_bytes: int = MAX_ARRAY_BYTES)
     with convert_errors(name), open_content(content, name, max(MAX_FILE_BYTES, max_bytes)) as file:
         size = file.seek(0, io.SEEK_END)
         file.seek(0)
-        header = _read_header(file, size, name, max_bytes)
-        check_headers(name, [header.as_data("the array")], max_bytes)
-        if header.characters > MAX_CHARACTERS:
-            raise InputError(f"The strings in {name} need space for more than {MAX_CHARACTERS:,} characters.")
-        return _read_values(file, header, name)
+        header = _read_header(file, size, f"The array in {name}", max_bytes)
+        _check_data(name, [header], max_bytes)
+        return _read_values(file, header)
 
 
 def write_npz(path: Path, arrays: Mapping[str, Array], level: int = 6) -> None:
@@ -221,10 +204,10 @@ def split_bytes(joined: Array, ends: Array) -> list[bytes]:
     return [content[start:end] for start, end in pairwise(places)]
 
 
-@dataclass(frozen=True)
-class ArrayHeader:
+class ArrayHeader(NamedTuple):
     """The header of a .npy array."""
 
+    name: str  # in messages
     shape: tuple[int, ...]
     is_fortran: bool
     dtype: np.dtype[Any]
@@ -234,13 +217,16 @@ class ArrayHeader:
     def bytes(self) -> int:
         return math.prod(self.shape) * self.dtype.itemsize
 
-    @property
-    def characters(self) -> int:
-        """Number of characters of all strings, each as long as the longest one; 0 for numbers."""
-        return self.bytes // 4 if self.dtype.kind == "U" else 0
 
-    def as_data(self, name: str) -> Header:
-        return Header(name, self.shape, self.dtype.itemsize)
+def _check_data(name: str, headers: Sequence[ArrayHeader], max_bytes: int) -> None:
+    """Refuse too large arrays in the data of a user, and too much space for strings."""
+    inner = ((one.name.removesuffix(f" in {name}"), one.shape, one.dtype.itemsize) for one in headers)
+    check_headers(name, starmap(Header, inner), max_bytes)
+    if sum(one.bytes // 4 for one in headers if one.dtype.kind == "U") > MAX_CHARACTERS:
+        raise InputError(
+            f"The strings in {name} need space for more than {MAX_CHARACTERS:,} characters, because each "
+            "string takes as much space as the longest one. Save fewer or shorter strings, or a table."
+        )
 
 
 def _read_header(file: IO[bytes], size: int, name: str, max_bytes: int) -> ArrayHeader:
@@ -258,7 +244,7 @@ def _read_header(file: IO[bytes], size: int, name: str, max_bytes: int) -> Array
         raise InputError(f"{name} must contain real numbers or strings; got {dtype}.")
     if len(shape) > 2 or min(shape, default=0) < 0:
         raise InputError(f"{name} must be a vector or a matrix; got shape {shape}.")
-    header = ArrayHeader(shape, fortran, dtype, head.tell())
+    header = ArrayHeader(name, shape, fortran, dtype, head.tell())
     if max(header.bytes, math.prod(shape), *shape) > max_bytes:  # arrays of zero bytes may have many items
         needs, limit = megabytes(header.bytes), megabytes(max_bytes)
         raise InputError(f"{name} needs {needs} (shape {shape}); the limit is {limit}.")
@@ -267,18 +253,19 @@ def _read_header(file: IO[bytes], size: int, name: str, max_bytes: int) -> Array
     return header
 
 
-def _read_values(file: IO[bytes], header: ArrayHeader, name: str) -> Array:
+def _read_values(file: IO[bytes], header: ArrayHeader) -> Array:
     file.seek(header.start)
     dtype, content, position = header.dtype, np.empty(header.bytes, dtype=np.uint8), 0
     while part := file.read(min(PART_BYTES, header.bytes - position)):  # a compressed file would be held twice
         content[position : position + len(part)] = np.frombuffer(part, dtype=np.uint8)
         position += len(part)
     if position < header.bytes:
-        raise InputError(f"{name} is truncated: it has {position:,} of {header.bytes:,} bytes.")
+        raise InputError(f"{header.name} is truncated: it has {position:,} of {header.bytes:,} bytes.")
     content.flags.writeable = False
     array = np.frombuffer(content, dtype, count=math.prod(header.shape))
     if dtype.kind == "U":  # Python could later raise a SystemError on invalid characters
         points = array.view(np.dtype(np.uint32).newbyteorder(dtype.byteorder))
-        if (invalid := points[(points > sys.maxunicode) | (points >> 11 == SURROGATES)]).size:
-            raise InputError(f"{name} contains {invalid[0]:#x}, which is not a Unicode character.")
+        is_surrogate = points >> 11 == 0xD800 >> 11  # half of a character
+        if (invalid := points[(points > sys.maxunicode) | is_surrogate]).size:
+            raise InputError(f"{header.name} contains {invalid[0]:#x}, which is not a Unicode character.")
     return array.reshape(header.shape, order="F" if header.is_fortran else "C")

@@ -53,19 +53,14 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object], durable: b
 def remove_leftovers(folder: Path) -> int:
     """Remove temporary files of ended processes, or over an hour old, from a folder; return their number."""
     removed = 0
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in list(entries):
-            with suppress(OSError):
-                if (made_by := TEMPORARY_NAME.match(entry.name)) is None:
-                    continue
-                has_ended = made_by["machine"] == MACHINE and not psutil.pid_exists(int(made_by["process"]))
-                age = abs(time.time() - entry.stat(follow_symlinks=False).st_mtime)  # clocks may be set back
-                if not has_ended and age <= LEFTOVER_SECONDS:
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    shutil.rmtree(entry.path)
-                else:
-                    Path(entry.path).unlink(missing_ok=True)
+    for path in [*folder.iterdir()] if folder.is_dir() else []:
+        with suppress(OSError):
+            if (made_by := TEMPORARY_NAME.match(path.name)) is None:
+                continue
+            has_ended = made_by["machine"] == MACHINE and not psutil.pid_exists(int(made_by["process"]))
+            age = abs(time.time() - path.lstat().st_mtime)  # clocks may be set back
+            if has_ended or age > LEFTOVER_SECONDS:
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
                 removed += 1
     return removed
 

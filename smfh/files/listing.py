@@ -40,9 +40,13 @@ def open_listing(content: Content | Uploads, name: str = "") -> Iterator[Listing
     Symbolic links in a folder are not followed. Archives among several uploads are opened, too.
     """
     if isinstance(content, Path) and content.is_dir():
-        paths = {path.relative_to(content).as_posix(): path for path in _walk(content)}
-        sizes = {key: path.stat().st_size for key, path in paths.items()}
-        yield _visible(content.name, sizes, paths.__getitem__, MAX_FOLDER_ENTRIES)
+        found: dict[str, Path] = {}
+        for place, folders, names in os.walk(content, followlinks=False):
+            folders[:] = sorted(one for one in folders if not one.startswith((".", "__")))
+            paths = [Path(place, one) for one in sorted(names)]
+            found |= {p.relative_to(content).as_posix(): p for p in paths if p.is_file() and not p.is_symlink()}
+        sizes = {key: path.stat().st_size for key, path in found.items()}
+        yield _visible(content.name, sizes, found.__getitem__, MAX_FOLDER_ENTRIES)
         return
     if isinstance(content, Path) and not content.exists():
         raise InputError(f"There is no file or folder {name_of(content, name)!r}.")
@@ -62,15 +66,6 @@ def open_listing(content: Content | Uploads, name: str = "") -> Iterator[Listing
                 entries[unique] = (info.file_size, lambda a=archive, m=member: a.read(m))  # type: ignore[misc]
         sizes = {key: size for key, (size, _) in entries.items()}
         yield _visible(name or files[0][0], sizes, lambda key: entries[key][1](), MAX_ENTRIES)
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    for place, folders, names in os.walk(folder, followlinks=False):
-        folders[:] = sorted(one for one in folders if not one.startswith((".", "__")))
-        for name in sorted(names):
-            path = Path(place, name)
-            if path.is_file() and not path.is_symlink():
-                yield path
 
 
 def _visible(name: str, sizes: Mapping[str, int], get: Callable[[str], Content], max_entries: int) -> Listing:

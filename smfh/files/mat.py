@@ -42,7 +42,7 @@ ITEM_BYTES = {"double": 8, "single": 4, "logical": 1} | {
 }
 
 Variable = NDArray[Any] | sparse.csr_array
-Listing = Sequence[tuple[str, tuple[int, ...], str]]  # name, shape and MATLAB class of each variable
+Listed = Sequence[tuple[str, tuple[int, ...], str]]  # name, shape and MATLAB class of each variable
 
 
 class MatContents(NamedTuple):
@@ -78,28 +78,27 @@ def read_mat(content: Content, name: str = "", max_bytes: int = MAX_MAT_BYTES) -
 
 
 def _contents(
-    name: str, listing: Listing, converted: Mapping[str, Mapping[str, Variable]], max_bytes: int
+    name: str, listing: Listed, converted: Mapping[str, Mapping[str, Variable]], max_bytes: int
 ) -> MatContents:
     """Return the arrays of all variables; refuse a file that has none or whose arrays are too large."""
     if not any(converted.values()):
         there = _describe(listing) or "no variables"
         raise InputError(f"{name} has no matrix of real numbers; it has {there}.")
     variables = {key: value for parts in converted.values() for key, value in parts.items()}
-    arrays = (
-        (value.data, value.indices, value.indptr) if isinstance(value, sparse.csr_array) else (value,)
-        for value in variables.values()
-    )
-    check_size(name, sum(array.nbytes for parts in arrays for array in parts), max_bytes)
+    check_size(name, sum(map(memory_bytes, variables.values())), max_bytes)
     return MatContents(variables, tuple(_describe([e]) for e in listing if not converted.get(e[0])))
 
 
-def _describe(listing: Listing) -> str:
+def memory_bytes(X: Variable) -> int:
+    """Return how much memory a dense or sparse matrix takes."""
+    parts = (X.data, X.indices, X.indptr) if isinstance(X, sparse.csr_array) else (X,)
+    return sum(part.nbytes for part in parts)
+
+
+def _describe(listing: Listed) -> str:
     """List variables with their shapes, for example `x (2 × 3), names (cell, 10 × 1)`."""
-    parts = []
-    for name, shape, kind in listing:
-        size = " × ".join(f"{n:,}" for n in shape)
-        parts.append(f"{name} ({size})" if kind in ITEM_BYTES else f"{name} ({kind}, {size})")
-    return ", ".join(parts)
+    sizes = ((name, "" if kind in ITEM_BYTES else f"{kind}, ", shape) for name, shape, kind in listing)
+    return ", ".join(f"{name} ({kind}{' × '.join(f'{n:,}' for n in shape)})" for name, kind, shape in sizes)
 
 
 def _convert(name: str, value: Any, max_bytes: int) -> dict[str, Variable]:
@@ -112,9 +111,8 @@ def _convert(name: str, value: Any, max_bytes: int) -> dict[str, Variable]:
         is_matrix = array.dtype.kind in "fiub" and array.ndim <= 2
         return {name: np.ascontiguousarray(array)} if is_matrix else {}
     cells = array.ravel(order="F")
-    strings = [_cell_string(cell) for cell in cells]
-    known = [string for string in strings if string is not None]
-    if len(known) == len(strings):
+    known = [string for cell in cells if (string := _cell_string(cell)) is not None]
+    if len(known) == len(cells):
         check_size(name, 4 * len(known) * max(map(len, known), default=0), max_bytes)
         return {name: np.array(known, dtype=np.str_)}
     if len(cells) > MAX_MATRICES_PER_VARIABLE or any(getattr(c, "dtype", array.dtype).kind in "UO" for c in cells):
@@ -232,11 +230,10 @@ def _is_readable(matrix: memoryview, order: str, cells_left: Iterator[int], dept
     if len(parts) != (3 if array_class == SPARSE else 1) + bool(attributes & COMPLEX):
         raise ValueError("a matrix has too few or too many parts")
     if array_class == SPARSE:  # with bad indices SciPy would access memory outside its arrays
+        if kinds[:2] != [5, 5]:
+            raise ValueError("a sparse matrix has indices of an unknown type")
         rows, ends = (np.frombuffer(part, f"{order}i4") for _, part in parts[:2])
-        used = rows[: ends[-1]]
-        sound = kinds[:2] == [5, 5] and len(ends) == shape[1] + 1 and ends[0] == 0 and len(used) == ends[-1]
-        if not sound or (np.diff(ends) < 0).any() or (used < 0).any() or (used >= shape[0]).any():
-            raise ValueError("a sparse matrix has indices outside its shape")
+        sparse.csc_array((np.empty(len(rows), np.int8), rows, ends), shape=shape).check_format(full_check=True)
     return True
 
 
@@ -256,10 +253,8 @@ def _read_hdf5(file: BinaryIO, name: str, max_bytes: int) -> MatContents:
             (key, headers[key].shape if headers[key] else (1, 1), _matlab_class(one))  # type: ignore[union-attr]
             for key, one in found.items()
         ]
-        converted: dict[str, dict[str, Variable]] = {}
-        for key, one in found.items():
-            value = None if headers[key] is None else _hdf5_value(root, one, max_bytes)
-            converted[key] = {} if value is None else _convert(key, value, max_bytes)
+        values = {key: _hdf5_value(root, one, max_bytes) for key, one in found.items() if headers[key] is not None}
+        converted = {key: _convert(key, value, max_bytes) for key, value in values.items() if value is not None}
     return _contents(name, listing, converted, max_bytes)
 
 
@@ -301,13 +296,10 @@ def _hdf5_value(root: Any, value: Any, max_bytes: int, depth: int = 0) -> Any:
 
     kind = _matlab_class(value)
     if isinstance(value, h5py.Group):
-        rows, columns = int(value.attrs["MATLAB_sparse"]), value["jc"].shape[0] - 1
-        data, indices, ends = value["data"][()], value["ir"][()].astype(np.int64), value["jc"][()]
-        ends = ends.astype(np.int64)
-        is_sound = len(ends) > 0 and ends[0] == 0 and len(indices) == len(data) == ends[-1]
-        if not is_sound or (np.diff(ends) < 0).any() or (indices < 0).any() or (indices >= rows).any():
-            raise ValueError("a sparse matrix has indices outside its shape")
-        return sparse.csr_array(sparse.csc_array((data, indices, ends), shape=(rows, columns)))
+        parts = [value["data"][()], *(value[part][()].astype(np.int64) for part in ("ir", "jc"))]
+        matrix = sparse.csc_array(tuple(parts), shape=(int(value.attrs["MATLAB_sparse"]), len(parts[2]) - 1))
+        matrix.check_format(full_check=True)  # refuses indices outside the shape
+        return sparse.csr_array(matrix)
     if value.attrs.get("MATLAB_empty"):
         return np.zeros((0, 0)) if kind != "char" else ""
     if kind == "char":

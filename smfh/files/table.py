@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -35,7 +35,6 @@ from smfh.types import FloatArray, InputError
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 PROBE_ROWS = 100  # rows of a .jsonl file whose keys become the columns
 BATCH_BYTES, BATCH_ROWS = 1 << 28, 1024  # limits on what is read from a .parquet file at a time
-WIDE = np.finfo(np.float32).max
 
 
 class TableContents(NamedTuple):
@@ -63,7 +62,7 @@ class Table:
         If a group has only one column, the cells of this column may contain lists of numbers.
         """
         groups = groups or {}
-        wanted = list(dict.fromkeys([*cells, *(heading for columns in groups.values() for heading in columns)]))
+        wanted = list(dict.fromkeys(chain(cells, *groups.values())))
         place = {heading: number for number, heading in enumerate(wanted)}
         texts: dict[str, list[Any]] = {heading: [] for heading in cells}
         vectors: dict[str, list[FloatArray]] = {name: [] for name in groups}
@@ -87,12 +86,13 @@ class Table:
                 contents.problems[len(contents.numbers)] = problem
             contents.numbers.append(number)
         for name, rows in vectors.items():
-            contents.matrices[name] = _stack(name, rows, contents.problems)
+            width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
+            for index, vector in enumerate(rows):
+                if len(vector) != width:
+                    contents.problems.setdefault(index, f"{name} has {len(vector)} numbers; most rows have {width}")
+                    rows[index] = np.full(width, np.nan, dtype=np.float32)
+            contents.matrices[name] = np.array(rows, dtype=np.float32).reshape(len(rows), width)
         return contents
-
-    def column(self, heading: str) -> list[Any]:
-        """Return the cells of one column."""
-        return self.read([heading]).cells[heading]
 
 
 def _characters(cell: Any) -> int:
@@ -117,26 +117,14 @@ def _vector(given: Any, columns: Sequence[str], decimal: str = ".") -> tuple[Flo
         for place, value in enumerate(values):
             with suppress(ValueError, TypeError, OverflowError):
                 row[place] = float(value.replace(decimal, ".") if isinstance(value, str) else value)
-    if row.ndim != 1:
-        row = np.full(1, np.nan)
-    row[np.abs(row) > WIDE] = np.nan
+    row = row if row.ndim == 1 else np.full(1, np.nan)
+    row[np.abs(row) > np.finfo(np.float32).max] = np.nan
     problem = ""
-    if len(wrong := np.flatnonzero(~np.isfinite(row))) or not len(row):
-        first = int(wrong[0]) if len(wrong) else 0
-        heading = columns[first] if len(columns) > 1 else columns[0]
+    if not len(row) or not np.isfinite(row).all():
+        first = int(np.argmin(np.isfinite(row))) if len(row) else 0
         got = str(values[first])[:40] if len(values) > first else ""
-        problem = f"column {heading!r}: expected a finite number; got {got!r}"
+        problem = f"column {columns[first if len(columns) > 1 else 0]!r}: expected a finite number; got {got!r}"
     return row.astype(np.float32), problem
-
-
-def _stack(name: str, rows: list[FloatArray], problems: dict[int, str]) -> FloatArray:
-    """Stack rows to a matrix; a row that is not as long as most becomes NaN and is added to `problems`."""
-    width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
-    for index, row in enumerate(rows):
-        if len(row) != width:
-            problems.setdefault(index, f"{name} has {len(row)} numbers; most rows have {width}")
-            rows[index] = np.full(width, np.nan, dtype=np.float32)
-    return np.array(rows, dtype=np.float32).reshape(len(rows), width)
 
 
 def read_table(content: Content, name: str = "") -> Table:
@@ -259,8 +247,7 @@ def _read_parquet(content: Content, name: str) -> Table:
                 f"{MAX_ROWS:,} and {MAX_COLUMNS:,}."
             )
         names_of = _class_names(schema.metadata or {})
-        # a dictionary-encoded value may be repeated in every row, so fewer rows are read if values may be
-        # long
+        # a dictionary-encoded value may be repeated in every row, so fewer rows are read if values may be long
         widest: dict[str, int] = {}
         for chunk in (chunk for chunk in chunks if chunk.is_bytes):
             widest[chunk.column] = max(chunk.unpacked_bytes, widest.get(chunk.column, 1))

@@ -19,15 +19,17 @@ from smfh.datasets.emoji import (
     read_sheet,
     write_emoji,
 )
-from smfh.datasets.emoji_remake import PIXELS, draw, missing_packages, read_packages
+from smfh.datasets.emoji_remake import PACKAGES, PIXELS, draw, read_packages
 from smfh.features.image import fit_visual_words, measure, network_directions
 from smfh.features.network import FEATURES, SIDE, network_features
 from smfh.features.pictures import decode_image
+from smfh.files.packages import missing_packages
 from smfh.hashing import SMFHPlus
 from smfh.retrieval.evaluation import evaluate
 from smfh.types import InputError, Split
 
-needs_packages = pytest.mark.skipif(bool(missing_packages()), reason=" ".join(missing_packages()))
+missing = missing_packages(PACKAGES, "emoji")
+needs_packages = pytest.mark.skipif(bool(missing), reason=" ".join(missing))
 
 
 @pytest.fixture(scope="module")

@@ -15,11 +15,12 @@ from sklearn.datasets import load_sample_images
 from smfh.features import network_remake
 from smfh.features.image import ImageEncoder, fit_visual_words, measure
 from smfh.features.network import FEATURES, FILE, SIDE, STEPS_PER_UNIT, network_features
+from smfh.files.packages import missing_packages
 from smfh.types import InputError
 
 CATS, COFFEE = {281, 282, 283, 284, 285}, {504, 967, 968}  # classes of ImageNet: cats; mug, espresso, cup
 PHOTOGRAPHS = ("astronaut", "camera", "chelsea", "coffee", "rocket", "coins", "brick", "grass")
-missing = network_remake.missing_packages()
+missing = missing_packages(network_remake.PACKAGES, "network")
 
 
 def class_probabilities(features) -> np.ndarray:

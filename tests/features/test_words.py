@@ -6,11 +6,12 @@ import pytest
 from smfh.features import network, words, words_remake
 from smfh.features.words import CLOSE_COSINE, FILE, STOP_WORDS, forms_of, is_form, load_words, stem
 from smfh.files import write_npz
+from smfh.files.packages import missing_packages
 from smfh.types import InputError
 
 MAX_BYTES, MAX_BYTES_WITH_NETWORK = 6_300_000, 14_000_000
 KNOWN = ["car", "vehicle", "king", "dog", "banana", "doctor", "happy"]
-missing = words_remake.missing_packages()
+missing = missing_packages(words_remake.PACKAGES, "words")
 
 
 @pytest.mark.parametrize(
