@@ -19,6 +19,7 @@ from smfh.datasets import DatasetSource, load_set
 from smfh.datasets.user_data import UserDataset
 from smfh.engine import Engine
 from smfh.folders import app_folder
+from smfh.hashing import HashMethod
 from smfh.jobs import Job, JobContext, JobQueue
 from smfh.lessons.rooms import Rooms
 from smfh.memory import BoundedCache, call_limited
@@ -32,6 +33,8 @@ from smfh.runs import (
     current_limits,
     dataset_bytes,
     estimate,
+    find_or_train,
+    run_key,
 )
 from smfh.runs.limits import GB
 from smfh.types import InputError, MultimodalDataset, Split
@@ -132,13 +135,9 @@ def forget_sources(is_unwanted: Callable[[Hashable], bool]) -> None:
 
 def load_source(source: DatasetSource, visitor: str = "") -> Loaded:
     """Return the data set; show a progress bar while it is loading."""
-    place, bar, queue = st.empty(), None, _queue_of(source)
-    if queue.find(source) is None:
-        with logging_refusal("load", visitor):
-            check_source_size(source, current_limits())
-            check_memory(source)
+    place, bar = st.empty(), None
     while True:
-        job: Job[Loaded] = queue.submit(source, lambda context: _load(source, context), visitor)
+        job = submit_load(source, visitor)
         while not job.wait(timeout=POLL_SECONDS):
             job.touch(visitor)
             share, what = job.reports[-1] if job.reports else (0.0, f"Loading {source.card.title} …")
@@ -150,9 +149,24 @@ def load_source(source: DatasetSource, visitor: str = "") -> Loaded:
     place.empty()
     if job.error is not None:
         raise job.error
-    with _weak_lock:
-        _live_bytes[job.result[0]] = source.bytes
     return job.result
+
+
+def submit_load(source: DatasetSource, visitor: str = "") -> Job[Loaded]:
+    """Return the job that loads the data set; refuse one that is too large."""
+    queue = _queue_of(source)
+    if queue.find(source) is None:
+        with logging_refusal("load", visitor):
+            check_source_size(source, current_limits())
+            check_memory(source)
+    return queue.submit(source, lambda context: _load(source, context), visitor)
+
+
+def submit_saved_run(source: DatasetSource, method: HashMethod, loaded: Loaded) -> None:
+    """Read the run if it is saved, so that a visitor need not wait for it."""
+    key, store = run_key(*loaded, method), run_store()
+    if (saved := store.find(key)) is not None and saved.model_arrays:
+        job_queue().submit(key, lambda _: find_or_train(store, source, method, *loaded)).wait()
 
 
 def _load(source: DatasetSource, context: JobContext) -> Loaded:
@@ -167,9 +181,13 @@ def _load(source: DatasetSource, context: JobContext) -> Loaded:
         if job is not None and not job.viewers:
             raise InputError(f"Loading {source.card.title} stopped: no page needs it any more.")
 
+    loaded: Loaded
     if source.is_light:
-        return load_set(source, on_progress=report)
-    loaded: Loaded = context.call(load_set, source, on_progress=report, check=check)
+        loaded = load_set(source, on_progress=report)
+    else:
+        loaded = context.call(load_set, source, on_progress=report, check=check)
+    with _weak_lock:
+        _live_bytes[loaded[0]] = source.bytes
     return loaded
 
 

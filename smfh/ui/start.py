@@ -36,7 +36,17 @@ from smfh.runs import begin_compiling
 from smfh.types import InputError
 from smfh.ui.log import log_error, log_event, set_up_log
 from smfh.ui.plain import draw_problems
-from smfh.ui.server import STARTED, forget_all, forget_unused, health_path, job_queue, local_engine
+from smfh.ui.server import (
+    STARTED,
+    forget_all,
+    forget_unused,
+    health_path,
+    job_queue,
+    local_engine,
+    submit_load,
+    submit_saved_run,
+)
+from smfh.ui.settings import default_settings
 from smfh.ui.visitor import VISITOR
 
 TIDY_SECONDS = 60.0
@@ -56,8 +66,7 @@ async def running(app: st.App) -> AsyncIterator[None]:
         log_event("plugin", origin=plugin.origin, problem=plugin.problem)
     log_event("server", state="begun", cleared=remove_all_leftovers())
     adopt_shipped_studies()
-    Thread(target=local_engine().connect, name="starting the workers", daemon=True).start()
-    begin_compiling(local_engine().call)
+    Thread(target=warm_up, name="warming up", daemon=True).start()
     tidying = asyncio.create_task(tidy_up())
     if not st.get_option("server.headless"):  # `streamlit run` opens no browser for an App
         host, base = st.get_option("server.address") or "localhost", str(st.get_option("server.baseUrlPath"))
@@ -67,6 +76,22 @@ async def running(app: st.App) -> AsyncIterator[None]:
     yield
     tidying.cancel()
     log_event("server", state="ended")
+
+
+def warm_up() -> None:
+    """Do what the first visit needs: import Explore, load its data, read its saved run.
+
+    Then start the workers and compile, since both use all cores and the first visit may need neither.
+    """
+    from smfh.ui.explore.page import draw_explore  # noqa: F401, registers components with the running server
+
+    with contextlib.suppress(InputError):  # the page shows what is wrong
+        source, method = (settings := default_settings()).source, settings.method
+        loading = submit_load(source) if source.is_light else None
+        if loading is not None and loading.wait() and loading.state == "finished":
+            submit_saved_run(source, method, loading.result)
+    local_engine().connect()
+    begin_compiling(local_engine().call)
 
 
 def adopt_shipped_studies() -> None:

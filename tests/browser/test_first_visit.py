@@ -10,6 +10,7 @@ def test_visitor_searches_trains_and_turns_pages(page: Page, app: str):
     words = page.get_by_role("textbox", name="Type words")
     expect(words).to_have_value("smiling cat", timeout=90_000)
     expect(page.get_by_test_id("stMetric").first).to_be_visible(timeout=90_000)
+    expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=60_000)  # once the wall is drawn
     pictures = page.locator(".st-key-wall img")
     first_results = pictures.evaluate_all("images => images.map((image) => image.alt)")
     words.fill("dog")

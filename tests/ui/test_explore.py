@@ -34,8 +34,8 @@ def texts(page: AppTest) -> str:
 
 
 def until_scores(page: AppTest) -> AppTest:
-    """Rerun the page until the run is finished: it is then named above its scores."""
-    return until(page, lambda: page.metric and page.subheader)
+    """Rerun the page until the run is finished: it is then named above its scores, with charts below."""
+    return until(page, lambda: page.metric and page.subheader and page.get("plotly_chart"))
 
 
 @pytest.mark.parametrize("name", DATASETS)

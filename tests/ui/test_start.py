@@ -4,6 +4,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from app_pages import make_page
 from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartParser
 from streamlit.proto.WidgetStates_pb2 import WidgetState
@@ -68,3 +69,18 @@ def test_an_error_of_the_program_is_left_to_streamlit():
         WStates()["missing"]
     assert not start.note_fault(caught.value)
     assert not start.note_fault(TypeError("a fault of a page"))
+
+
+def test_a_server_that_has_warmed_up_shows_pictures_and_scores_in_the_first_run_of_the_page(monkeypatch):
+    monkeypatch.setattr("smfh.runs.training.train", lambda *_: pytest.fail("trained"))
+    monkeypatch.setattr(start, "begin_compiling", lambda call: None)
+    start.warm_up()
+    jobs = start.job_queue().load
+    page = make_page("streamlit_app.py").run()
+    assert not page.exception
+    assert page.metric
+    assert page.get("bidi_component")
+    assert not page.get("progress")
+    assert start.job_queue().load == jobs
+    assert not page.get("plotly_chart")  # the browser draws the wall first, as the chart library is large
+    assert page.run().get("plotly_chart")

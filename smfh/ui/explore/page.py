@@ -29,6 +29,23 @@ MAX_DIRECTIONS = 6  # a run with more directions shows the scores of only two
 CHANGED_QUERIES = 5
 NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 FEW_ITEMS = 200  # below it, scores are called uncertain
+WALL_DRAWN = "wall_drawn"  # session key
+
+_AFTER_WALL = st.components.v2.component(
+    "smfh_after_wall",
+    js="""
+    export default function ({ setTriggerValue }) {
+      const end = performance.now() + 5000  // there is no wall if the query is not valid
+      const timer = setInterval(() => {
+        const pictures = [...document.querySelectorAll(".st-key-wall img")]
+        if ((!pictures.length || pictures.some((picture) => !picture.complete)) && performance.now() < end) return
+        clearInterval(timer)
+        setTriggerValue("drawn", true)
+      }, 50)
+      return () => clearInterval(timer)
+    }
+    """,
+)
 
 
 def draw_explore() -> None:
@@ -203,8 +220,17 @@ def describe_code(run: Run) -> str:
     )
 
 
+@st.fragment
 def draw_curves(run: Run, pinned: Run | None) -> None:
-    """Draw precision and recall by number of results, for this run and the pinned run."""
+    """Draw precision and recall by number of results, for this run and the pinned run.
+
+    In a new visit they are drawn when the browser has drawn the wall above: the chart library, which is larger
+    than all the rest of the page, would delay the pictures.
+    """
+    if not st.session_state.get(WALL_DRAWN):
+        st.session_state[WALL_DRAWN] = True  # any later run of this script draws the charts
+        _AFTER_WALL(key="after_wall", on_drawn_change=lambda: None)
+        return
     st.markdown("#### Precision and recall by number of results")
     protocol, directions, depth, scale = st.columns([2, 3, 3, 1], vertical_alignment="bottom")
     database = protocol.segmented_control(
