@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from smfh.hashing.reference import algorithm_1
-from smfh.lessons.walkthrough import STEP_INFO, STEP_NAMES, MatrixKey, Step, Walkthrough, explain_entry
+from smfh.lessons.walkthrough import STEP_INFO, STEP_NAMES, Walkthrough
 from smfh.types import EPS
 
 FIRST_LINES = dict(zip(STEP_NAMES, ("Eq. 12", "Eq. 13", "Eq. 17", "Scaling", "Eq. 18"), strict=True))
@@ -75,35 +75,6 @@ def _first(lines: Sequence[str], beginning: str) -> int:
     return next(k for k, line in enumerate(lines) if line.strip().startswith(beginning))
 
 
-def entry_code(step: Step, key: MatrixKey, row: int, column: int) -> str:
-    """Return a Python expression with the numbers that give an entry, or "" if it has no formula."""
-    update = explain_entry(step, key, row, column)
-    match update.formula.operands:
-        case {"u": float(u), "over": float(over), "under": float(under)}:
-            value = f"{u}\n * {over}\n / {under}"
-        case {"y": y, "over": list(over), "under": list(under)}:
-            value = f"{float(y)}\n * max({_sum(over)}, 0)\n / ({_sum(under)})"
-        case {"u": float(u), "highest": highest}:
-            value = f"{u} * {float(highest)}"
-        case {"y": y, "highest": highest}:
-            value = f"{float(y)} / {float(highest)}"
-        case {"inverse": inverse, "target": target}:
-            value = "\n + ".join(f"{a} * {b}" for a, b in zip(inverse, target, strict=True))
-        case {"y": list(y), "u": list(u)}:
-            value = "\n + ".join(f"{a} * {b}" for a, b in zip(y, u, strict=True))
-        case {"y": y, "threshold": threshold}:
-            value = f"{float(y)} > {float(threshold)}"
-        case {"shared": shared, "first": first, "second": second}:
-            value = f"{shared} * {first} * {second}"
-        case _:
-            return ""
-    return f"({value})"
-
-
-def _sum(values: Sequence[float]) -> str:
-    return " + ".join(str(float(value)) for value in values).replace("+ -", "- ")
-
-
 def make_script(walkthrough: Walkthrough, query: int = 0) -> str:
     """Return the example as a Python script that needs only NumPy."""
     parts = []
@@ -139,7 +110,10 @@ def _cells(walkthrough: Walkthrough, query: int) -> list[tuple[str, str]]:
     columns = {t: list(names) for t, names in example.features.items()}
     explained = "\n".join(f"- {info.title}: {info.explanation}" for info in STEP_INFO.values())
     return [
-        ("markdown", "# SMFH on a small example\nItems with pictures, words and labels; one row per item."),
+        (
+            "markdown",
+            "# SMFH on a small example\nItems with pictures, words and labels, one row each. Needs only NumPy.",
+        ),
         (
             "code",
             f"import numpy as np\n\nnames = {list(names)}\ncolumns = {columns}  # of the features X\n"

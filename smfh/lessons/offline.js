@@ -11,23 +11,24 @@ const draw = (kind, attributes, text = "") => {
 }
 
 function chart(series, at) {  // all series of one unit over the stops
-  const svg = draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" })
+  const top = 18 * series.length, bottom = top + HEIGHT  // the names of the series are above the chart
+  const svg = draw("svg", { viewBox: `0 0 ${WIDTH} ${bottom}`, role: "img" })
   svg.setAttribute("aria-label", series.map(({ name, values }) => `${name}: ${values[at]}`).join("; "))
   const all = series.flatMap(({ values }) => values), low = Math.min(...all), high = Math.max(...all)
-  const x = (k) => 50 + (k * (WIDTH - 200)) / Math.max(lesson.stops.length - 1, 1)
-  const y = (value) => 20 + ((high - value) / (high - low || 1)) * (HEIGHT - 70)
+  const x = (k) => 50 + (k * (WIDTH - 80)) / Math.max(lesson.stops.length - 1, 1)
+  const y = (value) => top + 20 + ((high - value) / (high - low || 1)) * (HEIGHT - 70)
   for (const value of [low, high])
     svg.append(draw("text", { x: 42, y: y(value) + 4, "text-anchor": "end" }, value.toPrecision(3)))
-  svg.append(draw("line", { x1: x(at), x2: x(at), y1: 10, y2: HEIGHT - 45, class: "now" }))
+  svg.append(draw("line", { x1: x(at), x2: x(at), y1: top + 10, y2: bottom - 45, class: "now" }))
   lesson.stops.forEach((stop, k) => {
-    if (lesson.stops.length <= 9) svg.append(draw("text", { x: x(k), y: HEIGHT - 28, "text-anchor": "middle" }, stop.slice(0, 9)))
+    if (lesson.stops.length <= 9) svg.append(draw("text", { x: x(k), y: bottom - 28, "text-anchor": "middle" }, stop.slice(0, 9)))
   })
-  svg.append(draw("text", { x: 50, y: HEIGHT - 8 }, `${lesson.axis}; ${series[0].unit}`))
+  svg.append(draw("text", { x: 50, y: bottom - 8 }, `${lesson.axis}; ${series[0].unit}`))
   series.forEach(({ name, values }, place) => {
     const colour = COLOURS[place % COLOURS.length]
     svg.append(draw("polyline", { points: values.map((v, k) => `${x(k)},${y(v)}`).join(" "), stroke: colour, fill: "none" }))
     values.forEach((value, k) => svg.append(draw("circle", { cx: x(k), cy: y(value), r: k === at ? 5 : 3, fill: colour })))
-    svg.append(draw("text", { x: WIDTH - 140, y: 30 + 18 * place, fill: colour }, `${name}: ${values[at].toPrecision(3)}`))
+    svg.append(draw("text", { x: 50, y: 14 + 18 * place, fill: colour }, `${name}: ${values[at].toPrecision(3)}`))
   })
   return svg
 }

@@ -1,13 +1,11 @@
 """Run SMFH (Algorithm 1 of the paper) on the small example, with a snapshot after every step.
 
-`explain_entry` shows how an entry of a matrix is computed: its equation in symbols and with numbers.
-Printed numbers are rounded; `Formula.operands` holds the exact ones, in the order of the equation.
+`explain_entry` shows how an entry of a matrix is computed: its equation in symbols, with numbers, and as code.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -218,61 +216,52 @@ def walk_through(example: Example, method: SMFH) -> Walkthrough:
 
 @dataclass(frozen=True)
 class Formula:
-    """An equation in symbols, the same equation with numbers, and a remark."""
+    """How an entry is computed: the equation in symbols, with rounded numbers, and as Python with exact ones."""
 
-    symbols: str  # LaTeX
-    numbers: str  # LaTeX, without the result
-    operands: Mapping[str, Any]  # numbers or lists of numbers
+    symbols: str = ""  # LaTeX
+    numbers: str = ""  # LaTeX, without the result
+    code: str = ""  # a Python expression; empty if nothing is computed
     remark: str = ""
 
 
-@dataclass(frozen=True)
-class EntryUpdate:
-    """The value of an entry before and after a step, and the formula of the new value."""
-
-    formula: Formula
-    before: float
-    after: float
-
-
-def explain_entry(step: Step, key: MatrixKey, row: int, column: int) -> EntryUpdate:
+def explain_entry(step: Step, key: MatrixKey, row: int, column: int) -> Formula:
     """Explain an entry by the equation of the step if the step computes it, else by its definition."""
-    before, after = (float(at.matrices[key][row, column]) for at in (step.before, step.after))
-    formula = _explain_update(step, *key, row, column) or _explain_definition(step.after, *key, row, column)
-    return EntryUpdate(formula, before, after)
+    return _explain_update(step, *key, row, column) or _explain_definition(step.after, *key, row, column)
 
 
 def _explain_update(step: Step, name: str, t: str, j: int, k: int) -> Formula | None:
     """Return the equation by which the step computes the entry; None if the step does not compute it."""
     now, y = step.before, step.before.Y
+    highest = y[:, k].max() if name in ("relaxed", "basis") else 0.0
     match step.name, name:
         case "codes", "relaxed":
             return _explain_relaxed(step, j, k)
         case "bases", "basis":  # u_jk (XᵀY)_jk / (U YᵀY)_jk
-            u = now.U[t][j, k]
-            over, under = float(now.X[t][:, j] @ y[:, k]), float(now.U[t][j] @ y.T @ y[:, k])
-            symbols = r"u_{jk} \frac{(X^\top Y)_{jk}}{(U\,Y^\top Y)_{jk}}"
-            numbers = rf"{_number(u)} \cdot \frac{{{_number(over)}}}{{{_number(under)}}}"
-            return Formula(symbols, numbers, {"u": u, "over": over, "under": under})
+            u, over, under = now.U[t][j, k], float(now.X[t][:, j] @ y[:, k]), float(now.U[t][j] @ y.T @ y[:, k])
+            return Formula(
+                r"u_{jk} \frac{(X^\top Y)_{jk}}{(U\,Y^\top Y)_{jk}}",
+                rf"{_number(u)} \cdot \frac{{{_number(over)}}}{{{_number(under)}}}",
+                f"({u}\n * {over}\n / {under})",
+            )
         case "scale", "relaxed":  # y_jk / max_i y_ik
-            own, highest = y[j, k], y[:, k].max()
+            own = y[j, k]
             numbers = rf"\frac{{{_number(own)}}}{{{_number(highest)}}}"
-            return Formula(r"\frac{y_{ik}}{\max_i y_{ik}}", numbers, {"y": own, "highest": highest})
+            return Formula(r"\frac{y_{ik}}{\max_i y_{ik}}", numbers, f"({own} / {highest})")
         case "scale", "basis":  # u_jk max_i y_ik
-            u, highest = now.U[t][j, k], y[:, k].max()
+            u = now.U[t][j, k]
             numbers = rf"{_number(u)} \cdot {_number(highest)}"
-            return Formula(r"u_{jk} \max_i y_{ik}", numbers, {"u": u, "highest": highest})
+            return Formula(r"u_{jk} \max_i y_{ik}", numbers, f"({u} * {highest})")
         case "functions", "function":  # Σ_l C⁻¹_jl (XᵀY)_lk with C = XᵀX + η X̂ᵀL̂X̂ + γI
             method, X, A = step.after.method, step.after.X[t], step.after.graph
             laplacian = np.diag(A.sum(axis=1)) - A
             C = X.T @ X + method.smoothness * X.T @ laplacian @ X + method.ridge * np.eye(X.shape[1])
-            inverse, target = np.linalg.inv(C)[j], X.T @ step.after.Y[:, k]
-            symbols = (
+            return _explain_products(
                 r"\textstyle\sum_l (C^{-1})_{jl}\, (X^\top Y)_{lk}, \quad C = X^\top X + \eta \hat{X}^\top "
-                r"\hat{L} \hat{X} + \gamma I"
+                r"\hat{L} \hat{X} + \gamma I",
+                np.linalg.inv(C)[j],
+                X.T @ step.after.Y[:, k],
+                SOLVER_DIGITS,
             )
-            numbers = _products(inverse, target, SOLVER_DIGITS)
-            return Formula(symbols, numbers, {"inverse": inverse.tolist(), "target": target.tolist()})
     return None
 
 
@@ -294,50 +283,57 @@ def _explain_relaxed(step: Step, i: int, k: int) -> Formula:
         2 * beta * Y[i] @ Y.T @ Y[:, k],
         max(-sum(over.values()), 0.0),
     ]
-    symbols = (
-        r"y_{ik} \frac{\big(\sum_t \lambda_t x_i u_k + \mu \sum_t x_i w_k + \alpha (\hat{A}\hat{Y})_{ik} + "
-        r"2\beta y_{ik}\big)^+}{(Y \sum_t \lambda_t U_t^\top U_t)_{ik} + n_t \mu y_{ik} + "
-        r"\alpha \hat{d}_i y_{ik} + 2\beta (Y Y^\top Y)_{ik} + B^-_{ik}}"
-    )
-    numbers = rf"{_number(y)} \cdot \frac{{({_sum(over.values())})^+}}{{{_sum(under)}}}"
     sampled = (
         "This item was sampled, so its labels count."
         if i in now.sample
         else "This item was not sampled, so its labels do not count in this iteration."
     )
     largest = max(list(over)[:3], key=lambda name: abs(over[name]))
-    operands = {"y": y, "over": list(over.values()), "under": under}
-    return Formula(symbols, numbers, operands, f"{sampled} The largest term comes from the {largest}.")
+    return Formula(
+        r"y_{ik} \frac{\big(\sum_t \lambda_t x_i u_k + \mu \sum_t x_i w_k + \alpha (\hat{A}\hat{Y})_{ik} + "
+        r"2\beta y_{ik}\big)^+}{(Y \sum_t \lambda_t U_t^\top U_t)_{ik} + n_t \mu y_{ik} + "
+        r"\alpha \hat{d}_i y_{ik} + 2\beta (Y Y^\top Y)_{ik} + B^-_{ik}}",
+        rf"{_number(y)} \cdot \frac{{({_sum(over.values())})^+}}{{{_sum(under)}}}",
+        f"({y}\n * max({_sum(over.values(), str)}, 0)\n / ({_sum(under, str)}))",
+        f"{sampled} The largest term comes from the {largest}.",
+    )
 
 
 def _explain_definition(now: Snapshot, name: str, t: str, i: int, j: int) -> Formula:
     """Return the definition of the entry; for U, Y and W, a remark that the step does not change them."""
     match name:
         case "rebuilt":  # Σ_k y_ik u_jk
-            y, u = now.Y[i], now.U[t][j]
             remark = f"The feature as codes and bases rebuild it; its true value is {now.X[t][i, j]:.3f}."
-            operands = {"y": y.tolist(), "u": u.tolist()}
-            return Formula(r"\textstyle\sum_k y_{ik} u_{jk}", _products(y, u), operands, remark)
+            return replace(_explain_products(r"\textstyle\sum_k y_{ik} u_{jk}", now.Y[i], now.U[t][j]), remark=remark)
         case "threshold":  # (1/N) Σ_i y_ij
             y = now.Y[:, j]
             numbers = rf"\frac{{{_sum(y)}}}{{{len(y)}}}"
-            return Formula(r"\tfrac{1}{N} \textstyle\sum_i y_{ik}", numbers, {"y": y.tolist()})
+            return Formula(r"\tfrac{1}{N} \textstyle\sum_i y_{ik}", numbers, f"(({_sum(y, str)}) / {len(y)})")
         case "code":  # y_ij > ȳ_j
             own, mean = now.Y[i, j], now.Y[:, j].mean()
             numbers = rf"[\, {_number(own)} > {_number(mean)} \,]"
             remark = "The bit is on: the value is above the mean." if own > mean else "The bit is off."
-            return Formula(r"[\, y_{ik} > \bar{y}_k \,]", numbers, {"y": own, "threshold": mean}, remark)
+            return Formula(r"[\, y_{ik} > \bar{y}_k \,]", numbers, f"({own} > {mean})", remark)
         case "graph":  # |labels of i ∩ labels of j| s_i s_j, where s is 1 for sampled items, else 0
             shared = int(np.count_nonzero(now.labels[i] & now.labels[j]))
             first, second = (int(row in now.sample) for row in (i, j))
             remark = "The number of classes they share, times 1 or 0 for whether each of the two was sampled."
             numbers = rf"{shared} \cdot {first} \cdot {second}"
-            operands = {"shared": shared, "first": first, "second": second}
-            return Formula(r"(L_a L_a^\top)_{ij}\, s_i\, s_j", numbers, operands, remark)
+            return Formula(r"(L_a L_a^\top)_{ij}\, s_i\, s_j", numbers, f"({shared} * {first} * {second})", remark)
         case "features":
-            x = now.X[t][i, j]
-            return Formula(r"x_{ij}", _number(x), {"x": x}, "A feature of the data. No step changes it.")
-    return Formula("", "", {}, "This step does not change it.")
+            return Formula(r"x_{ij}", _number(now.X[t][i, j]), "", "A feature of the data. No step changes it.")
+    return Formula(remark="This step does not change it.")
+
+
+def _explain_products(symbols: str, a: FloatArray, b: FloatArray, digits: int = DIGITS) -> Formula:
+    """Explain Σ_k a_k b_k; the numbers have a few products per line."""
+    values = list(zip(a.tolist(), b.tolist(), strict=True))
+    rounded = [(_number(x, digits), _number(y, digits)) for x, y in values]
+    pairs = [rf"{x} \cdot {f'({y})' if y.startswith('-') else y}" for x, y in rounded]
+    lines = [" + ".join(pairs[k : k + PRODUCTS_PER_LINE]) for k in range(0, len(pairs), PRODUCTS_PER_LINE)]
+    numbers = r" \\ + ".join(lines).replace("+ -", "- ")
+    code = "\n + ".join(f"{x} * {y}" for x, y in values)
+    return Formula(symbols, numbers, f"({code})")
 
 
 def _number(x: float, digits: int = DIGITS) -> str:
@@ -347,14 +343,5 @@ def _number(x: float, digits: int = DIGITS) -> str:
     return rf"{mantissa} \cdot 10^{{{int(power)}}}"
 
 
-def _sum(values: Iterable[float]) -> str:
-    return " + ".join(map(_number, values)).replace("+ -", "- ")
-
-
-def _products(a: FloatArray, b: FloatArray, digits: int = DIGITS) -> str:
-    """Write Σ_k a_k b_k with numbers, as LaTeX with a few products per line."""
-    values = ((_number(x, digits), _number(y, digits)) for x, y in zip(a.tolist(), b.tolist(), strict=True))
-    pairs = [rf"{x} \cdot {f'({y})' if y.startswith('-') else y}" for x, y in values]
-    size = PRODUCTS_PER_LINE
-    lines = [" + ".join(pairs[start : start + size]) for start in range(0, len(pairs), size)]
-    return r" \\ + ".join(lines).replace("+ -", "- ")
+def _sum(values: Iterable[float], show: Callable[[float], str] = _number) -> str:
+    return " + ".join(map(show, values)).replace("+ -", "- ")

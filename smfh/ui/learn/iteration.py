@@ -11,13 +11,23 @@ from smfh.datasets import DATASETS
 from smfh.hashing import SMFH
 from smfh.lessons.example import MAX_ITEMS, MIN_ITEMS, Example, default_rows, make_example
 from smfh.lessons.lesson_runs import Gallery
-from smfh.lessons.notebook import entry_code, make_notebook, make_script, step_code
+from smfh.lessons.notebook import make_notebook, make_script, step_code
 from smfh.lessons.symbols import meanings_in
-from smfh.lessons.walkthrough import STEP_INFO, STEP_NAMES, MatrixKey, Step, Walkthrough, explain_entry, walk_through
+from smfh.lessons.walkthrough import (
+    STEP_INFO,
+    STEP_NAMES,
+    Formula,
+    MatrixKey,
+    Step,
+    Walkthrough,
+    explain_entry,
+    walk_through,
+)
 from smfh.memory import BoundedCache
 from smfh.paper import ERRATA, Erratum
 from smfh.types import InputError, MultimodalDataset, parameters
 from smfh.ui.address import current, hold
+from smfh.ui.charts import offer_file
 from smfh.ui.items import caption_of, in_bits
 from smfh.ui.learn import components
 from smfh.ui.learn.state import (
@@ -132,9 +142,8 @@ def _draw_step(walkthrough: Walkthrough, data: MultimodalDataset, is_presented: 
         st.rerun()
     step, info = walkthrough.at(now.iteration, now.step), STEP_INFO[now.step]
     key, row, column = components.read_entry(now.entry, step) or step.largest_change
-    numbers = entry_code(step, key, row, column)
-    title = entry_title(walkthrough, key, row, column)
-    code = step_code(step.name) + (f"\n\n# {title}:\n{numbers}" if numbers else "")
+    title, formula = entry_title(walkthrough, key, row, column), explain_entry(step, key, row, column)
+    code = step_code(step.name) + (f"\n\n# {title}:\n{formula.code}" if formula.code else "")
     left, right = st.columns(2, gap="medium")
     with left:
         number = STEP_NAMES.index(now.step) + 1
@@ -151,7 +160,8 @@ def _draw_step(walkthrough: Walkthrough, data: MultimodalDataset, is_presented: 
         if not is_presented:
             is_long = code.count("\n") >= CODE_LINES
             st.code(code, language="python", height=CODE_PIXELS if is_long else "content", wrap_lines=True)
-        _draw_entry(step, title, key, row, column, is_presented)
+        before, after = (float(at.matrices[key][row, column]) for at in (step.before, step.after))
+        _draw_entry(title, formula, before, after, is_presented)
     groups = components.matrix_groups(walkthrough, step)
     if is_presented:
         groups.pop(components.REST)
@@ -216,18 +226,16 @@ def entry_title(walkthrough: Walkthrough, key: MatrixKey, row: int, column: int)
     return f"{components.TITLES[name][0]}{of}, {rows[row]}, {columns[column]}"
 
 
-def _draw_entry(step: Step, title: str, key: MatrixKey, row: int, column: int, is_presented: bool) -> None:
+def _draw_entry(title: str, formula: Formula, before: float, after: float, is_presented: bool) -> None:
     """Draw how an entry of a matrix is computed, in symbols and in numbers; narrow columns get the result first."""
-    update = explain_entry(step, key, row, column)
-    formula = update.formula
     with st.container(border=True, gap="xxsmall", key="learn_entry"):
-        before = f", before {update.before:.5g}" if update.before != update.after else ""
-        st.text(f"{title}: {update.after:.5g}{before}. {formula.remark}")
+        change = f", before {before:.5g}" if before != after else ""
+        st.text(f"{title}: {after:.5g}{change}. {formula.remark}")
         if formula.symbols:
-            numbers = rf"= {formula.numbers} = \mathbf{{{update.after:.5g}}}"
+            numbers = rf"= {formula.numbers} = \mathbf{{{after:.5g}}}"
             equation = formula.symbols + numbers
             if len(equation) > MAX_LINE_LENGTH or r"\\" in numbers:
-                result = "" if is_presented else rf" = \mathbf{{{update.after:.5g}}}"
+                result = "" if is_presented else rf" = \mathbf{{{after:.5g}}}"
                 equation = rf"\begin{{gathered}} {formula.symbols}{result} \\ {numbers} \end{{gathered}}"
             st.latex(equation, help=meanings_in(equation))
 
@@ -252,15 +260,13 @@ def draw_files(walkthrough: Walkthrough, query: int) -> None:
             ("Open as notebook", "smfh-example.ipynb", "application/x-ipynb+json", make_notebook),
             ("Open as Python script", "smfh-example.py", "text/x-python", make_script),
         ):
-            st.download_button(
+            offer_file(
                 label,
                 partial(make, walkthrough, query),
                 name,
                 kind,
                 f"{CONTROLS}{name}",
                 help="Saves this example with its data and all numbers; needs only NumPy.",
-                icon=":material/download:",
-                on_click="ignore",
             )
 
 
