@@ -31,21 +31,20 @@ from smfh.plots.curves import (
     recall_at_k,
     score_curves,
     size_by_radius,
+    trial_precision,
     with_crosses,
 )
-from smfh.plots.densities import trial_densities
+from smfh.plots.densities import parameter_importance, trial_densities
 from smfh.plots.lines import Line, LineChart
 from smfh.plots.search import MapChart, bit_strips, bucket_sizes, code_map, distance_histogram
 from smfh.plots.theme import METHOD_LOOKS, Look, method_look
 from smfh.plots.trials import (
     TrialDot,
-    parameter_importance,
     sweep_curve,
     sweep_map,
     trial_contour,
     trial_front,
     trial_history,
     trial_lines,
-    trial_precision,
     trial_slices,
 )

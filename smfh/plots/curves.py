@@ -1,7 +1,7 @@
 """Charts of scores over results, radius or code length, also against published numbers."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from smfh.metrics import Scores
 from smfh.plots.chart import Axis, Mark, chart
 from smfh.plots.lines import Y_SPACE, Band, Line, LineChart, chance_lines, findings, method_line, widen
-from smfh.plots.theme import DIRECTION_COLOURS, cycle
+from smfh.plots.theme import DIRECTION_COLOURS, PALETTE, cycle, number
 from smfh.types import FloatArray, Point
 
 NOTE = "No measurement yet. Train a method to see its curves."
@@ -284,5 +284,29 @@ def agreement(cells: Sequence[Published], tolerance: float) -> LineChart:
         lines=tuple(lines),
         note=NOT_MEASURED,
         compare_at_x=False,
+        ends_differ=False,
+    )
+
+
+@chart
+def trial_precision(curves: Mapping[str, Sequence[float]], places: Sequence[int]) -> LineChart:
+    """Show precision at K of several trials; `curves` maps each to its values at the first of `places`."""
+    lines = tuple(
+        Line(name, np.array(places[: len(y)]), np.array(y), cycle(PALETTE, k), symbol="circle")
+        for k, (name, y) in enumerate(curves.items())
+    )
+    title = "Precision at K: no trial is marked"
+    if lines:
+        deepest = min(line.x[-1] for line in lines)
+        best = max(lines, key=lambda line: line.at(deepest))
+        title = f"P@{deepest:g} is highest in {best.name}: {number(best.at(deepest))}"
+    return LineChart(
+        kind="precision of trials",
+        title=title,
+        description=f"Precision at K of {len(lines)} trials, means over folds and directions. {title}.",
+        x=Axis("K (number of results)", log=True, ticks=tuple(places)),
+        y=Axis("precision@K, validation folds"),
+        lines=lines,
+        note="Mark trials in the table to compare their precision at K.",
         ends_differ=False,
     )

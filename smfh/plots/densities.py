@@ -1,13 +1,13 @@
-"""Densities of the tuned parameters: values of the best trials next to those of all others."""
+"""Charts of the tuned parameters: how much each matters, and the values of the best trials."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from smfh.plots.chart import Axis, TraceChart, chart, short_number
-from smfh.plots.theme import GREEN, GREY, plain
+from smfh.plots.chart import Axis, BarChart, Bars, TraceChart, chart, short_number
+from smfh.plots.theme import BLUE, GREEN, GREY, plain
 from smfh.plots.trials import BEST, GAP, KINDS, MAX_PANELS, START, TrialDot, best_dot, start_dot
 from smfh.types import FloatArray
 
@@ -68,6 +68,33 @@ def trial_densities(dots: Sequence[TrialDot], axes: Sequence[Axis], label: str) 
             for dot in (dots if traces else ())
         ],
         note=f"Densities need {MIN_BEST} finished trials and at least one more.",
+    )
+
+
+@chart
+def parameter_importance(shares: Mapping[str, float], dots: Sequence[TrialDot] = ()) -> BarChart:
+    """Show the share of the variance that each parameter explains; `shares` is symbol → share.
+
+    The names say the value of each parameter at the starting point and in the best of `dots`.
+    """
+    ends = [("start", start_dot(dots)), ("best", best_dot(dots))]
+    names = [
+        ", ".join([name, *(f"{what} {short_number(dot.settings[name])}" for what, dot in ends if dot is not None)])
+        for name in shares
+    ]
+    title = "Importance: too few trials yet"
+    if shares:
+        first = max(shares, key=shares.__getitem__)
+        title = f"{first} explains {shares[first]:.0%} of the differences between trials"
+    return BarChart(
+        kind="importance of parameters",
+        title=title,
+        description=f"Bar chart of {len(shares)} parameters. {title}.",
+        along=Axis("parameter", names=tuple(names)),
+        value=Axis("share of the variance (fANOVA)", limits=(0, 1)),
+        series=(Bars("share", np.arange(len(shares)), np.array(list(shares.values())), BLUE),),
+        horizontal=True,
+        note="Importance needs at least eight finished trials with different scores.",
     )
 
 

@@ -1,16 +1,17 @@
-"""A grid of runs in the background: start it, follow its progress, cancel it."""
+"""Jobs of a page, such as a grid of runs: start them, follow their progress, cancel them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
 import streamlit as st
 
 from smfh.experiments.comparison import Grid, GridProgress, Problems, estimate_seconds, grid_work, name_training
-from smfh.jobs import Job
+from smfh.jobs import Job, JobContext
 from smfh.runs import RunStore, check_costs, current_limits
 from smfh.types import InputError
 from smfh.ui.log import logging_refusal
-from smfh.ui.plain import plain
-from smfh.ui.running import draw_job_buttons, phase_of, queue_position, steer, watch_job
+from smfh.ui.plain import draw_problems, plain
+from smfh.ui.running import draw_job_buttons, is_over, phase_of, queue_position, steer, steer_owned, watch_job
 from smfh.ui.server import job_queue, private_key, saved_runs
 from smfh.ui.visitor import visitor
 
@@ -40,11 +41,52 @@ def draw_grid(grid: Grid, name: str, verb: str, draw_results: Callable[[], None]
 
 def grid_job(grid: Grid) -> Job[Problems] | None:
     """Return the grid's unfinished job of any visitor, else its last job of this session, else None."""
-    key = private_key(grid.comparison.source, grid.key)
-    found, last = job_queue().find(key), st.session_state.get(LAST_JOB)
+    return find_job(private_key(grid.comparison.source, grid.key), LAST_JOB)
+
+
+def find_job(key: Hashable, own: str) -> Job[Any] | None:
+    """Return the unfinished job of this key, else the job in the session state `own` if it has this key."""
+    found, last = job_queue().find(key), st.session_state.get(own)
     if found is not None and not found.over:
         return found
     return last if last is not None and last.key == key else None
+
+
+def draw_task(
+    name: str,
+    key: Hashable,
+    label: str,
+    prepare: Callable[[], Callable[[JobContext], object]],
+    draw_progress: Callable[[Job[Any]], object],
+    icon: str = ":material/play_arrow:",
+    help: str | None = None,
+) -> None:
+    """Draw the button that starts a job or, while it is unfinished, its progress and a Cancel button.
+
+    `prepare` returns the work of the job, or raises InputError to refuse it, for example if it costs too much.
+    The job and a refusal are in the session state; the keys begin with `name`, like those of the buttons.
+    """
+    started, refused = f"{name}_started", f"{name}_refused"
+    for problem in st.session_state.pop(refused, ()):
+        st.error(plain(problem))
+    job = find_job(key, started)
+    if job is not None and not job.over:
+        args = (job, job.cancel)
+        st.button("Cancel", icon=":material/close:", key=f"{name}_cancel", on_click=steer_owned, args=args)
+        watch_job(job, False, lambda: draw_progress(job), is_over, PROGRESS_SECONDS)
+        return
+
+    def start() -> None:
+        try:
+            with logging_refusal(name, visitor()):
+                work = prepare()
+            st.session_state[started] = job_queue().submit(key, work, visitor(), rerun=True)
+        except InputError as error:
+            st.session_state[refused] = error.problems
+
+    st.button(label, icon=icon, help=help, key=f"{name}_run", on_click=start)
+    if job is not None and job.state == "failed":
+        draw_problems("This stopped. What has finished is saved.", job.problems)
 
 
 def start_grid(grid: Grid, again: bool = False) -> None:

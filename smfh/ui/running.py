@@ -113,12 +113,14 @@ def draw_convergence(current: CurrentRun, shown: Run, pinned: Run | None) -> Non
                 st.caption(plain(f"{note[0].upper()}{note[1:]}."))
 
 
-def draw_job_buttons(job: Job[Any], phase: str, name: str, can_step: bool = False, is_owned: bool = False) -> None:
+def draw_job_buttons(
+    job: Job[Any], phase: str, name: str, can_step: bool = False, is_owned: bool = False, owner: str = ""
+) -> None:
     """Draw the buttons of an unfinished job; call this outside of redrawn parts, which miss clicks.
 
     Only the owner may pause or cancel a job that `is_owned`; see `steer_owned`.
     """
-    order = partial(steer_owned, job) if is_owned else steer
+    order = partial(steer_owned, job, owner=owner) if is_owned else steer
     with st.container(horizontal=True, key=f"{name}_buttons"):
         if phase == "paused" or job.is_pausing:
             st.button("Resume", icon=":material/play_arrow:", on_click=job.resume, key=f"{name}_resume")

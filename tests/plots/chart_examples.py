@@ -94,7 +94,10 @@ EXAMPLES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
     "trial_contour": ((DOTS, *KNOBS, "mAP", 2), ((), *KNOBS, "mAP")),
     "trial_densities": ((DOTS, KNOBS, "mAP"), ((), KNOBS, "mAP")),
     "trial_precision": (({MARKUP: (0.9, 0.8), "trial 2": (0.7,)}, (1, 10)), ({}, ())),
-    "trial_front": ((DOTS, "seconds", "mAP", {1: 0.2, 2: 0.3}, [1], 2, 1), ((), "seconds", "mAP", {}, ())),
+    "trial_front": (
+        (DOTS, "seconds", "mAP", {1: (0.2, 0.5), 2: (0.3, 0.4)}, [1], 2, 1),
+        ((), "seconds", "mAP", {}, ()),
+    ),
     "trial_history": ((DOTS, "mAP", 2), ((), "mAP")),
     "trial_lines": ((DOTS, KNOBS, "mAP", 2), ((), KNOBS, "mAP")),
     "trial_slices": ((DOTS, KNOBS, "mAP", 2), ((), KNOBS, "mAP")),

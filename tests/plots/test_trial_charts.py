@@ -12,7 +12,7 @@ from smfh.plots.chart import short_number
 from smfh.plots.theme import GREEN, ORANGE, PINK
 
 ALPHA = Axis("α", log=True)
-ONES = {dot.number: 1.0 for dot in DOTS}
+PLACES = {dot.number: (1.0, dot.score) for dot in DOTS}
 CHARTS = {
     "history": lambda selected: plots.trial_history(DOTS, "mAP", selected),
     "slices": lambda selected: plots.trial_slices(DOTS, KNOBS, "mAP", selected),
@@ -20,7 +20,7 @@ CHARTS = {
     "map": lambda selected: plots.sweep_map(DOTS, *KNOBS, "mAP", selected),
     "curve": lambda selected: plots.sweep_curve(DOTS, KNOBS[0], "mAP", selected=selected),
     "lines": lambda selected: plots.trial_lines(DOTS, KNOBS, "mAP", selected),
-    "front": lambda selected: plots.trial_front(DOTS, "s", "mAP", ONES, [8], selected),
+    "front": lambda selected: plots.trial_front(DOTS, "s", "mAP", PLACES, [8], selected),
 }
 
 
@@ -103,7 +103,7 @@ def test_log_axes_leave_out_zero():
     assert list(trace(chart, "mAP").x) == [1]
     assert list(trace(chart, "start (trial 0)").y) == [0.5, 0.5]  # the level of the start is a line
     slices = plots.trial_slices([*dots, dot(2, 0, 0.7)], [ALPHA], "mAP")
-    assert slices.panels[0].at.tolist() == [[0.5, 0.5], [1, 0.6]]  # the start is drawn at the edge
+    assert [(row["trial"], row["α"]) for row in slices.rows()] == [(0, 0.5), (1, 1)]  # the start is at the edge
     assert len(plots.trial_history(dots, "mAP").rows()) == 2
 
 
@@ -113,24 +113,30 @@ def test_map_has_a_cell_for_each_pair_and_none_for_a_start_outside_the_grid():
     start = TrialDot(0, {"α": 9.0, "μ": 1.0}, 0.9, {}, 1.0, is_start=True)
     chart = plots.sweep_map([start, *dots], Axis("α"), Axis("μ"), "mAP")
     assert chart.values.tolist() == [[0.0, 0.2], [0.1, pytest.approx(0.3)]]
-    assert chart.numbers.tolist() == [[1, 3], [2, 4]]
+    cells = next(one for one in chart.figure().data if one.customdata is not None)
+    assert dict(zip(cells.customdata, zip(cells.x, cells.y, strict=True), strict=True)) == {
+        **{1: (0, 0), 2: (0, 1), 3: (1, 0), 4: (1, 1)}
+    }
     assert chart.title == "mAP is highest at α 2, μ 2: 0.300; start: 0.900"
-    assert chart.start == (1, 0)  # beyond the last column
+    assert trace(chart, "start (trial 0)").x[0] > 1  # beyond the last column
     within = TrialDot(0, {"α": 1.0, "μ": 1.0}, 0.9, {}, 1.0, is_start=True)
-    assert plots.sweep_map([within, *dots[1:]], Axis("α"), Axis("μ"), "mAP").numbers[0, 0] == 0
+    assert 0 in plots.sweep_map([within, *dots[1:]], Axis("α"), Axis("μ"), "mAP").figure().data[1].customdata
 
 
 def test_history_line_is_the_best_of_finished_trials():
     dots = [dot(0, 1, 0.5, is_start=True), dot(1, 2, 0.9, stopped_early=True), dot(2, 3, 0.4), dot(3, 4, 0.6)]
     chart = plots.trial_history(dots, "mAP")
-    assert chart.panels[0].line.tolist() == [[0, 0.5], [2, 0.5], [3, 0.6]]
+    line = trace(chart, "best so far")
+    assert (list(line.x), list(line.y)) == ([0, 2, 3], [0.5, 0.5, 0.6])
     assert chart.title == "Best mAP so far: 0.600 in trial 3; start: 0.500"
 
 
 def test_front_is_a_line_in_order():
     dots = [dot(1, 1, 0.5), dot(2, 1, 0.7), dot(3, 1, 0.1)]
-    chart = plots.trial_front(dots, "seconds", "mAP", {1: 1.0, 2: 3.0, 3: 2.0}, [2, 1])
-    assert chart.panels[0].line.tolist() == [[1.0, 0.5], [3.0, 0.7]]
+    places = {1: (1.0, 0.5), 2: (3.0, 0.7), 3: (2.0, 0.1)}
+    chart = plots.trial_front(dots, "seconds", "mAP", places, [2, 1])
+    line = trace(chart, "Pareto front")
+    assert (list(line.x), list(line.y)) == ([1.0, 3.0], [0.5, 0.7])
     assert chart.title.startswith("2 trials are on the Pareto front")
 
 
@@ -171,20 +177,20 @@ def test_the_label_of_the_start_lies_beside_the_line():
 
 
 def test_a_front_of_two_directions_stars_the_trial_with_the_best_mean():
-    dots, seconds = [dot(1, 1, 0.5), dot(2, 1, 0.6)], {1: 0.2, 2: 0.7}
-    chart = plots.trial_front(dots, "second", "first", seconds, [1, 2], firsts={1: 0.8, 2: 0.5})
+    dots = [dot(1, 1, 0.5), dot(2, 1, 0.6)]
+    chart = plots.trial_front(dots, "second", "first", {1: (0.2, 0.8), 2: (0.7, 0.5)}, [1, 2])
     star = trace(chart, "best trial")
     assert (list(star.x), list(star.y), list(star.customdata)) == ([0.7], [0.5], [2])
 
 
 def test_the_knee_of_the_front_has_a_label():
     dots = [dot(1, 1, 0.5), dot(2, 1, 0.7), dot(3, 1, 0.65)]
-    others = {1: 1.0, 2: 3.0, 3: 1.5}
-    chart = plots.trial_front(dots, "seconds", "mAP", others, [1, 2, 3], knee=3)
+    places = {1: (1.0, 0.5), 2: (3.0, 0.7), 3: (1.5, 0.65)}
+    chart = plots.trial_front(dots, "seconds", "mAP", places, [1, 2, 3], knee=3)
     knee = trace(chart, "knee of the front")
-    assert (list(knee.x), list(knee.y), list(knee.text)) == ([1.5], [0.65], ["knee: trial 3"])
-    assert "The knee is trial 3." in chart.description
-    assert "knee" not in plots.trial_front(dots, "seconds", "mAP", others, [1, 2, 3]).figure().to_json()
+    assert (list(knee.x), list(knee.y), knee.text) == ([1.5], [0.65], "knee: trial 3")
+    assert "knee of the front at trial 3" in chart.description
+    assert "knee" not in plots.trial_front(dots, "seconds", "mAP", places, [1, 2, 3]).figure().to_json()
 
 
 def test_densities_of_the_best_trials_lie_where_these_are():

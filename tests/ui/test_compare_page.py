@@ -79,15 +79,15 @@ def test_scores_are_drawn_by_the_share_of_wrong_labels(trained):
 def test_the_classifier_level_is_measured_once_and_drawn(trained):
     page = open_page(**SMALL, **TINY)
     assert "classifier" not in page.get("plotly_chart")[0].proto.spec
-    assert button(page, "ceiling_run") == "Measure reference levels"
-    page.button(key="ceiling_run").click().run()
+    assert button(page, "classifiers_run") == "Measure reference levels"
+    page.button(key="classifiers_run").click().run()
     until(page, lambda: any("cross-validation on training items" in told.value for told in page.caption))
     page.run()  # the level may have been saved after the charts were drawn
-    assert not button(page, "ceiling_run")
+    assert not button(page, "classifiers_run")
     drawn = [chart.proto.spec for chart in page.get("plotly_chart")]
     for level in ("classifier", "kernel ridge"):
         assert sum(level in spec for spec in drawn) == 3  # each kind of score
-    assert not button(open_page(**SMALL, **TINY), "ceiling_run")
+    assert not button(open_page(**SMALL, **TINY), "classifiers_run")
 
 
 def test_saved_runs_are_shown_at_once_and_another_view_neither_trains_nor_ranks(trained):

@@ -30,7 +30,7 @@ from smfh.runs import RunStore
 from smfh.types import InputError
 from smfh.ui import server
 from smfh.ui.server import add_upload, forget, job_queue, upload_of
-from smfh.ui.tune.charts import front_of, inside
+from smfh.ui.tune.charts import inside
 from smfh.ui.tune.form import estimate
 from smfh.ui.tune.state import REQUEST, StudyRequest, find_or_create, read_spans
 from smfh.ui.visitor import PrivateKey, owner_id
@@ -49,11 +49,11 @@ def has(page: AppTest, key: str) -> bool:
 
 def until_over(page: AppTest) -> AppTest:
     """Until nobody is at work and nothing is left to do."""
-    return until(page, lambda: not has(page, "tune_stop") and not has(page, "tune_resume"))
+    return until(page, lambda: not has(page, "tune_job_cancel") and not has(page, "tune_resume"))
 
 
 def is_tested(page: AppTest) -> bool:
-    return not has(page, "tune_confirm") and not has(page, "tune_confirm_stop")
+    return not has(page, "confirmation_run") and not has(page, "confirmation_cancel")
 
 
 def drawn(page: AppTest) -> list[dict[str, Any]]:
@@ -203,8 +203,8 @@ def test_a_stopped_study_continues():
     long = {"tune.ranges": "graph_weight=0.1:10:16", "tune.parts": "2"}
     page = open_page(**SMALL, **long, **{"data.data_seed": seed})
     page.button(key="tune_run").click().run()
-    page.button(key="tune_pause").click().run()
-    page.button(key="tune_stop").click().run()
+    page.button(key="tune_job_pause").click().run()
+    page.button(key="tune_job_cancel").click().run()
     until(page, lambda: has(page, "tune_resume"))
     other = open_page(**SMALL, **long, **{"data.data_seed": seed, "tune.study": page.query_params["tune.study"]})
     assert other.button(key="tune_resume").label == "Continue"
@@ -236,13 +236,13 @@ def test_other_viewers_see_the_progress_and_cannot_stop_it():
     query = {**SMALL, "tune.ranges": "graph_weight=0.1:10:60", "tune.parts": "5", "data.data_seed": seed}
     first = open_page(**query)
     first.button(key="tune_run").click().run()
-    first.button(key="tune_pause").click().run()
+    first.button(key="tune_job_pause").click().run()
     second = open_page(**query, **{"tune.study": first.query_params["tune.study"]})
     assert "of 61 trials" in second.get("progress")[0].proto.text
-    second.button(key="tune_stop").click().run()
+    second.button(key="tune_job_cancel").click().run()
     assert "other people are viewing" in second.toast[0].value
     assert first.button(key="tune_run").disabled  # one study at a time
-    first.button(key="tune_stop").click().run()
+    first.button(key="tune_job_cancel").click().run()
     until(first, lambda: has(first, "tune_resume"))
 
 
@@ -330,8 +330,8 @@ def test_two_tests_on_held_out_queries_are_counted():
     name = make_study("two tests")
     for count, trial in ((1, "1"), (2, "3")):
         page = open_page(**SMALL, **{"tune.study": name, "tune.trial": trial})
-        assert f"({['1st', '2nd'][count - 1]} test of this study)" in page.button(key="tune_confirm").label
-        page.button(key="tune_confirm").click().run()
+        assert f"({['1st', '2nd'][count - 1]} test of this study)" in page.button(key="confirmation_run").label
+        page.button(key="confirmation_run").click().run()
         until(page, partial(is_tested, page))
         log = page.dataframe[0].value  # above the table of trials
         assert log["test"].unique().tolist() == ["1st", "2nd"][:count]
@@ -527,12 +527,12 @@ def test_only_who_may_edit_the_study_can_choose(monkeypatch, searched):
 def test_the_selected_trial_is_tested_once():
     name = make_study("to confirm")
     page = open_page(**SMALL, **{"tune.study": name, "tune.trial": "1"})
-    page.button(key="tune_confirm").click().run()
+    page.button(key="confirmation_run").click().run()
     until(page, partial(is_tested, page))
     again = open_page(**SMALL, **{"tune.study": name, "tune.trial": "1"})
     assert is_tested(again)
     start = open_page(**SMALL, **{"tune.study": name, "tune.trial": "0"})
-    assert not has(start, "tune_confirm")  # the start beside itself
+    assert not has(start, "confirmation_run")  # the start beside itself
 
 
 def test_uploads_are_tuned_in_memory_only():
@@ -551,7 +551,7 @@ def test_uploads_are_tuned_in_memory_only():
     assert Studies().names() == public
     other = next(number for number in range(1, 4) if number != page.selectbox(key="tune_trial").value)
     page.selectbox(key="tune_trial").set_value(other).run()
-    page.button(key="tune_confirm").click().run()
+    page.button(key="confirmation_run").click().run()
     until(page, partial(is_tested, page))
     assert {record.id for record in RunStore().records()} == kept
     key = PrivateKey(owner, upload_of(owner).studies.open(page.query_params["tune.study"]).key)
@@ -608,12 +608,6 @@ def test_the_filter_acts_by_parameter_score_and_time():
     assert [one.number for one in inside(dots, {"α": (1, 2)}, "score")] == [0, 1]
     assert [one.number for one in inside(dots, {"score": (0.6, 1), "seconds": (0, 2)}, "score")] == [1]
     assert inside(dots, {"unknown": (5, 6)}, "score") == dots
-
-
-def test_pareto_front():
-    dots = [dot(0, 0.5, 1), dot(1, 0.7, 3), dot(2, 0.6, 2), dot(3, 0.6, 4), dot(4, 0.5, 1)]
-    assert front_of({one.number: (one.score, -one.seconds) for one in dots}) == [0, 1, 2, 4]
-    assert front_of({one.number: (one.score, one.seconds) for one in dots}) == [1, 3]
 
 
 def test_a_taken_default_name_gets_a_number(tmp_path):

@@ -11,7 +11,16 @@ by minutes. Workers take one trial after another, and repeat the trial of a kill
 """
 
 from smfh.experiments.tuning.export import fit_code, fit_command, study_file, trial_rows
-from smfh.experiments.tuning.goals import BASE_MEASURES, MEASURES, SCOPES, FoldScores, Goal, describe_knee, knee_of
+from smfh.experiments.tuning.goals import (
+    BASE_MEASURES,
+    MEASURES,
+    SCOPES,
+    FoldScores,
+    Goal,
+    describe_knee,
+    knee_of,
+    pareto_front,
+)
 from smfh.experiments.tuning.held_out import Confirmation, MeasuredPair, confirm, confirm_work, confirmations
 from smfh.experiments.tuning.plan import (
     SEARCHED,

@@ -133,6 +133,15 @@ class Goal:
         return (mean, fold.seconds) if self.over == "seconds" else (mean,)
 
 
+def pareto_front(points: Mapping[int, tuple[float, float]]) -> dict[int, tuple[float, float]]:
+    """Return the trials on the Pareto front of two objectives, which are both to be maximized."""
+    return {
+        number: (a, b)
+        for number, (a, b) in points.items()
+        if not any(c >= a and d >= b and (c, d) != (a, b) for c, d in points.values())
+    }
+
+
 def knee_of(front: Mapping[int, tuple[float, float]]) -> int | None:
     """Return the trial at the knee of a Pareto front; None if the front does not bulge beyond its ends.
 

@@ -24,7 +24,6 @@ from smfh.types import InputError, MissingFilesError, OnStep, unknown
 
 SEEDS, PROTOCOL = 5, "training"
 ALL, THE_START = "all directions", "the start"
-MAX_DATE_LENGTH = 40
 ATTRIBUTE = "confirmed"  # name of a study's attribute, followed by the trial's number
 CORRECTION = (
     "Each further test gives chance another opportunity. With k tests in a study, every interval is widened "
@@ -187,18 +186,21 @@ def _read(content: Mapping[str, Any]) -> Confirmation:
     """Return the test in the parsed JSON; raise InputError if its content is not valid."""
     figures = [
         MeasuredPair(
-            **{name: str(one[name]) for name in ("dataset", "direction", "measure")},
+            dataset=str(one["dataset"]),
+            direction=str(one["direction"]),
+            measure=str(one["measure"]),
             start=tuple(map(finite, one["start"])),
             chosen=tuple(map(finite, one["chosen"])),
             difference=None if one["difference"] is None else _read_difference(one["difference"]),
         )
         for one in content["figures"]
     ]
-    if strange := {one.measure for one in figures} - set(MEASURES):
-        raise unknown("measure", min(strange)[:40], MEASURES)
-    if any(one.difference is not None and one.measure not in BASE_MEASURES for one in figures):
-        raise InputError("It contains a test of a measure that is not a mean over queries.")
-    place, at = int(content.get("place", 1)), str(content.get("at", ""))[:MAX_DATE_LENGTH]
+    for one in figures:
+        if one.measure not in MEASURES:
+            raise unknown("measure", one.measure[:40], MEASURES)
+        if one.difference is not None and one.measure not in BASE_MEASURES:
+            raise InputError("It contains a test of a measure that is not a mean over queries.")
+    place, at = int(content.get("place", 1)), str(content.get("at", ""))[:40]
     return Confirmation(int(content["number"]), tuple(figures), place, at)
 
 

@@ -1,7 +1,7 @@
 """The plan of a study: parameter ranges, budget, goal and folds, which can be saved as JSON."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from math import isfinite
@@ -268,8 +268,11 @@ def check_name(name: str) -> str:
 
 def _problems(plan: StudyPlan) -> list[str]:
     problems = range_problems(plan.method, plan.ranges)
-    if plan.way not in get_args(Way):
-        problems += unknown("way to tune", plan.way, get_args(Way)).problems
+    choices: list[tuple[str, str, Collection[str]]] = [("way to tune", plan.way, get_args(Way))]
+    choices += [("protocol", one, PROTOCOLS) for one in plan.protocols or ("",)]
+    for kind, chosen, known in [*choices, ("distance", plan.distance, DISTANCES)]:
+        if chosen not in known:
+            problems += unknown(kind, chosen, list(known)).problems
     if not plan.sources:
         problems.append("A study needs a data set.")
     if not 1 <= plan.folds <= MAX_FOLDS:
@@ -289,11 +292,6 @@ def _problems(plan: StudyPlan) -> list[str]:
         problems.append(f"A sweep covers one or two parameters; got {len(plan.ranges)}.")
     elif not problems and len(plan.points) > MAX_TRIALS:
         problems.append(f"{len(plan.points):,} points are too many; a sweep has at most {MAX_TRIALS}.")
-    for protocol in plan.protocols or ("",):
-        if protocol not in PROTOCOLS:
-            problems += unknown("protocol", protocol, PROTOCOLS).problems
-    if plan.distance not in DISTANCES:
-        problems += unknown("distance", plan.distance, DISTANCES).problems
     for bits in plan.lengths:
         try:
             plan.method.set_params(bits=bits)

@@ -102,10 +102,8 @@ def fit_strengths(choices: Sequence[EyeChoice]) -> dict[int, float]:
         value = np.logaddexp(0, -margins).sum() + RIDGE / 2 * s @ s
         return float(value), RIDGE * s - signs.T @ expit(-margins)
 
-    if not decided:
-        return {}
-    found = minimize(loss, np.zeros(len(numbers)), jac=True, method="L-BFGS-B").x
-    return dict(zip(numbers, found.tolist(), strict=True))
+    strengths = minimize(loss, np.zeros(len(numbers)), jac=True, method="L-BFGS-B").x if decided else np.zeros(0)
+    return dict(zip(numbers, strengths.tolist(), strict=True))
 
 
 def ranks_by_eye(choices: Sequence[EyeChoice]) -> dict[int, int]:

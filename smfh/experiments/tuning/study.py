@@ -5,11 +5,10 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache, partial
 from itertools import product
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -45,7 +44,6 @@ PROCESS = secrets.token_hex(4)  # a restarted program may get the same process i
 MAX_NOTE_LENGTH = 500
 CREATION_TIMEOUT_SECONDS = 30.0  # a study not ready by then was left incomplete by a killed program
 POLL_SECONDS = 0.1
-MAX_OPEN_STUDIES = 100
 
 
 @dataclass(frozen=True)
@@ -125,17 +123,29 @@ class Study:
     def name(self) -> str:
         return self.plan.name
 
+    def _attribute(self, name: str, default: object = "") -> Any:
+        with self.reading():
+            return self.optuna.user_attrs.get(name, default)
+
     @property
     def is_shipped(self) -> bool:
         """Whether the study comes with the program and was not run on this computer."""
-        with self.reading():
-            return bool(self.optuna.user_attrs.get(SHIPPED, False))
+        return bool(self._attribute(SHIPPED))
 
     @property
     def creator(self) -> str:
         """Hash of the visitor who created the study; "" if unknown."""
-        with self.reading():
-            return str(self.optuna.user_attrs.get(CREATOR, ""))
+        return str(self._attribute(CREATOR))
+
+    @property
+    def note(self) -> str:
+        """The note on the study."""
+        return str(self._attribute(NOTE))
+
+    @cached_property
+    def is_current(self) -> bool:
+        """Whether the method still has the version with which the study was created."""
+        return bool(self._attribute(VERSION, 1) == self.plan.method.version)
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -144,8 +154,10 @@ class Study:
         with self.reading():
             latest = {number_of(frozen): frozen for frozen in self.optuna.get_trials(deepcopy=False)}
             notes = self.optuna.user_attrs
-            found = [self._trial(number, latest[number], points) for number in sorted(latest)]
-            return tuple(replace(one, note=str(notes.get(f"{NOTE} {one.number}", ""))) for one in found)
+            return tuple(
+                self._trial(number, latest[number], points, str(notes.get(f"{NOTE} {number}", "")))
+                for number in sorted(latest)
+            )
 
     @property
     def best(self) -> Trial | None:
@@ -184,12 +196,6 @@ class Study:
             running = self.optuna.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
             return sum(one._trial_id not in stale and not is_lost(one) for one in running)
 
-    @property
-    def note(self) -> str:
-        """The note on the study."""
-        with self.reading():
-            return str(self.optuna.user_attrs.get(NOTE, ""))
-
     def set_note(self, text: str, number: int | None = None) -> None:
         """Save a note on the study, or on the trial with this number; "" removes it."""
         if len(text) > MAX_NOTE_LENGTH:
@@ -208,12 +214,6 @@ class Study:
         with self.reading():
             inner = optuna.load_study(study_name=self.name, storage=self.storage)
         return Study(inner, self.storage, self.plan, self.key)
-
-    @cached_property
-    def is_current(self) -> bool:
-        """Whether the method still has the version with which the study was created."""
-        with self.reading():
-            return bool(self.optuna.user_attrs.get(VERSION, 1) == self.plan.method.version)
 
     def check_current(self) -> None:
         """Raise InputError if the study was created with a different version of the method."""
@@ -266,7 +266,7 @@ class Study:
                 self.optuna.enqueue_trial(point)
         return len(new)
 
-    def _trial(self, number: int, frozen: FrozenTrial, points: Sequence[Mapping[str, float]]) -> Trial:
+    def _trial(self, number: int, frozen: FrozenTrial, points: Sequence[Mapping[str, float]], note: str) -> Trial:
         kinds = {one.name: int if one.whole else float for one in self.plan.ranges}
         preset = points[number] if number < len(points) else frozen.system_attrs.get("fixed_params", {})
         values = {**preset, **frozen.params}
@@ -279,6 +279,7 @@ class Study:
             started=frozen.datetime_start,
             ended=frozen.datetime_complete,
             problem=str(frozen.user_attrs.get(PROBLEM, "")),
+            note=note,
         )
 
 
@@ -309,34 +310,30 @@ def best_of(trials: Sequence[Trial], plan: StudyPlan) -> Trial | None:
 
 
 def read_folds(content: Sequence[Mapping[str, Any]]) -> tuple[FoldScores, ...]:
-    """Return the scores that `write_folds` wrote; raise InputError if they are not valid."""
+    """Return the scores that are stored with a trial; raise InputError if they are not valid."""
     with convert_errors("A trial's scores"):
-        return tuple(_read_fold(**one) for one in content)
+        return tuple(map(_read_fold, content))
 
 
-def _read_fold(
-    dataset: str,
-    fold: int,
-    bits: int,
-    seconds: float,
-    directions: Mapping[str, Mapping[str, float]],
-    examples: Mapping[str, Sequence[int]] = MappingProxyType({}),
-    precision: Sequence[float] = (),
-) -> FoldScores:
-    values = {str(way): {str(name): finite(x) for name, x in measures.items()} for way, measures in directions.items()}
-    if not values or any(set(BASE_MEASURES) - measures.keys() for measures in values.values()):
+def _read_fold(one: Mapping[str, Any]) -> FoldScores:
+    directions = {
+        str(direction): {str(name): finite(value) for name, value in measures.items()}
+        for direction, measures in one["directions"].items()
+    }
+    if not directions or any(set(BASE_MEASURES) - measures.keys() for measures in directions.values()):
         raise InputError(
             f"The scores of a trial must contain {', '.join(BASE_MEASURES)} for every "
-            f"direction; got {str(values)[:80]}."
+            f"direction; got {str(directions)[:80]}."
         )
-    shown = {int(row): tuple(map(int, rows)) for row, rows in examples.items()}
-    curve = tuple(map(finite, precision))
-    return FoldScores(str(dataset), int(fold), int(bits), finite(seconds), values, shown, curve)
-
-
-def write_folds(folds: Sequence[FoldScores]) -> list[dict[str, Any]]:
-    """Return the fold scores in the form that is stored with a trial."""
-    return [asdict(fold) for fold in folds]
+    return FoldScores(
+        dataset=str(one["dataset"]),
+        fold=int(one["fold"]),
+        bits=int(one["bits"]),
+        seconds=finite(one["seconds"]),
+        directions=directions,
+        examples={int(row): tuple(map(int, rows)) for row, rows in one.get("examples", {}).items()},
+        precision=tuple(map(finite, one.get("precision", ()))),
+    )
 
 
 @dataclass(frozen=True)
@@ -357,7 +354,8 @@ class Studies:
         self.upload = upload
         self.address = "memory" if upload is not None else address or default_address()
         self.where = self.address if upload is not None else hide_password(self.address)
-        self._load = lru_cache(MAX_OPEN_STUDIES)(self._load_study)  # an open study caches its finished trials
+        # an open study caches its finished trials; by its id, too: a deleted study may have had the same name
+        self._load = lru_cache(100)(lambda study_id, name: optuna.load_study(study_name=name, storage=self.storage))
 
     @cached_property
     def storage(self) -> BaseStorage:
@@ -429,11 +427,8 @@ class Studies:
 
     def delete(self, name: str) -> None:
         """Delete a study with all its trials; do nothing if there is no such study."""
-        with errors_in_words(self.where):
-            try:
-                optuna.delete_study(study_name=name, storage=self.storage)
-            except KeyError:
-                return
+        with errors_in_words(self.where), suppress(KeyError):
+            optuna.delete_study(study_name=name, storage=self.storage)
 
     def rename(self, name: str, to: str) -> Study:
         """Rename and return a study; raise InputError if a trial is running or the name is taken."""
@@ -452,10 +447,6 @@ class Studies:
 
     def _study(self, inner: optuna.Study, plan: StudyPlan) -> Study:
         return Study(inner, self.storage, plan, StudyKey(self.where, plan.name))
-
-    def _load_study(self, study_id: int, name: str) -> optuna.Study:
-        """Load a study; caching by id, too, avoids returning a deleted study of the same name."""
-        return optuna.load_study(study_name=name, storage=self.storage)
 
     def _create(self, plan: StudyPlan, creator: str) -> optuna.Study | None:
         """Create a study, replacing an incomplete one; return None if a complete one has this name."""

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from threading import Event, Thread
 from typing import Any
 
@@ -29,7 +29,6 @@ from smfh.experiments.tuning.study import (
     number_of,
     read_folds,
     worker_name,
-    write_folds,
 )
 from smfh.hashing import HashMethod
 from smfh.jobs import Call, CancelledJobError, JobContext, here
@@ -282,7 +281,7 @@ def do_trial(
             trial.set_user_attr(PROBLEM, " ".join(error.problems))
             _finish(study, trial, TrialState.FAIL)
             return
-        trial.set_user_attr(FOLDS, write_folds(scores))
+        trial.set_user_attr(FOLDS, [asdict(one) for one in scores])
         on_fold()
         if number < plan.folds - 1 and not is_preset and _is_poor(study, trial, number, goal.values(scores)):
             _finish(study, trial, TrialState.PRUNED)

@@ -1,6 +1,6 @@
 """Scores of a comparison against the share of corrupted training items: controls, job, chart."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 
 import streamlit as st
@@ -16,7 +16,7 @@ from smfh.experiments.robustness import (
     robustness_summary,
     robustness_work,
 )
-from smfh.jobs import Job
+from smfh.jobs import Job, JobContext
 from smfh.plots import Axis, score_curves
 from smfh.runs import check_costs, current_limits
 from smfh.runs.limits import dataset_bytes
@@ -24,16 +24,14 @@ from smfh.types import InputError, parameters
 from smfh.ui.address import current, keep
 from smfh.ui.charts import show_chart
 from smfh.ui.compare.request import CONTROLS, REQUEST, SHARES
-from smfh.ui.grids import PROGRESS_SECONDS, progress_of_grid
-from smfh.ui.log import logging_refusal
+from smfh.ui.grids import draw_task, progress_of_grid
 from smfh.ui.plain import draw_problems, plain
-from smfh.ui.running import is_over, queue_position, steer, watch_job
+from smfh.ui.running import queue_position
 from smfh.ui.server import Loaded, job_queue, load_source, private_key, remember, saved_runs
 from smfh.ui.session import UPLOAD
 from smfh.ui.visitor import visitor
 
 MAX_CORRUPTED_BYTES = 256 << 20  # of the data, which is copied for every share
-STARTED, REFUSED = "robustness_started", "robustness_refused"  # session state
 ABOUT = (
     "Trains the methods again with part of the training items corrupted on purpose. Queries and the labels "
     "that scores use stay true. Choose unseen items as the database to test on clean items only."
@@ -102,37 +100,23 @@ def _draw_job(grids: Grids, bits: int) -> None:
     """Draw the button that trains the missing runs, or the progress of its job."""
     source = next(iter(grids.values())).comparison.source
     store, key = saved_runs(source), private_key(source, robustness_key(grids))
-    for problem in st.session_state.pop(REFUSED, ()):
-        st.error(plain(problem))
     missing = sum(len(grid.missing(store)) for grid in grids.values())
-
-    def start() -> None:
-        try:
-            with logging_refusal("robustness", visitor()):
-                for grid in grids.values():
-                    check_costs(grid.missing(store), grid.data, grid.split, current_limits())
-            work = robustness_work(grids, store)
-            st.session_state[STARTED] = job_queue().submit(key, work, visitor(), rerun=True)
-        except InputError as error:
-            st.session_state[REFUSED] = error.problems
-
-    job: Job[object] | None = job_queue().find(key) or st.session_state.get(STARTED)
-    if job is None or job.over or job.key != key:
-        if job is not None and job.key == key and job.problems:
-            st.text("\n".join(job.problems))
-        if missing:
-            label = f"Train {missing} run{'s' * (missing > 1)} at {bits} bits"
-            st.button(label, icon=":material/play_arrow:", key="robustness_run", on_click=start)
+    job = job_queue().find(key)
+    if missing == 0 and (job is None or job.over):
         return
 
-    def draw_progress() -> None:
+    def prepare() -> Callable[[JobContext], object]:
+        for grid in grids.values():
+            check_costs(grid.missing(store), grid.data, grid.split, current_limits())
+        return robustness_work(grids, store)
+
+    def draw_progress(job: Job[object]) -> None:
         if not job.reports:
             st.progress(0.0, queue_position(job) or "starting")
             return
         share, progress = job.reports[-1]
         done, text = progress_of_grid(progress)
-        position = list(grids).index(share)
-        st.progress((position + done) / len(grids), plain(f"{100 * share:g} %: {text}"))
+        st.progress((list(grids).index(share) + done) / len(grids), plain(f"{100 * share:g} %: {text}"))
 
-    st.button("Cancel", on_click=steer, args=(job.cancel,), key="robustness_cancel")
-    watch_job(job, False, draw_progress, is_over, PROGRESS_SECONDS)
+    label = f"Train {missing} run{'s' * (missing > 1)} at {bits} bits"
+    draw_task("robustness", key, label, prepare, draw_progress)

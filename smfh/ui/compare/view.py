@@ -11,7 +11,7 @@ from smfh import export
 from smfh.experiments.comparison import MAX_RADIUS, Comparison, Grid, View, classifier_work, setting_of
 from smfh.hamming import DISTANCES
 from smfh.hashing import METHODS
-from smfh.jobs import Job
+from smfh.jobs import Job, JobContext
 from smfh.metrics import AP_DEFINITIONS
 from smfh.metrics.significance import Difference, how_tested
 from smfh.paper import published_score
@@ -19,23 +19,19 @@ from smfh.plots import Published, csv_of
 from smfh.retrieval.classifiers import ClassifierLevel
 from smfh.retrieval.evaluation import PROTOCOLS
 from smfh.runs import RunStore, SavedRuns, check_classifier_cost, current_limits
-from smfh.types import InputError
 from smfh.ui.address import current, keep
 from smfh.ui.charts import show_charts, show_pickable
 from smfh.ui.compare.request import CONTROLS, REQUEST
 from smfh.ui.compare.robustness import draw_robustness
-from smfh.ui.grids import PROGRESS_SECONDS
-from smfh.ui.log import logging_refusal
+from smfh.ui.grids import draw_task
 from smfh.ui.page import open_run
 from smfh.ui.plain import plain
-from smfh.ui.running import is_over, queue_position, steer, watch_job
-from smfh.ui.server import job_queue, local_engine, private_key, remember, saved_runs
+from smfh.ui.running import queue_position
+from smfh.ui.server import local_engine, private_key, remember, saved_runs
 from smfh.ui.session import UPLOAD
-from smfh.ui.visitor import visitor
 
 V = TypeVar("V")
 LOG_K, CHART, CLICKED, CHOSEN = "compare_log", "chart_compare_map", "compare_clicked", "compare_chosen"
-REFUSED, STARTED = "ceiling_refused", "ceiling_started"
 CHARTS_PER_ROW = 3
 MAX_BUTTONS = 2  # more directions are shown as a list
 CHART_NOTE = (
@@ -192,36 +188,21 @@ def draw_test(tested: Mapping[View, Sequence[Difference]]) -> None:
 def draw_classifier_level(grid: Grid) -> None:
     """Draw a caption about the classifier level, or the button and progress of its measurement."""
     source = grid.comparison.source
-    for problem in st.session_state.pop(REFUSED, ()):
-        st.error(plain(problem))
-    if (level := saved_runs(source).classifier_level(grid.classifier_key)) is not None:
+    store = saved_runs(source)
+    if (level := store.classifier_level(grid.classifier_key)) is not None:
         st.caption(plain(" ".join(level.notes)))
         return
-    key = private_key(source, grid.classifier_key)
 
-    def start() -> None:
-        try:
-            with logging_refusal("classifiers", visitor()):
-                check_classifier_cost(grid.data, grid.split, current_limits())
-            work = classifier_work(grid, saved_runs(source))
-            st.session_state[STARTED] = job_queue().submit(key, work, visitor(), rerun=True)
-        except InputError as error:
-            st.session_state[REFUSED] = error.problems
+    def prepare() -> Callable[[JobContext], ClassifierLevel]:
+        check_classifier_cost(grid.data, grid.split, current_limits())
+        return classifier_work(grid, store)
 
-    job: Job[ClassifierLevel] | None = job_queue().find(key) or st.session_state.get(STARTED)
-    if job is None or job.over or job.key != key:
-        if job is not None and job.key == key:
-            st.text("\n".join(job.problems))
-        label, icon = "Measure reference levels", ":material/vertical_align_top:"
-        st.button(label, icon=icon, help=CLASSIFIER_HELP, key="ceiling_run", on_click=start)
-        return
-
-    def draw_progress() -> None:
+    def draw_progress(job: Job[ClassifierLevel]) -> None:
         progress = job.reports[-1] if job.reports else queue_position(job) or "starting"
         st.caption(plain(f"Measuring: {progress} …"))
 
-    st.button("Cancel measurement", on_click=steer, args=(job.cancel,), key="ceiling_cancel")
-    watch_job(job, False, draw_progress, is_over, PROGRESS_SECONDS)
+    key, icon = private_key(source, grid.classifier_key), ":material/vertical_align_top:"
+    draw_task("classifiers", key, "Measure reference levels", prepare, draw_progress, icon, CLASSIFIER_HELP)
 
 
 def draw_open(grid: Grid) -> None:

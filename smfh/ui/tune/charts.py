@@ -17,6 +17,7 @@ from smfh.experiments.tuning import (
     knee_of,
     levelled_folds,
     near_best,
+    pareto_front,
 )
 from smfh.paper import PAPER_METHODS, paper_method
 from smfh.plots import Axis, Chart, Mark, TrialDot
@@ -219,20 +220,17 @@ def draw_others(study: Study, dots: Sequence[TrialDot], selected: int | None) ->
 def _draw_front(study: Study, dots: Sequence[TrialDot], selected: int | None) -> None:
     """Draw the Pareto front of the objectives, or of score and training time; for objectives also its knee."""
     goal = study.plan.goal
-    firsts, others = {dot.number: dot.score for dot in dots}, {dot.number: dot.seconds for dot in dots}
-    sign, title = -1, "training seconds"
+    across, sign = "training seconds", -1
+    places = {dot.number: (dot.seconds, dot.score) for dot in dots}
     if goal.over == "directions":
+        across, sign = goal.titles[1], 1
         values = {trial.number: trial.values for trial in study.trials if len(trial.values) > 1}
-        firsts, others = ({number: values[number][k] for number in firsts} for k in (0, 1))
-        sign, title = 1, goal.titles[1]
-    points = {number: (firsts[number], sign * others[number]) for number in firsts}
-    front = front_of(points)
-    points = {number: points[number] for number in front}
-    knee = knee_of(points) if goal.has_front else None
-    chart = plots.trial_front(dots, title, goal.titles[0], others, front, selected, knee, firsts)
-    _draw_clickable(chart, "front")
+        places = {number: (values[number][1], values[number][0]) for number in places}
+    front = pareto_front({number: (up, sign * x) for number, (x, up) in places.items()})
+    knee = knee_of(front) if goal.has_front else None
+    _draw_clickable(plots.trial_front(dots, across, goal.titles[0], places, list(front), selected, knee), "front")
     if knee is not None:
-        st.text(describe_knee(points, knee, goal))
+        st.text(describe_knee(front, knee, goal))
 
 
 def known_marks(study: Study) -> list[Mark]:
@@ -242,15 +240,6 @@ def known_marks(study: Study) -> list[Mark]:
         return []
     value = getattr(paper_method(method.name, source.name), one.name)
     return [Mark(f"paper: {short_number(value)}", value)] if value > 0 or one.scale != "log" else []
-
-
-def front_of(points: Mapping[int, tuple[float, float]]) -> list[int]:
-    """Return the trial numbers on the Pareto front of two objectives, which are both to be maximized."""
-    return [
-        number
-        for number, (a, b) in points.items()
-        if not any(c >= a and d >= b and (c, d) != (a, b) for c, d in points.values())
-    ]
 
 
 def _draw_contour(by_share: Sequence[Axis], dots: Sequence[TrialDot], label: str, selected: int | None) -> None:

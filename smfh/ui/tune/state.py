@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import count
 from math import inf
 from typing import Any
@@ -30,7 +29,7 @@ from smfh.ui.address import (
 from smfh.ui.grids import PROGRESS_SECONDS, duration
 from smfh.ui.log import logging_refusal
 from smfh.ui.plain import draw_problems
-from smfh.ui.running import phase_of, queue_position, steer_owned, watch_job
+from smfh.ui.running import draw_job_buttons, phase_of, queue_position, watch_job
 from smfh.ui.server import job_queue, private_key, saved_studies
 from smfh.ui.session import current_run, load
 from smfh.ui.settings import Settings
@@ -186,17 +185,7 @@ def draw_running(study: Study) -> bool:
     """Draw the study's progress and buttons; return whether trials are running, here or elsewhere."""
     job = study_job(study)
     if job is not None and (phase := phase_of(job)) != "over":
-        # only the progress refreshes, so that no click on a button is lost
-        with st.container(horizontal=True, key="tune_orders"):
-            if phase == "paused":
-                st.button("Resume", icon=":material/play_arrow:", on_click=job.resume, key="tune_go_on")
-            else:
-                icon = ":material/pause:"
-                pause = partial(steer_owned, job, job.pause, study.creator)
-                st.button("Pause", icon=icon, on_click=pause, key="tune_pause")
-            icon, text = ":material/stop:", "Finished trials are saved; Continue does the rest."
-            stop = partial(steer_owned, job, job.cancel, study.creator)
-            st.button("Stop", icon=icon, on_click=stop, key="tune_stop", help=text)
+        draw_job_buttons(job, phase, "tune_job", is_owned=True, owner=study.creator)
         watch_job(job, phase, lambda: _draw_progress(study, job), phase_of, PROGRESS_SECONDS)
         return True
     if job is not None and job.state == "failed":

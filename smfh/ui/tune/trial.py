@@ -1,7 +1,7 @@
 """The selected trial: its scores, its buttons, its test on the held-out queries; results by eye."""
 
 import io
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -16,18 +16,17 @@ from smfh.experiments.tuning.held_out import ALL, CORRECTION, SEEDS, THE_START
 from smfh.experiments.tuning.preferences import MIN_CHOICES, examples_of
 from smfh.experiments.tuning.study import MAX_NOTE_LENGTH
 from smfh.features.pictures import thumbnail
-from smfh.jobs import Job
+from smfh.jobs import Job, JobContext
 from smfh.metrics.significance import Difference, signed
 from smfh.runs import check_costs, current_limits
 from smfh.types import InputError, MultimodalDataset
 from smfh.ui.address import bound_control, forget, hold, keep
-from smfh.ui.grids import PROGRESS_SECONDS
+from smfh.ui.grids import draw_task
 from smfh.ui.items import caption_of, cut, looks_of
-from smfh.ui.log import logging_refusal
 from smfh.ui.page import open_run
 from smfh.ui.plain import draw_problems
-from smfh.ui.running import is_over, queue_position, steer_owned, watch_job
-from smfh.ui.server import job_queue, private_key, saved_runs
+from smfh.ui.running import queue_position
+from smfh.ui.server import private_key, saved_runs
 from smfh.ui.session import UPLOAD, load
 from smfh.ui.settings import SETTINGS, Settings
 from smfh.ui.sidebar import CONTROL
@@ -35,7 +34,7 @@ from smfh.ui.tune.charts import remembered
 from smfh.ui.tune.state import REFUSED, change, current_request, study_job
 from smfh.ui.visitor import may_edit, owner_id, visitor
 
-TRIAL, STARTED = "tune_trial", "confirmation_started"
+TRIAL = "tune_trial"
 BEST = -1  # stands for the best trial in the list of trial numbers
 PICTURE_PIXELS, QUERY_PIXELS = 38, 280  # four pictures in a row at a width of 1280
 MAX_CAPTION = 60
@@ -153,25 +152,22 @@ def draw_held_out(study: Study, trial: Trial) -> None:
         with st.expander("Each direction"):
             st.text("\n".join(line for line in found.lines if ALL not in line))
         return
-    key = private_key(study.plan.sources[0], ("confirmation", study.key, trial.number))
-    own: Job[Confirmation] | None = st.session_state.get(STARTED)
-    job = job_queue().find(key) or (own if own is not None and own.key == key else None)
-    if job is None or job.over:
-        label = f"Test on held-out queries ({ordinal(len(tests) + 1)} test of this study)"
-        args, icon = (study, trial, key), ":material/verified:"
-        st.button(label, "tune_confirm", TEST_HELP, _start_test, args, icon=icon)
-        st.caption(f"Compares trial {trial.number} with the starting settings, using {SEEDS} seeds and a paired test.")
-        if job is not None and job.state == "failed":
-            draw_problems("The test stopped. Finished runs are saved.", job.problems)
-        return
 
-    def draw_progress() -> None:
+    def prepare() -> Callable[[JobContext], Confirmation]:
+        for source in study.plan.sources:
+            loaded = load(Settings(source, study.plan.method))
+            check_costs([study.plan.method, study.method_of(trial)], *loaded, current_limits())
+        return tuning.confirm_work(study, trial.number, saved_runs(study.plan.sources[0]))
+
+    def draw_progress(job: Job[Confirmation]) -> None:
         done, total = job.reports[-1] if job.reports else (0, 1)
         text = f"{done} of {total} runs" if job.reports else "Starting"
         st.progress(done / total, " · ".join(filter(None, [text, queue_position(job)])))
 
-    st.button("Stop", icon=":material/stop:", key="tune_confirm_stop", on_click=steer_owned, args=(job, job.cancel))
-    watch_job(job, False, draw_progress, is_over, PROGRESS_SECONDS)
+    key = private_key(study.plan.sources[0], ("confirmation", study.key, trial.number))
+    label = f"Test on held-out queries ({ordinal(len(tests) + 1)} test of this study)"
+    draw_task("confirmation", key, label, prepare, draw_progress, ":material/verified:", TEST_HELP)
+    st.caption(f"Compares trial {trial.number} with the starting settings, using {SEEDS} seeds and a paired test.")
 
 
 def ordinal(number: int) -> str:
@@ -207,18 +203,6 @@ def gain_interval(difference: Difference) -> tuple[float, float]:
     """Return the interval of the gain over the starting point; a difference has the better setting first."""
     low, high = difference.low, difference.high
     return (-high, -low) if difference.first == THE_START else (low, high)
-
-
-def _start_test(study: Study, trial: Trial, key: Hashable) -> None:
-    try:
-        with logging_refusal("confirmation", visitor()):
-            for source in study.plan.sources:
-                loaded = load(Settings(source, study.plan.method))
-                check_costs([study.plan.method, study.method_of(trial)], *loaded, current_limits())
-        work = tuning.confirm_work(study, trial.number, saved_runs(study.plan.sources[0]))
-        st.session_state[STARTED] = job_queue().submit(key, work, visitor(), rerun=True)
-    except InputError as error:
-        st.session_state[REFUSED] = error.problems
 
 
 def draw_walls(study: Study, trials: Sequence[Trial]) -> None:

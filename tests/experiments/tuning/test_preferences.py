@@ -20,6 +20,7 @@ from smfh.experiments.tuning import (
     describe_knee,
     knee_of,
     next_comparison,
+    pareto_front,
     ranks_by_eye,
     read_choices,
     save_choice,
@@ -245,6 +246,13 @@ def test_invalid_choices_are_refused(studies, make_plan):
     study.optuna.set_user_attr("choice 0 1 x", 0)
     with pytest.raises(InputError):
         read_choices(study)
+
+
+def test_pareto_front():
+    scores, seconds = (0.5, 0.7, 0.6, 0.6, 0.5), (1, 3, 2, 4, 1)
+    faster = {k: (score, -float(time)) for k, (score, time) in enumerate(zip(scores, seconds, strict=True))}
+    assert list(pareto_front(faster)) == [0, 1, 2, 4]
+    assert list(pareto_front({k: (score, -time) for k, (score, time) in faster.items()})) == [1, 3]
 
 
 def test_knee_of_a_front():
