@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smfh.plots.chart import Axis, BarChart, Bars, HeatMap, TraceChart, chart, highest, short
+from smfh.plots.chart import Axis, BarChart, Bars, HeatMap, Row, TraceChart, chart, highest, short
 from smfh.plots.lines import OPAQUE
 from smfh.plots.theme import BLUE, GREY, PALETTE, class_colour, cycle, number, plain
 from smfh.types import FloatArray, IntArray
@@ -22,6 +22,7 @@ KIND_LOOKS = {  # kind → label, colour, pattern
     "echo": ("near-duplicate bit", GREY, "/"),
     "dead": ("dead bit", GREY, "x"),
 }
+NOT_LIVE = {"near-duplicate (≈)": "echo", "dead": "dead"}
 Named = Sequence[tuple[str, float]]
 
 
@@ -37,20 +38,17 @@ def bit_balance(on: FloatArray, kinds: NDArray[np.str_]) -> BarChart:
     elif len(on):
         shares = f"{number(on.min())} to {number(on.max())} of the items"
         title = f"No dead or near-duplicate bits: each of the {len(on)} bits is on for {shares}"
-    return BarChart(
-        kind="bit balance",
-        title=title,
-        description=f"Bar chart of the share of items with each of {len(on)} bits on. {title}.",
-        along=Axis("bit", limits=(-0.5, max(len(on), 1) - 0.5)),
-        value=Axis("items with the bit on (share)", limits=(0, 1)),
-        series=tuple(
-            Bars(name, numbers[kind], on[numbers[kind]], colour, pattern)
-            for kind, (name, colour, pattern) in KIND_LOOKS.items()
-            if len(numbers[kind])
-        ),
-        level=0.5,
-        note=NO_CODES,
+    series = tuple(
+        Bars(name, numbers[kind], on[numbers[kind]], colour, pattern)
+        for kind, (name, colour, pattern) in KIND_LOOKS.items()
+        if len(numbers[kind])
     )
+    about = f"Bar chart of the share of items with each of {len(on)} bits on. {title}."
+    along, value = (
+        Axis("bit", limits=(-0.5, max(len(on), 1) - 0.5)),
+        Axis("items with the bit on (share)", limits=(0, 1)),
+    )
+    return BarChart("bit balance", title, about, along, value, series, level=0.5, note=NO_CODES)
 
 
 @chart
@@ -63,18 +61,11 @@ def class_bits(shares: FloatArray, contrast: FloatArray, class_names: Sequence[s
         name = short(class_names[row])
         title = f"Bit {bit} follows “{name}” most: on {by} {way} often than for other items"
     shown = shares[:, :MAX_BITS]
-    return HeatMap(
-        kind="classes and bits",
-        title=title,
-        description=f"Heat map of {len(shown)} classes by {shown.shape[1]} bits: the share of a class's "
-        f"items with the bit on. {title}.",
-        down=Axis("class", names=tuple(class_names)),
-        across=Axis("bit", names=tuple(map(str, range(shown.shape[1])))),
-        value=Axis("share on", limits=(0, 1)),
-        values=shown,
-        diverging=True,
-        note=NO_CODES,
-    )
+    size = f"{len(shown)} classes by {shown.shape[1]} bits"
+    about = f"Heat map of {size}: the share of a class's items with the bit on. {title}."
+    down, across = Axis("class", names=tuple(class_names)), Axis("bit", names=tuple(map(str, range(shown.shape[1]))))
+    value = Axis("share on", limits=(0, 1))
+    return HeatMap("classes and bits", title, about, down, across, value, shown, diverging=True, note=NO_CODES)
 
 
 @chart
@@ -88,62 +79,41 @@ def bit_correlation(correlation: FloatArray, order: Sequence[int] | None = None)
         j, k = highest(pairs)
         title = f"Bits {bits[j]} and {bits[k]} are the most similar: correlation {number(shown[j, k])}"
     names = tuple(map(str, bits))
-    return HeatMap(
-        kind="correlation of bits",
-        title=title,
-        description=f"Heat map of the correlation of {len(names)} bits with each other. {title}.",
-        down=Axis("bit", names=names),
-        across=Axis("other bit", names=names),
-        value=Axis("correlation", limits=(-1, 1)),
-        values=shown,
-        diverging=True,
-        note=NO_CODES,
-    )
+    about = f"Heat map of the correlation of {len(names)} bits with each other. {title}."
+    axes = Axis("bit", names=names), Axis("other bit", names=names), Axis("correlation", limits=(-1, 1))
+    return HeatMap("correlation of bits", title, about, *axes, shown, diverging=True, note=NO_CODES)
 
 
 @chart
 def bit_words(bit: int, modality: str, words: Named) -> BarChart:
     """Show the words of a modality that switch a bit on most strongly, the strongest first."""
     names, values = _split(words)
-    title = f"Bit {bit}: no known word switches it on"
-    if words:
-        title = f"“{short(names[0])}” switches bit {bit} on most"
-    return BarChart(
-        kind="words of a bit",
-        title=title,
-        description=f"Bar chart of the {len(words)} strongest words of bit {bit} in {modality}. {title}.",
-        along=Axis("word", names=names),
-        value=Axis("effect of the word"),
-        series=(Bars("words", np.arange(len(names)), values, BLUE),),
-        horizontal=True,
-        note="No word of the vocabulary switches this bit on.",
+    title = f"“{short(names[0])}” switches bit {bit} on most" if words else f"Bit {bit}: no known word switches it on"
+    about = f"Bar chart of the {len(words)} strongest words of bit {bit} in {modality}. {title}."
+    series, note = (
+        (Bars("words", np.arange(len(names)), values, BLUE),),
+        "No word of the vocabulary switches this bit on.",
     )
+    axes = Axis("word", names=names), Axis("effect of the word")
+    return BarChart("words of a bit", title, about, *axes, series, horizontal=True, note=note)
 
 
 @chart
 def bit_classes(bit: int, classes: Named) -> BarChart:
     """Show P(on | class) − P(on | others) of a bit, highest first; if many classes, only extremes."""
     half = MAX_BIT_CLASSES // 2
-    shown = [*classes[:half], *classes[-half:]] if len(classes) > MAX_BIT_CLASSES else list(classes)
-    names, values = _split(shown)
+    names, values = _split([*classes[:half], *classes[-half:]] if len(classes) > MAX_BIT_CLASSES else classes)
     on = values > 0
     title = f"Bit {bit} follows no class"
     if on.any():
         gap = f"{values[0] * 100:+.0f} points against other items"
         title = f"Bit {bit} is on for “{short(names[0])}” most: {gap}"
-    return BarChart(
-        kind="classes of a bit",
-        title=title,
-        description=f"Bar chart of how much more often bit {bit} is on for {len(shown)} classes. {title}.",
-        along=Axis("class", names=names),
-        value=Axis("difference in share on, against other items", limits=(-1, 1)),
-        series=(
-            Bars("more often on", np.flatnonzero(on), values[on], BLUE),
-            Bars("less often on", np.flatnonzero(~on), values[~on], GREY, pattern="/"),
-        ),
-        horizontal=True,
-        note="There are no classes to compare.",
-    )
+    about = f"Bar chart of how much more often bit {bit} is on for {len(names)} classes. {title}."
+    axes = Axis("class", names=names), Axis("difference in share on, against other items", limits=(-1, 1))
+    more = Bars("more often on", np.flatnonzero(on), values[on], BLUE)
+    less = Bars("less often on", np.flatnonzero(~on), values[~on], GREY, pattern="/")
+    note = "There are no classes to compare."
+    return BarChart("classes of a bit", title, about, *axes, (more, less), horizontal=True, note=note)
 
 
 def _split(named: Named) -> tuple[tuple[str, ...], FloatArray]:
@@ -154,7 +124,7 @@ COLUMNS, MAX_COLUMNS = 8, 32
 TILE_PIXELS, MARGIN_PIXELS, LEGEND_PIXELS = 56, 70, 24  # heights of a row of tiles, margin, legend line
 NAMES_PER_LINE = 4  # of the legend
 SIDE, BAR = 0.92, 0.76  # widths of a tile and of the bars in it, in columns
-SLATE = "#4B5162"
+TILE_COLOUR = "#4B5162"
 FAINT, FULL = "rgba(255, 255, 255, 0.3)", "rgba(255, 255, 255, 0.95)"
 OVERLAY = {"fillmode": "overlay", "fgcolor": FULL, "size": 6}
 CLASS_PATTERNS = ("", "/", ".", "x", "|")  # when the colours of classes repeat
@@ -183,63 +153,54 @@ def bit_tiles(tiles: Sequence[Tile], class_names: Sequence[str], chosen: int | N
 
     The bit with the number `chosen` is framed.
     """
-    echoes, dead = (sum(tile.kind == kind for tile in tiles) for kind in ("echo", "dead"))
-    counts = {"near-duplicate (≈)": echoes, "dead": dead}
-    found = " and ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    counts = {what: sum(tile.kind == kind for tile in tiles) for what, kind in NOT_LIVE.items()}
+    found = " and ".join(f"{count} {what}" for what, count in counts.items() if count)
     title = f"{len(tiles)} bits: {found or 'no dead or near-duplicate bits'}" if tiles else "Bits: none"
     # few columns, for a phone; more if there are hundreds of bits
     columns = min(max(COLUMNS, math.isqrt(len(tiles))), MAX_COLUMNS)
     lines = max(1, -(-len(tiles) // columns))
-    bare = {"showgrid": False, "zeroline": False, "showticklabels": False, "fixedrange": True}
-    # slightly larger than the tiles, for the frame of the selected one
-    x, y = {"range": [-0.55, columns - 0.45]}, {"range": [-lines - 0.05, 0.05]}
     frames = []
     for k in (k for k, tile in enumerate(tiles) if tile.number == chosen):
         down, across = divmod(k, columns)
         corners = {"x0": across - 0.5, "x1": across + 0.5, "y0": -1.0 - down, "y1": -float(down)}
         frames.append({"type": "rect", "line": {"color": GREY, "width": 4}, **corners})
-    row = TILE_PIXELS if columns <= COLUMNS else TILE_PIXELS * 2 // 3
+    bare = {"showgrid": False, "zeroline": False, "showticklabels": False, "fixedrange": True}
+    layout = {  # ranges slightly larger than the tiles, for the frame of the selected one
+        "xaxis": bare | {"range": [-0.55, columns - 0.45]},
+        "yaxis": bare | {"range": [-lines - 0.05, 0.05]},
+        "shapes": frames,
+        "barmode": "overlay",
+        "dragmode": False,
+        "showlegend": True,
+        "clickmode": "event+select",
+    }
+    table: list[Row] = [
+        {
+            "bit": tile.number,
+            "kind": tile.kind,
+            "balance": tile.balance,
+            "classes": "; ".join(class_names[position] for position in tile.classes),
+            "near-duplicate of": tile.echo_label,
+            "summary": tile.summary,
+        }
+        for tile in tiles
+    ]
+    about = f"{len(tiles)} tiles, one per bit, with the classes that it follows. {title}."
+    traces = _tile_traces(tiles, class_names, columns) if tiles else []
     legend_lines = -(-len({position for tile in tiles for position in tile.classes}) // NAMES_PER_LINE)
-    return TraceChart(
-        kind="bits as tiles",
-        title=title,
-        description=f"{len(tiles)} tiles, one per bit, with the classes that it follows. {title}.",
-        layout={
-            "xaxis": bare | x,
-            "yaxis": bare | y,
-            "shapes": frames,
-            "barmode": "overlay",
-            "dragmode": False,
-            "showlegend": True,
-            "clickmode": "event+select",
-        },
-        traces=_tile_traces(tiles, class_names, columns) if tiles else [],
-        table=[
-            {
-                "bit": tile.number,
-                "kind": tile.kind,
-                "balance": tile.balance,
-                "classes": "; ".join(class_names[position] for position in tile.classes),
-                "near-duplicate of": tile.echo_label,
-                "summary": tile.summary,
-            }
-            for tile in tiles
-        ],
-        pixels=MARGIN_PIXELS + lines * row + LEGEND_PIXELS * legend_lines,
-        note=NO_CODES,
-    )
+    row = TILE_PIXELS if columns <= COLUMNS else TILE_PIXELS * 2 // 3
+    pixels = MARGIN_PIXELS + lines * row + LEGEND_PIXELS * legend_lines
+    return TraceChart("bits as tiles", title, about, layout, traces, table, pixels=pixels, note=NO_CODES)
 
 
 def _tile_traces(tiles: Sequence[Tile], class_names: Sequence[str], columns: int) -> list[go.Bar]:
     """Return the tiles by kind, then the classes that bits follow, then a bar for each balance."""
-    passive = {"hoverinfo": "skip", "unselected": OPAQUE}
-    traces = []
+    traces, passive = [], {"hoverinfo": "skip", "unselected": OPAQUE}
 
-    def add(at: Sequence[int], height: float, foot: float, colour: str, pattern: Any = None, **look: Any) -> None:
+    def add(at: Sequence[int], height: float, foot: float, marker: dict[str, Any], **look: Any) -> None:
         down, across = np.divmod(np.asarray(at), columns)
-        marker = {"color": colour, "pattern": pattern, "line": {"width": 0}} | look.pop("marker", {})
         place = {"x": across, "y": np.full(len(at), height), "base": -1 - down + foot}
-        traces.append(go.Bar(**place, marker=marker, **{"width": SIDE} | look))
+        traces.append(go.Bar(**place, marker={"line": {"width": 0}, **marker}, **{"width": SIDE} | look))
 
     for kind, (name, _, pattern) in KIND_LOOKS.items():
         if at := [k for k, tile in enumerate(tiles) if tile.kind == kind]:
@@ -248,49 +209,41 @@ def _tile_traces(tiles: Sequence[Tile], class_names: Sequence[str], columns: int
                 names = ", ".join(class_names[position] for position in tile.classes) or "no class"
                 use = "dead" if tile.kind == "dead" else f"follows {names}"
                 similar = f" · near-duplicate of bit {tile.echo_label}" if tile.echoes else ""
-                hover.append(f"Bit {tile.number}: {tile.summary} · on for {tile.balance:.0%} · {use}{similar}")
+                hover.append(plain(f"Bit {tile.number}: {tile.summary} · on for {tile.balance:.0%} · {use}{similar}"))
                 echo = f" ≈ {tile.echo_label}" if tile.echoes and columns <= COLUMNS else ""
                 labels.append(f"<b>{tile.number}</b>{echo}")
+            shape = OVERLAY | {"shape": pattern, "fgcolor": FAINT}
             add(
                 at,
                 SIDE,
                 0.04,
-                SLATE if kind == "live" else GREY,
-                OVERLAY | {"shape": pattern, "fgcolor": FAINT},
+                {"color": TILE_COLOUR if kind == "live" else GREY, "pattern": shape, "cornerradius": 6},
                 name=name,
                 text=labels,
                 customdata=[tiles[k].number for k in at],
-                hovertext=[plain(text) for text in hover],
+                hovertext=hover,
                 hovertemplate="%{hovertext}<extra></extra>",
                 textposition="inside",
                 insidetextanchor="end",
                 textangle=0,
                 textfont={"color": "white", "size": 13},
-                marker={"cornerradius": 6},
                 selected={"textfont": {"color": "white"}},
                 unselected=OPAQUE | {"textfont": {"color": "white"}},
                 showlegend=kind != "live",
             )
-    followed = {position for tile in tiles for position in tile.classes}
     for position, name in enumerate(class_names):
-        if position in followed:
-            at = [k for k, tile in enumerate(tiles) if position in tile.classes]
+        if at := [k for k, tile in enumerate(tiles) if position in tile.classes]:
             parts = [(tiles[k].classes.index(position), len(tiles[k].classes)) for k in at]
-            add(
-                at,
-                0.26,
-                0.32,
-                class_colour(position),
-                OVERLAY | {"shape": cycle(CLASS_PATTERNS, position // len(PALETTE))},
-                name=f"{plain(short(name))} · {len(at)}",
-                width=[BAR / count for _, count in parts],
-                offset=[BAR * (part / count - 0.5) for part, count in parts],
-                showlegend=True,
-                **passive,
-            )
+            shape = OVERLAY | {"shape": cycle(CLASS_PATTERNS, position // len(PALETTE))}
+            widths = {
+                "width": [BAR / count for _, count in parts],
+                "offset": [BAR * (part / count - 0.5) for part, count in parts],
+            }
+            marker = {"color": class_colour(position), "pattern": shape}
+            add(at, 0.26, 0.32, marker, name=f"{plain(short(name))} · {len(at)}", showlegend=True, **widths, **passive)
     for colour, shares in ((FAINT, [1.0] * len(tiles)), (FULL, [tile.balance for tile in tiles])):
         width = [BAR * share for share in shares]  # full width means a share of 1
-        add(range(len(tiles)), 0.1, 0.14, colour, width=width, offset=-BAR / 2, showlegend=False, **passive)
+        add(range(len(tiles)), 0.1, 0.14, {"color": colour}, width=width, offset=-BAR / 2, showlegend=False, **passive)
     return traces
 
 
@@ -307,21 +260,16 @@ def _largest(sizes: FloatArray | IntArray) -> IntArray:
 def label_counts(sizes: IntArray, class_names: Sequence[str]) -> BarChart:
     """Show the number of items of each class, the largest first."""
     shown = _largest(sizes)
-    at, names = np.arange(len(shown)), tuple(class_names[k] for k in shown)
+    names = tuple(class_names[k] for k in shown)
     title = "Classes: no labelled items"
     if names:
         rest = f" (showing {len(names)} of {len(sizes)} classes)" if len(names) < len(sizes) else ""
         title = f"“{short(names[0])}” is the largest class: {sizes[shown[0]]:,} items{rest}"
-    return BarChart(
-        kind="label counts",
-        title=title,
-        description=f"Bar chart of the items of {len(shown)} of {len(sizes)} classes. {title}.",
-        along=Axis("class", names=names),
-        value=Axis("items"),
-        series=(Bars("items", at, sizes[shown], BLUE),),
-        horizontal=True,
-        note="No labelled items. Choose another filter or data set.",
-    )
+    about = f"Bar chart of the items of {len(shown)} of {len(sizes)} classes. {title}."
+    series = (Bars("items", np.arange(len(shown)), sizes[shown], BLUE),)
+    note = "No labelled items. Choose another filter or data set."
+    axes = Axis("class", names=names), Axis("items")
+    return BarChart("label counts", title, about, *axes, series, horizontal=True, note=note)
 
 
 @chart
@@ -336,16 +284,10 @@ def label_pairs(pairs: FloatArray, class_names: Sequence[str]) -> HeatMap:
         row, column = highest(values)
         both = f"“{short(names[row])}” and “{short(names[column])}”"
         title = f"{both} occur together most often: {values[row, column]:,.0f} items"
-    return HeatMap(
-        kind="label pairs",
-        title=title,
-        description=f"Heat map of how many items have both of two classes, {len(names)} classes. {title}.",
-        down=Axis("class", names=names),
-        across=Axis("other class", names=names),
-        value=Axis("items", limits=(0, float(np.nanmax(values)) if names else 1.0)),
-        values=values,
-        note="No item has two classes.",
-    )
+    about = f"Heat map of how many items have both of two classes, {len(names)} classes. {title}."
+    value = Axis("items", limits=(0, float(np.nanmax(values)) if names else 1.0))
+    down, across = Axis("class", names=names), Axis("other class", names=names)
+    return HeatMap("label pairs", title, about, down, across, value, values, note="No item has two classes.")
 
 
 @chart
@@ -357,14 +299,11 @@ def confusion(shares: FloatArray, class_names: Sequence[str], top: int) -> HeatM
         queried, found = highest(np.where(np.eye(len(names), dtype=np.bool_), np.nan, shares))
         pair = f"“{short(names[queried])}” queries find “{short(names[found])}”"
         title = f"Most confused: {pair}, {number(shares[queried, found])} of the first {top} results"
-    return HeatMap(
-        kind="confusion",
-        title=title,
-        description=f"Heat map of {len(names)} queried by as many retrieved classes: the share of the first "
-        f"{top} results. {title}.",
-        down=Axis("queried class", names=names),
-        across=Axis("retrieved class", names=names),
-        value=Axis("share of results", limits=(0, 1)),
-        values=shares,
-        note="No search yet. Train a method to see which classes it confuses.",
+    size = f"{len(names)} queried by as many retrieved classes"
+    about = f"Heat map of {size}: the share of the first {top} results. {title}."
+    down, across = Axis("queried class", names=names), Axis("retrieved class", names=names)
+    value, note = (
+        Axis("share of results", limits=(0, 1)),
+        "No search yet. Train a method to see which classes it confuses.",
     )
+    return HeatMap("confusion", title, about, down, across, value, shares, note=note)

@@ -8,7 +8,7 @@ import re
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -16,25 +16,27 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from smfh.plots.theme import DIVERGING, GREY, HEIGHT, SEQUENTIAL, blank, plain
+from smfh.plots.theme import CLEAR, DIVERGING, GREY, HEIGHT, SEQUENTIAL, TEMPLATE, plain
 from smfh.types import FloatArray, IntArray
 
 Cell = str | float | int | None
 Row = dict[str, Cell]
 
+TITLE_WIDTH, TITLE_LINE = 64, 24  # characters per line, pixels per line
 MAX_TICKS = 40
 BAR_PIXELS, ROW_PIXELS = 20, 16  # heights of a horizontal bar and of a row of a heat map
 DANGEROUS = tuple("=+-@\t\r\n＝＋－＠")  # first characters of spreadsheet formulas
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class Chart(ABC):
     """A figure with its title, its description for screen readers, and its data."""
 
-    kind: str  # identifies the chart while its data change
+    kind: str  # identifies the chart while its data change; zoom and hidden lines survive such an update
     title: str  # the main result
     description: str  # alternative text
+    _: KW_ONLY
     note: str = "No data yet."  # shown if there are no data
 
     @property
@@ -44,7 +46,25 @@ class Chart(ABC):
 
     def figure(self, titled: bool = True) -> go.Figure:
         """Return the figure; use `titled=False` if the page shows the title itself."""
-        figure = blank(self.title if titled else "", self.description, self.kind, self.height)
+        lines = textwrap.wrap(self.title, TITLE_WIDTH) if titled else []
+        above = TITLE_LINE * max(len(lines) - 1, 0)  # Plotly places the first line
+        heading = {"text": "<br>".join(map(plain, lines)), "font": {"size": 18}, "pad": {"l": 8, "b": 12 + above}}
+        over_axes = {"x": 0, "xref": "container", "y": 1, "yref": "paper", "yanchor": "bottom"}
+        # below the axis, because it may take many lines on a phone
+        under_axis = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
+        figure = go.Figure(
+            layout={  # what Streamlit's theme must not change is here, not in the template
+                "template": TEMPLATE,
+                "title": heading | over_axes,
+                "font": {"size": 15},
+                "height": self.height,
+                "margin": {"l": 8, "r": 8, "b": 8, "t": 24 + TITLE_LINE * len(lines)},
+                "legend": under_axis | {"font": {"size": 14}},
+                "modebar": {"bgcolor": CLEAR, "color": GREY},
+                "meta": {"description": self.description},
+                "uirevision": self.kind,
+            }
+        )
         self._draw(figure)
         if not figure.data:
             middle = {"x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "font": {"size": 16}}
@@ -184,13 +204,14 @@ class Bars:
     pattern: str = ""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class BarChart(Chart):
     """Bars along an axis, stacked at each position."""
 
     along: Axis
     value: Axis
     series: tuple[Bars, ...]
+    _: KW_ONLY
     marks: tuple[Mark, ...] = ()
     level: float | None = None  # height of a dotted reference line
     horizontal: bool = False
@@ -232,7 +253,7 @@ class BarChart(Chart):
         ]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class HeatMap(Chart):
     """A matrix with named rows and columns; NaN cells stay empty."""
 
@@ -240,6 +261,7 @@ class HeatMap(Chart):
     across: Axis
     value: Axis  # with limits
     values: FloatArray  # (rows, columns)
+    _: KW_ONLY
     diverging: bool = False  # colours with a neutral middle of the limits
 
     @property
@@ -281,13 +303,14 @@ def highest(values: FloatArray) -> tuple[int, int]:
     return int(row), int(column)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class TraceChart(Chart):
     """A chart with its own traces, for kinds of charts that occur only once."""
 
     layout: Mapping[str, Any]
     traces: Sequence[Any]
     table: list[Row]
+    _: KW_ONLY
     pixels: int = HEIGHT
 
     @property

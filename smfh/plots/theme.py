@@ -3,7 +3,6 @@
 Text and grids have a grey that is readable on both; backgrounds are transparent.
 """
 
-import textwrap
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -63,8 +62,6 @@ DIRECTION_DASHES = ("solid", "dash", "longdash", "dashdot", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")  # one per modality; with PALETTE 45 classes
 
 HEIGHT = 420  # pixels
-TITLE_WIDTH = 64  # characters per line
-TITLE_LINE = 24  # pixels per line
 
 TEMPLATE = go.layout.Template(
     layout={
@@ -81,20 +78,14 @@ TEMPLATE = go.layout.Template(
 
 def method_look(name: str) -> Look:
     """Return the look of a method in all figures; one not in METHOD_LOOKS gets a look by its name."""
-    number = zlib.crc32(name.encode())  # hash() differs between processes
-    return METHOD_LOOKS.get(name) or Look(
-        _spare(name), cycle(SPARE_SYMBOLS, number >> 8), cycle(SPARE_DASHES, number >> 16)
-    )
+    k = zlib.crc32(name.encode())  # hash() differs between processes
+    return METHOD_LOOKS.get(name) or Look(cycle(SPARE, k), cycle(SPARE_SYMBOLS, k >> 8), cycle(SPARE_DASHES, k >> 16))
 
 
 def term_colour(term: str) -> str:
     """Return the colour of a term of the objective, the same for all modalities."""
     kind = term.split(" (")[0]
-    return TERM_COLOURS.get(kind) or _spare(kind)
-
-
-def _spare(name: str) -> str:
-    return SPARE[zlib.crc32(name.encode()) % len(SPARE)]  # hash() differs between processes
+    return TERM_COLOURS.get(kind) or cycle(SPARE, zlib.crc32(kind.encode()))
 
 
 def class_colour(position: int) -> str:
@@ -117,30 +108,3 @@ def number(x: float) -> str:
     if abs(x) >= 1000:
         return f"{x:,.0f}"
     return f"{x:.1f}" if abs(x) >= 10 else f"{x:.3f}"
-
-
-def blank(title: str, description: str, revision: str, height: int) -> go.Figure:
-    """Create a figure without data: title, alternative text and look.
-
-    Settings that Streamlit's theme must not change are in the layout, not in the template. Zoom and hidden
-    lines survive an update if `revision` stays the same.
-    """
-    lines = textwrap.wrap(title, TITLE_WIDTH)
-    above = TITLE_LINE * max(len(lines) - 1, 0)  # Plotly places the first line
-    heading = {"text": "<br>".join(map(plain, lines)), "font": {"size": 18}, "pad": {"l": 8, "b": 12 + above}}
-    over_axes = {"x": 0, "xref": "container", "y": 1, "yref": "paper", "yanchor": "bottom"}
-    # below the axis, because it may take many lines on a phone
-    under_axis = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
-    return go.Figure(
-        layout={
-            "template": TEMPLATE,
-            "title": heading | over_axes,
-            "font": {"size": 15},
-            "height": height,
-            "margin": {"l": 8, "r": 8, "b": 8, "t": 24 + TITLE_LINE * len(lines)},
-            "legend": under_axis | {"font": {"size": 14}},
-            "modebar": {"bgcolor": CLEAR, "color": GREY},
-            "meta": {"description": description},
-            "uirevision": revision,
-        }
-    )
