@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from smfh.plots.chart import Axis, BarChart, Bars, Chart, Mark, Row, chart
 from smfh.plots.lines import Band, Line, LineChart
 from smfh.plots.theme import BLUE, GREEN, GREY, PALETTE, SYMBOLS, cycle, number, plain, term_colour
-from smfh.types import FloatArray, TrainingStep
+from smfh.types import TrainingStep
 
 OBJECTIVE = "objective"
 FIRST_PHASE = "descent"
@@ -18,11 +18,12 @@ NOTE = "No iteration yet. Press Train to see the objective fall."
 HEADING_PIXELS = 48  # above the panels
 FIRST_WIDTH, GAP = 0.6, 0.12  # shares of the width: first of several panels, space between panels
 MAX_COUNT_TICKS = 10
+MIN_CHANGE = 5e-3  # of the objective in a phase that has a panel
 ROUNDING = 1e-6  # relative rises below this are ignored
 Trace = Sequence[TrainingStep]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class PhaseChart(Chart):
     """The phases of a run side by side, each with its own scale, because their objectives differ."""
 
@@ -64,78 +65,56 @@ def convergence(
     """Show the objective and its terms over iterations; lines of a pinned run are dotted.
 
     `relative` divides each line by its first value in the phase. `total` is the planned number of iterations,
-    which fixes the length of the last axis while training runs.
+    which fixes the length of the last axis while training runs. A later phase in which the objective changes by
+    less than 0.5 % has no panel.
     """
-    phases, before = _phases(trace), _phases(pinned or ())
-    drawn = [name for name, steps in phases.items() if name == FIRST_PHASE or _changes(steps)]
-    names = list(dict.fromkeys([*drawn, *(name for name in before if name not in phases)])) or [FIRST_PHASE]
-    panels = []
-    for name in names:
-        now, then = phases.get(name, []), before.get(name, [])
-        iterations = [step.iteration for step in (*now, *then)] or [1]
-        last = max(*iterations, 2, total if name == names[-1] else 0)
-        x = Axis("iteration", limits=(min(iterations), last))
-        panels.append(
-            LineChart(
-                kind=name,
-                title=_summary(name, now),
-                description="",
-                x=x if name == names[0] else replace(x, ticks=x.limits),
-                y=Axis("share of the first value" if relative else "weighted value", log=log),
-                # named only in the last phase: a term looks the same in every phase
-                lines=_lines(now, relative, named=[name] == drawn[-1:])
-                + _lines(then, relative, named=name == names[-1], pinned=True),
-                format=",.4~g",
-            )
-        )
-    return PhaseChart(
-        kind="convergence",
-        title="; ".join(_summary(name, steps) for name, steps in phases.items()).capitalize() or "Nothing trained yet",
-        description=_description(phases),
-        panels=tuple(panels),
-        note=NOTE,
+    phases, before = (
+        {name: list(steps) for name, steps in groupby(run, key=lambda step: step.phase)}
+        for run in (trace, pinned or ())
     )
 
+    def is_drawn(steps: Trace) -> bool:
+        first, last = steps[0].objective, steps[-1].objective
+        return len(steps) == 1 or abs(last - first) >= MIN_CHANGE * abs(first)
 
-def _changes(steps: Trace) -> bool:
-    """Whether the objective changes by 0.5 % or more in a phase; otherwise it has no panel of its own."""
-    first, last = steps[0].objective, steps[-1].objective
-    return len(steps) == 1 or abs(last - first) >= 5e-3 * abs(first)
-
-
-def _phases(trace: Trace) -> dict[str, list[TrainingStep]]:
-    return {name: list(steps) for name, steps in groupby(trace, key=lambda step: step.phase)}
+    drawn = [name for name, steps in phases.items() if name == FIRST_PHASE or is_drawn(steps)]
+    names = list(dict.fromkeys([*drawn, *(name for name in before if name not in phases)])) or [FIRST_PHASE]
+    panels, y = [], Axis("share of the first value" if relative else "weighted value", log=log)
+    for name in names:
+        now, then, is_last = phases.get(name, []), before.get(name, []), name == names[-1]
+        iterations = [step.iteration for step in (*now, *then)] or [1]
+        x = Axis("iteration", limits=(min(iterations), max(*iterations, 2, total if is_last else 0)))
+        if name != names[0]:
+            x = replace(x, ticks=x.limits)
+        # named only in the last phase: a term looks the same in every phase
+        lines = _lines(now, relative, named=[name] == drawn[-1:]) + _lines(then, relative, named=is_last, pinned=True)
+        panels.append(LineChart(name, _summary(name, now), "", x, y, lines, format=",.4~g"))
+    title = "; ".join(_summary(name, steps) for name, steps in phases.items()).capitalize() or "Nothing trained yet"
+    return PhaseChart("convergence", title, _description(phases), tuple(panels), note=NOTE)
 
 
 def _lines(trace: Trace, relative: bool, named: bool, pinned: bool = False) -> tuple[Line, ...]:
-    lines, kinds = [], []
-    for term, values in _terms(trace).items():
+    """Return a line for the objective and for each term of the first step."""
+    lines, kinds, at = [], list[str](), np.array([step.iteration for step in trace])
+    for term in [OBJECTIVE, *trace[0].terms] if trace else ():
+        is_objective = term == OBJECTIVE
+        y = np.array([step.objective if is_objective else step.terms.get(term, np.nan) for step in trace])
         kinds.append(term.split(" (")[0])  # without its modality, which the symbol shows
-        if relative and values[0] == 0:
+        if relative and y[0] == 0:
             continue  # no division by 0
-        lines.append(
-            Line(
-                name=f"{term} (pinned)" if pinned else term,
-                x=np.array([step.iteration for step in trace]),
-                y=values / values[0] if relative else values,
-                colour=term_colour(term),
-                dash="dot" if pinned else "solid",
-                symbol=None if term == OBJECTIVE else cycle(SYMBOLS, kinds[:-1].count(kinds[-1])),
-                width=3 if term == OBJECTIVE else 2,
-                faint=pinned,
-                listed=named and (not pinned or term == OBJECTIVE),
-            )
+        line = Line(
+            f"{term} (pinned)" if pinned else term,
+            at,
+            y / y[0] if relative else y,
+            term_colour(term),
+            "dot" if pinned else "solid",
+            None if is_objective else cycle(SYMBOLS, kinds[:-1].count(kinds[-1])),
+            width=3 if is_objective else 2,
+            faint=pinned,
+            listed=named and (is_objective or not pinned),
         )
+        lines.append(line)
     return tuple(lines)
-
-
-def _terms(trace: Trace) -> Mapping[str, FloatArray]:
-    """Return the values over iterations of the objective and of each term in the first step."""
-    if not trace:
-        return {}
-    terms = {term: [step.terms.get(term, np.nan) for step in trace] for term in trace[0].terms}
-    terms = {OBJECTIVE: [step.objective for step in trace]} | terms
-    return {term: np.array(values, dtype=np.float64) for term, values in terms.items()}
 
 
 def _summary(phase: str, steps: Trace) -> str:
@@ -155,7 +134,7 @@ def _description(phases: Mapping[str, Trace]) -> str:
         return "Empty axes: nothing trained yet."
     sentences = ["Line chart of the objective and its terms, with a panel per phase."]
     for name, steps in phases.items():
-        objective, terms = _terms(steps)[OBJECTIVE], steps[-1].terms
+        objective, terms = np.array([step.objective for step in steps]), steps[-1].terms
         largest = max(terms, key=terms.__getitem__)
         sentences.append(
             f"{name.capitalize()}: in {len(steps)} steps the objective went from {number(objective[0])} "
@@ -201,42 +180,30 @@ def along_stops(
         low, high = min(line.y.min() for line in lines), max(line.y.max() for line in lines)
         padding = PADDING * ((high - low) or 1.0)
         limits = float(low - padding), float(high + padding)
-    return LineChart(
-        kind=f"{unit} along {axis}",
-        title=f"Highest: {'; '.join(best)}" if best else f"No {unit} yet",
-        description=f"Line chart of {unit} along {axis}. Highest: {'; '.join(best) or 'nothing'}.",
-        x=Axis(axis, limits=(-END_SPACE, max(len(stops) - 1, 1) + END_SPACE), names=tuple(stops)),
-        y=Axis(unit, limits=limits),
-        lines=lines,
-        is_short=True,
-        marks=(Mark(f"{axis} {stops[at]}", at),) if len(stops) > at else (),
-    )
+    title = f"Highest: {'; '.join(best)}" if best else f"No {unit} yet"
+    about = f"Line chart of {unit} along {axis}. Highest: {'; '.join(best) or 'nothing'}."
+    x = Axis(axis, limits=(-END_SPACE, max(len(stops) - 1, 1) + END_SPACE), names=tuple(stops))
+    marks = (Mark(f"{axis} {stops[at]}", at),) if len(stops) > at else ()
+    y = Axis(unit, limits=limits)
+    return LineChart(f"{unit} along {axis}", title, about, x, y, lines, is_short=True, marks=marks)
 
 
 @chart
 def objective_at(trace: Sequence[TrainingStep], scores: Sequence[float] = (), at: int = 1) -> LineChart:
     """Show the objective as a share of its first value, and the scores; iteration `at` is marked."""
     iterations = np.array([step.iteration for step in trace])
-    objective = np.array([step.objective for step in trace])
-    lines = []
+    lines, marks, title = list[Line](), tuple[Mark, ...](), "Nothing trained yet"
     if len(trace):
-        lines = [Line("objective", iterations, objective / objective[0], GREY)]
-    if len(scores):
-        lines.append(Line("mAP@100", iterations, np.array(scores), PALETTE[0], symbol=SYMBOLS[0]))
-    title = "Nothing trained yet"
-    if len(trace):
-        title = f"Iteration {at}: the objective is at {objective[at - 1] / objective[0]:.0%} of its first value"
-        title += f", mAP@100 at {scores[at - 1]:.3f}" if len(scores) else ""
-    return LineChart(
-        kind="objective and score",
-        title=title,
-        description=f"Line chart over iterations. {title}.",
-        x=Axis("iteration", limits=(1 - 2 * END_SPACE, max(len(trace), 2) + 2 * END_SPACE)),
-        y=Axis("share of the first value; mAP"),
-        lines=tuple(lines),
-        is_short=True,
-        marks=(Mark(f"iteration {at}", at),) if len(trace) else (),
-    )
+        shares = np.array([step.objective for step in trace]) / trace[0].objective
+        lines, marks = [Line("objective", iterations, shares, GREY)], (Mark(f"iteration {at}", at),)
+        title = f"Iteration {at}: the objective is at {shares[at - 1]:.0%} of its first value"
+        if len(scores):
+            lines.append(Line("mAP@100", iterations, np.array(scores), PALETTE[0], symbol=SYMBOLS[0]))
+            title += f", mAP@100 at {scores[at - 1]:.3f}"
+    about = f"Line chart over iterations. {title}."
+    x = Axis("iteration", limits=(1 - 2 * END_SPACE, max(len(trace), 2) + 2 * END_SPACE))
+    y = Axis("share of the first value; mAP")
+    return LineChart("objective and score", title, about, x, y, tuple(lines), is_short=True, marks=marks)
 
 
 @chart
@@ -256,13 +223,8 @@ def answer_counts(options: Sequence[str], counts: Sequence[int], measured: int |
         )
     chosen = "; ".join(f"{option}: {count:,}" for option, count in zip(options, counts, strict=True))
     step = max(1, -(-top // MAX_COUNT_TICKS))  # whole numbers only
-    return BarChart(
-        kind="answers of a class",
-        title=title,
-        description=f"Bar chart of a class's answers. {title}. {chosen or 'No options'}.",
-        along=Axis("answer", names=tuple(options)),
-        value=Axis("students", limits=(0, top + 0.5), ticks=tuple(range(0, top + 1, step))),
-        series=series,
-        horizontal=True,
-        note="No answers yet. Students open the link or type the room code.",
-    )
+    about = f"Bar chart of a class's answers. {title}. {chosen or 'No options'}."
+    value = Axis("students", limits=(0, top + 0.5), ticks=tuple(range(0, top + 1, step)))
+    note = "No answers yet. Students open the link or type the room code."
+    along = Axis("answer", names=tuple(options))
+    return BarChart("answers of a class", title, about, along, value, series, horizontal=True, note=note)

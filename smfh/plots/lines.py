@@ -3,11 +3,12 @@
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from scipy.optimize import isotonic_regression
 
 from smfh.plots.chart import Axis, Chart, Mark, Row, draw_marks
 from smfh.plots.theme import DIRECTION_DASHES, GREY, HEIGHT, PINK, cycle, method_look, number, plain
@@ -56,13 +57,14 @@ class Line:
         return float(np.interp(x, self.x, self.y))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class LineChart(Chart):
     """A chart of lines on common axes."""
 
     x: Axis
     y: Axis
     lines: tuple[Line, ...]
+    _: KW_ONLY
     marks: tuple[Mark, ...] = ()
     format: str = ",.3~f"  # of the values shown on hovering
     compare_at_x: bool = True  # hovering shows all lines at one x
@@ -97,29 +99,46 @@ class LineChart(Chart):
         if self.formula:
             small = f'<span style="font-size: {FORMULA_PIXELS}px">{typeset_html(self.formula)}</span>'
             figure.update_layout({f"xaxis{panel}_title_text": f"{plain(self.x.label)}<br>{small}"})
-        drawn = ([*(_band(line, band, refs) for band in line.bands), self._trace(line, refs)] for line in self.lines)
-        figure.add_traces([trace for traces in drawn for trace in traces])
+        traces = []  # added all at once, which is faster
+        for line in self.lines:
+            name = plain(line.name)
+            look = {"legendgroup": name, **refs}
+            red, green, blue = (int(line.colour[k : k + 2], 16) for k in (1, 3, 5)) if line.bands else (0, 0, 0)
+            for band in line.bands:  # one polygon: forward along the upper edge, back along the lower edge
+                traces.append(
+                    go.Scatter(
+                        x=np.concatenate([line.x, line.x[::-1]]),
+                        y=np.concatenate([band.high, band.low[::-1]]),
+                        name=plain(f"{line.name}: {band.name}"),
+                        mode="lines",
+                        line={"width": 0, "color": line.colour},
+                        fill="toself",
+                        fillcolor=f"rgba({red}, {green}, {blue}, {band.opacity})",
+                        hoverinfo="skip",
+                        showlegend=False,
+                        **look,
+                    )
+                )
+            what = "%{text}: " if line.points else "" if self.compare_at_x else "%{x:,.3~f}: "
+            traces.append(
+                go.Scatter(
+                    x=line.x,
+                    y=line.y,
+                    name=name,
+                    text=None if line.points is None else [plain(point) for point in line.points],
+                    mode="lines" if line.symbol is None else "lines+markers" if line.width else "markers",
+                    line={"color": line.colour, "dash": line.dash, "width": line.width},
+                    marker={"symbol": line.symbol, "size": 9, "maxdisplayed": 12, "color": line.colour},
+                    opacity=0.5 if line.faint else 1,
+                    showlegend=line.listed,
+                    customdata=None if line.click_data is None else [[line.click_data]] * len(line.x),
+                    hovertemplate=f"{what}%{{y:{self.format}}}",
+                    **look,
+                )
+            )
+        figure.add_traces(traces)
         if self.ends_named and self._listed:
             self._name_ends(figure, {"xref": refs["xaxis"], "yref": refs["yaxis"]})
-
-    def _trace(self, line: Line, refs: dict[str, str]) -> go.Scatter:
-        clicked = None if line.click_data is None else [[line.click_data]] * len(line.x)
-        what = "%{text}: " if line.points else "" if self.compare_at_x else "%{x:,.3~f}: "
-        return go.Scatter(
-            x=line.x,
-            y=line.y,
-            name=plain(line.name),
-            text=None if line.points is None else [plain(point) for point in line.points],
-            mode="lines" if line.symbol is None else "lines+markers" if line.width else "markers",
-            line={"color": line.colour, "dash": line.dash, "width": line.width},
-            marker={"symbol": line.symbol, "size": 9, "maxdisplayed": 12, "color": line.colour},
-            opacity=0.5 if line.faint else 1,
-            legendgroup=plain(line.name),
-            showlegend=line.listed,
-            customdata=clicked,
-            hovertemplate=f"{what}%{{y:{self.format}}}",
-            **refs,
-        )
 
     def _name_ends(self, figure: go.Figure, refs: dict[str, str]) -> None:
         """Write the name of each line at its right end, in its colour; shift names that would overlap."""
@@ -191,24 +210,6 @@ def typeset_html(formula: str) -> str:
     return re.sub(r"Σ_(?:\(([^)]*)\)|(\w))", r"Σ<sub>\1\2</sub>", plain(formula))
 
 
-def _band(line: Line, band: Band, refs: dict[str, str]) -> go.Scatter:
-    """Return the band as one polygon: forward along the upper edge, back along the lower edge."""
-    red, green, blue = (int(line.colour[k : k + 2], 16) for k in (1, 3, 5))
-    return go.Scatter(
-        x=np.concatenate([line.x, line.x[::-1]]),
-        y=np.concatenate([band.high, band.low[::-1]]),
-        name=plain(f"{line.name}: {band.name}"),
-        mode="lines",
-        line={"width": 0, "color": line.colour},
-        fill="toself",
-        fillcolor=f"rgba({red}, {green}, {blue}, {band.opacity})",
-        hoverinfo="skip",
-        legendgroup=plain(line.name),
-        showlegend=False,
-        **refs,
-    )
-
-
 def selected_ring(x: Any, y: Any, selected: int | None, **look: Any) -> go.Scatter:
     """Return a ring that marks the selected trial, in the same colour in every chart."""
     marker = {"symbol": "circle-open", "size": 20, "color": PINK, "line": {"width": 4, "color": PINK}}
@@ -224,19 +225,14 @@ def selected_ring(x: Any, y: Any, selected: int | None, **look: Any) -> go.Scatt
     )
 
 
-def space_out(heights: FloatArray, gap: float | FloatArray, top: float) -> FloatArray:
-    """Return numbers near `heights` in the same order, between 0 and `top`, at least `gap` apart.
+def space_out(heights: FloatArray, gaps: float | FloatArray, top: float) -> FloatArray:
+    """Return numbers near `heights` in the same order, between 0 and `top`, at least `gaps` apart.
 
-    `gap` may be one for each pair of neighbours. Isotonic regression of each height minus the gaps before it:
-    decreasing neighbours are pooled until the means increase.
+    `gaps` is one number or one for each pair of neighbours. The result is an isotonic regression of each height
+    minus the gaps before it.
     """
-    steps = np.append(0.0, np.cumsum(np.broadcast_to(gap, len(heights) - 1)))
-    pools: list[FloatArray] = []
-    for free in heights - steps:
-        pools.append(np.array([free]))
-        while len(pools) > 1 and pools[-2].mean() > pools[-1].mean():
-            pools[-2:] = [np.concatenate(pools[-2:])]
-    level = np.concatenate([np.full(len(pool), pool.mean()) for pool in pools])
+    steps = np.append(0.0, np.cumsum(np.broadcast_to(gaps, len(heights) - 1)))
+    level = isotonic_regression(heights - steps).x
     spaced: FloatArray = np.clip(level, 0, max(top - steps[-1], 0)) + steps
     return spaced
 

@@ -1,7 +1,8 @@
 """Charts of a search and of the code space: distances, two codes bit by bit, a map, identical codes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -41,19 +42,17 @@ def distance_histogram(
         else:
             title += " items" if radius is None else f" of {every} items"
     bits, at, single = max(len(items) - 1, 0), np.arange(len(items)), counts is None or len(counts.items) == 1
-    return BarChart(
-        kind="distances",
-        title=title,
-        description=f"Histogram of the database by Hamming distance from the "
-        f"{'query' if single else 'queries (mean)'}, 0 to {bits} bits. {title}.",
-        along=Axis("Hamming distance (bits)", limits=(-0.5, bits + 0.5)),
-        value=Axis("items" if single else "items per query (mean)"),
-        series=(Bars("relevant", at, relevant, GREEN), Bars("not relevant", at, items - relevant, GREY, pattern="/"))
-        if relevance_known
-        else (Bars("items", at, items, BLUE),),
-        marks=(Mark(f"radius {radius}", radius + 0.5),) if radius is not None and len(items) else (),
-        note="No search yet. Search for something to see its distances.",
-    )
+    of = "query" if single else "queries (mean)"
+    about = f"Histogram of the database by Hamming distance from the {of}, 0 to {bits} bits. {title}."
+    along = Axis("Hamming distance (bits)", limits=(-0.5, bits + 0.5))
+    value = Axis("items" if single else "items per query (mean)")
+    series: tuple[Bars, ...] = (Bars("items", at, items, BLUE),)
+    if relevance_known:
+        others = Bars("not relevant", at, items - relevant, GREY, pattern="/")
+        series = Bars("relevant", at, relevant, GREEN), others
+    marks = (Mark(f"radius {radius}", radius + 0.5),) if radius is not None and len(items) else ()
+    note = "No search yet. Search for something to see its distances."
+    return BarChart("distances", title, about, along, value, series, marks=marks, note=note)
 
 
 @chart
@@ -80,23 +79,18 @@ def bit_strips(query: BoolArray | None, result: BoolArray | None, weights: Float
     for (agree, on), (name, symbol, colour) in SHAPES.items():
         rows, bits = np.nonzero(((query == result) == agree) & (codes == on))
         if len(bits):
+            look = {"symbol": symbol, "color": colour, "line": {"width": 2, "color": colour}}
+            hover = [bits.astype(str), np.where(rows == QUERY, "query", "result"), notes[bits]]
             traces.append(
                 go.Scatter(
                     name=name,
                     x=bits % BITS_PER_LINE,
                     y=bits // BITS_PER_LINE * ROWS + rows,
                     mode="markers",
-                    marker={
-                        "symbol": symbol,
-                        "color": colour,
-                        "size": sizes[bits],
-                        "line": {"width": 2, "color": colour},
-                    },
-                    customdata=np.column_stack(
-                        [bits.astype(str), np.where(rows == QUERY, "query", "result"), notes[bits]]
-                    ),
-                    hovertemplate="bit %{customdata[0]} of the %{customdata[1]}: "
-                    f"{name}%{{customdata[2]}}<extra></extra>",
+                    marker=look | {"size": sizes[bits]},
+                    customdata=np.column_stack(hover),
+                    hovertemplate=f"bit %{{customdata[0]}} of the %{{customdata[1]}}: {name}%{{customdata[2]}}"
+                    "<extra></extra>",
                 )
             )
     bare = {"zeroline": False, "showgrid": False, "rangemode": "normal"}
@@ -107,27 +101,25 @@ def bit_strips(query: BoolArray | None, result: BoolArray | None, weights: Float
         for row, name in ((QUERY, "query"), (RESULT, "result"))
     }
     down = {"tickvals": list(ticks), "ticktext": list(ticks.values()), "range": [lines * ROWS - 1, -1]}
-    return TraceChart(
-        kind="two codes",
-        title=title,
-        description=f"The codes of query and result, {len(query)} bits in lines of {BITS_PER_LINE}: "
-        f"squares where they agree, diamonds where they differ, filled where a bit is on. {title}.",
-        layout={
-            "xaxis": along | bare | {"tickvals": list(range(0, BITS_PER_LINE, 8))},
-            "yaxis": Axis("code").layout() | bare | down,
-        },
-        traces=traces,
-        table=[
-            {"bit": bit, "query": int(q), "result": int(r), "agree": "yes" if q == r else "no"}
-            | ({} if weights is None else {"weight": float(weights[bit])})
-            for bit, (q, r) in enumerate(zip(query, result, strict=True))
-        ],
-        pixels=MARGIN_PIXELS + LINE_PIXELS * lines,
-        note="No result is selected. Select a result to compare its bits with the query.",
+    layout = {
+        "xaxis": along | bare | {"tickvals": list(range(0, BITS_PER_LINE, 8))},
+        "yaxis": Axis("code").layout() | bare | down,
+    }
+    table: list[Row] = [
+        {"bit": bit, "query": int(q), "result": int(r), "agree": "yes" if q == r else "no"}
+        | ({} if weights is None else {"weight": float(weights[bit])})
+        for bit, (q, r) in enumerate(zip(query, result, strict=True))
+    ]
+    about = (
+        f"The codes of query and result, {len(query)} bits in lines of {BITS_PER_LINE}: squares where they agree, "
+        f"diamonds where they differ, filled where a bit is on. {title}."
     )
+    pixels = MARGIN_PIXELS + LINE_PIXELS * lines
+    note = "No result is selected. Select a result to compare its bits with the query."
+    return TraceChart("two codes", title, about, layout, traces, table, pixels=pixels, note=note)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class MapChart(Chart):
     """Items as points, with a colour and a symbol per class; the custom data of a point is the item's row."""
 
@@ -135,10 +127,10 @@ class MapChart(Chart):
     positions: FloatArray  # (points, 2)
     items: IntArray  # (points,), rows of the data set
     classes: IntArray  # (points,), decides colour and symbol
-    class_names: tuple[str, ...]
-    hover_texts: tuple[str, ...]  # of the points
-    query: FloatArray | None = None  # (2,)
-    results: IntArray | None = None  # positions of points
+    class_names: Sequence[str]
+    hover_texts: Sequence[str]  # of the points
+    query: FloatArray | None  # (2,)
+    results: IntArray | None  # positions of points
 
     @property
     def height(self) -> int:
@@ -146,35 +138,26 @@ class MapChart(Chart):
 
     def _draw(self, figure: go.Figure) -> None:
         hidden = {"showticklabels": False, "zeroline": False, "rangemode": "normal"}
-        figure.update_layout(
-            xaxis=Axis(f"{self.method}, first direction").layout() | hidden,
-            yaxis=Axis("second direction").layout() | hidden,
-            dragmode="select",
-            showlegend=True,
-        )
+        x = Axis(f"{self.method}, first direction").layout() | hidden
+        y = Axis("second direction").layout() | hidden
+        figure.update_layout(xaxis=x, yaxis=y, dragmode="select", showlegend=True)
+
+        def add(at: FloatArray, name: str, marker: Mapping[str, Any], **look: Any) -> None:
+            figure.add_scatter(x=at[:, 0], y=at[:, 1], mode="markers", name=name, marker=marker, **look)
+
         for k in np.unique(self.classes).tolist():
             chosen = np.flatnonzero(self.classes == k)
-            figure.add_scatter(
-                x=self.positions[chosen, 0],
-                y=self.positions[chosen, 1],
-                mode="markers",
-                name=plain(short(self.class_names[k])),
-                marker={"color": class_colour(k), "symbol": cycle(SYMBOLS, k), "size": 7, "opacity": 0.8},
-                customdata=self.items[chosen].tolist(),
-                text=[plain(self.hover_texts[point]) for point in chosen],
-                hovertemplate="%{text}",
-            )
-        marks = []
+            marker = {"color": class_colour(k), "symbol": cycle(SYMBOLS, k), "size": 7, "opacity": 0.8}
+            texts = [plain(self.hover_texts[point]) for point in chosen]
+            hover = {"text": texts, "hovertemplate": "%{text}", "customdata": self.items[chosen].tolist()}
+            add(self.positions[chosen], plain(short(self.class_names[k])), marker, **hover)
+        mark = {"hoverinfo": "name", "unselected": OPAQUE}
         if self.results is not None and len(self.results):
             ring = {"symbol": "circle-open", "size": 15, "color": GREY, "line": {"width": 2}}
-            marks.append(("results", self.positions[self.results], ring))
+            add(self.positions[self.results], "results", ring, **mark)
         if self.query is not None:
             star = {"symbol": "star", "size": 20, "color": ORANGE, "line": {"width": 2, "color": "#000000"}}
-            marks.append(("query", self.query[None], star))
-        for name, positions, marker in marks:
-            x, y = positions.T
-            look = {"mode": "markers", "marker": marker, "hoverinfo": "name", "unselected": OPAQUE}
-            figure.add_scatter(x=x, y=y, name=name, **look)
+            add(self.query[None], "query", star, **mark)
 
     def rows(self) -> list[Row]:
         """Return a row per point."""
@@ -210,20 +193,9 @@ def code_map(
         drawn = f"{len(items):,}" if len(items) == of_items else f"{len(items):,} of {of_items:,}"
         title = f"{drawn} items of the database by {method} of their codes"
     marked = "" if query is None else " A star marks the query, rings mark its first results."
-    return MapChart(
-        kind=f"map of codes, {method}",
-        title=title,
-        description=f"Scatter plot, coloured and shaped by {len(class_names)} classes. {title}.{marked}",
-        method=method,
-        positions=positions,
-        items=items,
-        classes=classes,
-        class_names=tuple(class_names),
-        hover_texts=tuple(hover_texts),
-        query=query,
-        results=results,
-        note=NOTE,
-    )
+    about = f"Scatter plot, coloured and shaped by {len(class_names)} classes. {title}.{marked}"
+    points = (method, positions, items, classes, class_names, hover_texts, query, results)
+    return MapChart(f"map of codes, {method}", title, about, *points, note=NOTE)
 
 
 @chart
@@ -236,12 +208,6 @@ def bucket_sizes(sizes: IntArray) -> BarChart:
     if len(sizes):
         total, largest = int(sizes.sum()), int(sizes.max())
         title = f"{total:,} items have {len(sizes):,} different codes; at most {largest:,} have the same code"
-    return BarChart(
-        kind="buckets",
-        title=title,
-        description=f"Bar chart of the items by how many have the same code. {title}.",
-        along=Axis("items with the same code", names=("1", "2", *larger)[: len(items)]),
-        value=Axis("items"),
-        series=(Bars("items", np.arange(len(items)), items, BLUE),),
-        note=NOTE,
-    )
+    about = f"Bar chart of the items by how many have the same code. {title}."
+    axes = Axis("items with the same code", names=("1", "2", *larger)[: len(items)]), Axis("items")
+    return BarChart("buckets", title, about, *axes, (Bars("items", np.arange(len(items)), items, BLUE),), note=NOTE)
