@@ -68,18 +68,10 @@ def recall_at_k(curves: Sequence[Curve], marked: int = 100, log: bool = False) -
 def _over_k(what: str, lines: Lines, random: Lines, y: Axis, K: int, log: bool, formula: str) -> LineChart:
     deepest = max((len(line.x) for line in lines), default=100)
     K = min(K, deepest)
-    title, description = findings(lines, K, what, f"among the first {K} results")
-    return LineChart(
-        kind=f"{what} at K",
-        title=title,
-        description=description,
-        x=Axis("K (number of results)", log=log, limits=(1, max(deepest, 2))),
-        y=y,
-        lines=lines + random,
-        marks=(Mark(f"K = {K}", K),) if lines else (),
-        note=NOTE,
-        formula=formula,
-    )
+    texts = findings(lines, K, what, f"among the first {K} results")
+    x = Axis("K (number of results)", log=log, limits=(1, max(deepest, 2)))
+    marks = (Mark(f"K = {K}", K),) if lines else ()
+    return LineChart(f"{what} at K", *texts, x, y, lines + random, marks=marks, note=NOTE, formula=formula)
 
 
 @chart
@@ -98,19 +90,11 @@ def size_by_radius(curves: Sequence[Curve], marked: int = 2) -> LineChart:
 
 
 def _over_radius(what: str, lines: Lines, y: Axis, marked: int, formula: str) -> LineChart:
-    title, description = findings(lines, marked, what, f"within radius {marked}")
-    return LineChart(
-        kind=what,
-        title=title,
-        description=description,
-        x=Axis("Hamming radius (bits)", limits=(0, max((len(line.x) - 1 for line in lines), default=64))),
-        y=y,
-        lines=lines,
-        marks=(Mark(f"radius {marked}", marked),) if lines else (),
-        note=NOTE,
-        ends_differ=False,  # all lines end at the whole database
-        formula=formula,
-    )
+    x = Axis("Hamming radius (bits)", limits=(0, max((len(line.x) - 1 for line in lines), default=64)))
+    marks = (Mark(f"radius {marked}", marked),) if lines else ()
+    texts = findings(lines, marked, what, f"within radius {marked}")
+    chart = LineChart(what, *texts, x, y, lines, marks=marks, note=NOTE, formula=formula)
+    return replace(chart, ends_differ=False)  # all lines end at the whole database
 
 
 @chart
@@ -125,19 +109,10 @@ def precision_by_recall(curves: Sequence[Curve]) -> LineChart:
         )
         for curve, line in zip(curves, over_radius, strict=True)
     )
-    title, description = findings(lines, 0.5, "precision", "at recall 0.5")
-    return LineChart(
-        kind="precision and recall by radius",
-        title=title,
-        description=description,
-        x=Axis("recall within the radius", limits=(0, 1)),
-        y=Axis("precision within the radius", limits=(0, 1)),
-        lines=lines,
-        note=NOTE,
-        compare_at_x=False,
-        ends_differ=False,
-        formula=WITHIN,
-    )
+    axes = Axis("recall within the radius", limits=(0, 1)), Axis("precision within the radius", limits=(0, 1))
+    texts, kind = findings(lines, 0.5, "precision", "at recall 0.5"), "precision and recall by radius"
+    chart = LineChart(kind, *texts, *axes, lines, note=NOTE, formula=WITHIN)
+    return replace(chart, compare_at_x=False, ends_differ=False)
 
 
 def _lines(curves: Sequence[Curve], values: Values, first: int = 0) -> Lines:
@@ -171,38 +146,36 @@ def score_curves(
     """Show means with bands for seeds and (paler) ties; `time` means a log axis, lower is better."""
     directions = list(dict.fromkeys(point.direction for point in points))
     by_line: dict[tuple[str, str, str], list[Point]] = {}
-    for point in sorted(points, key=lambda point: point.at):
+    for point in points:
         by_line.setdefault((point.method, point.title, point.direction), []).append(point)
-    first_seen = dict.fromkeys((point.method, point.title, point.direction) for point in points)
-    lines = tuple(_line(by_line[look], directions) for look in first_seen)
+    lines = tuple(_line(sorted(of_line, key=lambda point: point.at), directions) for of_line in by_line.values())
     chances = []
     for direction in directions:
         along = {p.at: p.chance for p in points if p.direction == direction and p.chance is not None}
         if along:
             chances.append((direction, *np.array(sorted(along.items())).T))
     drawn = lines + chance_lines(chances)
-    ends = [edge for line in drawn for edge in (line.y, *(v for band in line.bands for v in (band.low, band.high)))]
-    low, high = (float(pick(np.concatenate(ends))) for pick in (np.min, np.max)) if ends else (0.0, 0.0)
-    y = Axis(label) if not low < high else widen(Axis(label), low, high, Y_SPACE, Y_SPACE)
-    ticks = tuple(sorted({point.at for point in points}))
-    last, unit = ticks[-1] if ticks else 0, axis.label.split("(")[-1].rstrip(")")
-    title, description = findings(lines, last, label, f"at {last:g} {unit}", lowest=time)
-    seconds = [value for point in points for value in point.values if time and value > 0]
-    powers = [math.floor(math.log10(min(seconds))), math.ceil(math.log10(max(seconds)))] if seconds else []
-    return LineChart(
-        kind=f"{label} by {axis.label}",
-        title=title,
-        description=description,
-        x=replace(axis, ticks=ticks or None),
+    if time:
+        seconds = [value for point in points for value in point.values if value > 0]
+        first, last = (
+            (math.floor(math.log10(min(seconds))), math.ceil(math.log10(max(seconds)))) if seconds else (0, -1)
+        )
         # a tick per power of ten: Plotly would also label ticks between them
-        y=Axis(label, log=True, ticks=tuple(10.0**k for k in range(powers[0], powers[1] + 1)) if powers else None)
-        if time
-        else y,
-        lines=drawn,
-        note="No measurement yet. Run the comparison to see each finished run here.",
-        compare_at_x=False,  # a click selects one point
-        formula=formula,
+        y = Axis(label, log=True, ticks=tuple(10.0**k for k in range(first, last + 1)) or None)
+    else:
+        ends = [end for line in drawn for end in (line.y, *(v for band in line.bands for v in (band.low, band.high)))]
+        values = np.concatenate(ends) if ends else np.zeros(1)
+        low, high = float(values.min()), float(values.max())
+        y = widen(Axis(label), low, high, Y_SPACE, Y_SPACE) if low < high else Axis(label)
+    ticks = tuple(sorted({point.at for point in points}))
+    longest, unit = ticks[-1] if ticks else 0, axis.label.split("(")[-1].rstrip(")")
+    texts = findings(lines, longest, label, f"at {longest:g} {unit}", lowest=time)
+    note, x = (
+        "No measurement yet. Run the comparison to see each finished run here.",
+        replace(axis, ticks=ticks or None),
     )
+    chart = LineChart(f"{label} by {axis.label}", *texts, x, y, drawn, note=note, formula=formula)
+    return replace(chart, compare_at_x=False)  # a click selects one point
 
 
 def _line(points: Sequence[Point], directions: Sequence[str]) -> Line:
@@ -275,17 +248,10 @@ def agreement(cells: Sequence[Published], tolerance: float) -> LineChart:
     for line, direction, of_line in _scatter(measured, lambda cell: (cell.value, cell.measured or 0.0)):
         points = tuple(cell.where for cell in of_line)
         lines.append(replace(line, symbol=f"{line.symbol}{cycle(FILLS, direction)}", points=points))
-    return LineChart(
-        kind="measured over published",
-        title=title,
-        description=f"Scatter chart of {len(measured)} cells, measured over published. {title}.",
-        x=Axis("published"),
-        y=Axis("measured"),
-        lines=tuple(lines),
-        note=NOT_MEASURED,
-        compare_at_x=False,
-        ends_differ=False,
-    )
+    about = f"Scatter chart of {len(measured)} cells, measured over published. {title}."
+    axes = Axis("published"), Axis("measured")
+    chart = LineChart("measured over published", title, about, *axes, tuple(lines), note=NOT_MEASURED)
+    return replace(chart, compare_at_x=False, ends_differ=False)
 
 
 @chart
@@ -300,13 +266,7 @@ def trial_precision(curves: Mapping[str, Sequence[float]], places: Sequence[int]
         deepest = min(line.x[-1] for line in lines)
         best = max(lines, key=lambda line: line.at(deepest))
         title = f"P@{deepest:g} is highest in {best.name}: {number(best.at(deepest))}"
-    return LineChart(
-        kind="precision of trials",
-        title=title,
-        description=f"Precision at K of {len(lines)} trials, means over folds and directions. {title}.",
-        x=Axis("K (number of results)", log=True, ticks=tuple(places)),
-        y=Axis("precision@K, validation folds"),
-        lines=lines,
-        note="Mark trials in the table to compare their precision at K.",
-        ends_differ=False,
-    )
+    about = f"Precision at K of {len(lines)} trials, means over folds and directions. {title}."
+    axes = Axis("K (number of results)", log=True, ticks=tuple(places)), Axis("precision@K, validation folds")
+    note = "Mark trials in the table to compare their precision at K."
+    return LineChart("precision of trials", title, about, *axes, lines, ends_differ=False, note=note)

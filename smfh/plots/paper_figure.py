@@ -15,6 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from plotly.colors import get_colorscale
 
 from smfh.files.atomic import temporary_prefix
 from smfh.files.latex import typeset
@@ -59,13 +61,12 @@ def figure_code(spec: Spec) -> str:
 
 
 def figure_parts(chart: Chart) -> tuple[Spec, list[Row]]:
-    """Return the description of a chart (panels and series), and its data as rows."""
+    """Return the description of a chart's figure (panels, types and styles of the series), and its data as rows."""
     figure = chart.figure(titled=False)
     layout, series, rows = figure.layout, list[Spec](), list[Row]()
     places = list(dict.fromkeys((trace.xaxis or "x", trace.yaxis or "y") for trace in figure.data)) or [("x", "y")]
     panels = [_panel(layout, *place) for place in places]
-    domains = [tuple(layout[_axis_name(place[0])].domain or (0, 1)) for place in places]
-    is_across = len(set(domains)) > 1
+    is_across = len({tuple(layout[f"xaxis{x[1:]}"].domain or (0, 1)) for x, _ in places}) > 1
     if formula := getattr(chart, "formula", ""):
         typeset_formula = typeset(formula, words=lambda text: text.replace("$", r"\$"))
         for given, drawn in (("$, ", "$\n"), ("$ · ", "$\n"), (r"\sum", r"\Sigma"), (r"\frac", r"\dfrac")):
@@ -91,29 +92,29 @@ def _text(text: str) -> str:
     return "".join(sign if sign.isprintable() else " " for sign in words)
 
 
-def _axis_name(ref: str) -> str:
-    return f"{ref[0]}axis{ref[1:]}"
-
-
 def _panel(layout: Any, x: str, y: str) -> Spec:
-    panel: Spec = {"x": _axis(layout[_axis_name(x)]), "y": _axis(layout[_axis_name(y)]), "marks": []}
-    for shape in layout.shapes:
-        if shape.type == "line" and shape.x0 == shape.x1 and str(shape.xref).startswith(x):
-            panel["marks"].append({"way": "x", "at": float(shape.x0)})
-        elif shape.type == "line" and shape.y0 == shape.y1 and str(shape.yref).startswith(y):
-            panel["marks"].append({"way": "y", "at": float(shape.y0)})
+    """Return labels, scales, limits and ticks of two axes, and the reference lines across them."""
+    panel: Spec = {}
+    for ref in (x, y):
+        axis = layout[f"{ref[0]}axis{ref[1:]}"]
+        is_log, ticks = axis.type == "log", axis.tickvals
+        panel[ref[0]] = {
+            "label": _text((axis.title.text or "").split("<br>")[0]),
+            "log": is_log,
+            "limits": None if axis.range is None else [float(10**end if is_log else end) for end in axis.range],
+            "ticks": None if ticks is None else [float(tick) for tick in ticks],
+            "names": None if ticks is None or axis.ticktext is None else [_text(str(name)) for name in axis.ticktext],
+            "reversed": axis.autorange == "reversed",
+        }
+    panel["marks"] = [
+        {"way": ref[0], "at": float(shape[f"{ref[0]}0"])}
+        for shape in layout.shapes
+        for ref in (x, y)
+        if shape.type == "line"
+        and shape[f"{ref[0]}0"] == shape[f"{ref[0]}1"]
+        and str(shape[f"{ref[0]}ref"]).startswith(ref)
+    ]
     return panel
-
-
-def _axis(axis: Any) -> Spec:
-    is_log, limits = axis.type == "log", axis.range
-    if limits is not None:
-        limits = [float(10**end if is_log else end) for end in limits]
-    ticks = None if axis.tickvals is None else [float(tick) for tick in axis.tickvals]
-    names = None if ticks is None or axis.ticktext is None else [_text(str(name)) for name in axis.ticktext]
-    label = _text((axis.title.text or "").split("<br>")[0])
-    is_reversed = axis.autorange == "reversed"
-    return {"label": label, "log": is_log, "limits": limits, "ticks": ticks, "names": names, "reversed": is_reversed}
 
 
 def _series(trace: Any, panel: int) -> Spec:
@@ -122,70 +123,55 @@ def _series(trace: Any, panel: int) -> Spec:
     one |= {"colour": GREY, "dash": "solid", "symbol": "", "width": 1.0, "listed": False}
     if trace.type in ("heatmap", "contour"):
         scale = trace.colorscale
-        diverging = scale is not None and str(scale[0][1]) == _first_colour(DIVERGING)
-        name = _text(trace.colorbar.title.text or "")
+        diverging = scale is not None and str(scale[0][1]) == str(get_colorscale(DIVERGING)[0][1])
         limits = [None if end is None else float(end) for end in (trace.zmin, trace.zmax)]
+        name = _text(trace.colorbar.title.text or "")
         return one | {"kind": trace.type, "name": name, "diverging": diverging, "limits": limits}
     one["listed"] = trace.showlegend is not False and bool(one["name"])
-    marker = trace.marker.color
+    own_colour = _split_colour(trace.marker.color)[0] if isinstance(trace.marker.color, str) else None
     if trace.type == "bar":
-        width = trace.width if isinstance(trace.width, int | float) else 0.85
-        shape = trace.marker.pattern.shape
-        look = {"pattern": shape if isinstance(shape, str) else "", "width": float(width)}
-        colour = _hex(marker) if isinstance(marker, str) else GREY
-        return one | {"kind": "bars", "colour": colour, "horizontal": trace.orientation == "h"} | look
+        shape, width = trace.marker.pattern.shape, trace.width
+        look = {"pattern": shape if isinstance(shape, str) else "", "horizontal": trace.orientation == "h"}
+        width = float(width) if isinstance(width, int | float) else 0.85
+        return one | {"kind": "bars", "colour": own_colour or GREY, "width": width} | look
     if trace.fill:
         colour, opacity = _split_colour(trace.fillcolor)
         return one | {"kind": "band", "colour": colour, "opacity": opacity, "listed": False}
     symbol = trace.marker.symbol if isinstance(trace.marker.symbol, str) else ""
-    if "lines" in (trace.mode or "lines"):
-        look = {"colour": _hex(trace.line.color or GREY), "dash": trace.line.dash or "solid"}
-        width = 3.0 if trace.line.width is None else float(trace.line.width)
-        shown = symbol if "markers" in (trace.mode or "") else ""
-        if width:
-            return one | {"kind": "line", "symbol": shown, "width": width} | look
-    size = trace.marker.size
-    size = float(size) if isinstance(size, int | float) else 9.0
-    colour = _hex(marker) if isinstance(marker, str) else _hex(trace.line.color or GREY)
-    return one | {"kind": "points", "symbol": symbol or "circle", "size": size, "colour": colour}
-
-
-def _first_colour(name: str) -> str:
-    import plotly.colors
-
-    return str(plotly.colors.get_colorscale(name)[0][1])
+    line_colour = _split_colour(trace.line.color or GREY)[0]
+    mode, width = trace.mode or "lines", 3.0 if trace.line.width is None else float(trace.line.width)
+    if "lines" in mode and width:
+        look = {"dash": trace.line.dash or "solid", "symbol": symbol if "markers" in mode else ""}
+        return one | {"kind": "line", "colour": line_colour, "width": width} | look
+    size = float(trace.marker.size) if isinstance(trace.marker.size, int | float) else 9.0
+    return one | {"kind": "points", "symbol": symbol or "circle", "size": size, "colour": own_colour or line_colour}
 
 
 def _split_colour(colour: str) -> tuple[str, float]:
-    """Return #RRGGBB and the opacity of a colour such as rgba(1, 2, 3, 0.2)."""
+    """Return a colour such as rgba(1, 2, 3, 0.2) as #RRGGBB and opacity; other forms as they are, with 0.2."""
     if not (parts := re.findall(r"[\d.]+", colour)) or colour.startswith("#"):
         return colour, 0.2
     red, green, blue = (int(float(part)) for part in parts[:3])
     return f"#{red:02X}{green:02X}{blue:02X}", float(parts[3]) if len(parts) > 3 else 1.0
 
 
-def _hex(colour: str) -> str:
-    return _split_colour(colour)[0] if colour.startswith("rgb") else colour
-
-
 def _trace_rows(trace: Any) -> list[Row]:
     """Return the points, bars or cells of a trace."""
     if trace.type in ("heatmap", "contour"):
         z = np.asarray(trace.z, dtype=float)
-        x = _numbers(trace.x) if trace.x is not None else list(range(z.shape[1]))
-        y = _numbers(trace.y) if trace.y is not None else list(range(z.shape[0]))
-        return [{"x": x[k], "y": y[i], "value": float(z[i, k])} for i in range(len(z)) for k in range(z.shape[1])]
+        y, x = (
+            list(range(n)) if at is None else _numbers(at) for at, n in zip((trace.y, trace.x), z.shape, strict=True)
+        )
+        return [{"x": x[k], "y": y[i], "value": float(z[i, k])} for i, k in np.ndindex(z.shape)]
     x, y = _numbers(trace.x), _numbers(trace.y)
     if trace.type != "bar":
         return [{"x": a, "y": b} for a, b in zip(x, y, strict=True)]
-    base, colours = trace.base, trace.marker.color
-    rows = list[Row]()
+    colours, is_flat, rows = trace.marker.color, trace.orientation == "h", list[Row]()
     for k, (a, b) in enumerate(zip(x, y, strict=True)):
-        is_flat = trace.orientation == "h"
-        start = base[k] if isinstance(base, list | tuple | np.ndarray) else base
-        colour = "" if isinstance(colours, str | None) else _hex(str(colours[k]))
-        bar: Row = {"x": 0.0 if is_flat else a, "y": b if is_flat else 0.0}
-        rows.append({**bar, "value": a if is_flat else b, "base": float(start or 0), "colour": colour})
+        base = trace.base[k] if isinstance(trace.base, list | tuple | np.ndarray) else trace.base
+        colour = "" if isinstance(colours, str | None) else _split_colour(str(colours[k]))[0]
+        place: Row = {"x": 0.0, "y": b, "value": a} if is_flat else {"x": a, "y": 0.0, "value": b}
+        rows.append({**place, "base": float(base or 0), "colour": colour})
     return rows
 
 
@@ -193,6 +179,5 @@ def _numbers(values: Any) -> list[float]:
     """Return positions as numbers; names become 0, 1, …; a gap is NaN."""
     values = [] if values is None else list(values)
     if any(isinstance(value, str) for value in values):
-        place = {value: number for number, value in enumerate(dict.fromkeys(values))}
-        return [float(place[value]) for value in values]
+        values = pd.factorize(np.array(values, dtype=object))[0].tolist()
     return [float("nan") if value is None else float(value) for value in values]

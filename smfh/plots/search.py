@@ -148,7 +148,7 @@ class MapChart(Chart):
         for k in np.unique(self.classes).tolist():
             chosen = np.flatnonzero(self.classes == k)
             marker = {"color": class_colour(k), "symbol": cycle(SYMBOLS, k), "size": 7, "opacity": 0.8}
-            texts = [plain(self.hover_texts[point]) for point in chosen]
+            texts = [plain(self.hover_texts[point]) for point in chosen.tolist()]
             hover = {"text": texts, "hovertemplate": "%{text}", "customdata": self.items[chosen].tolist()}
             add(self.positions[chosen], plain(short(self.class_names[k])), marker, **hover)
         mark = {"hoverinfo": "name", "unselected": OPAQUE}
@@ -167,7 +167,7 @@ class MapChart(Chart):
                 "row": int(self.items[point]),
                 "x": float(x),
                 "y": float(y),
-                "class": self.class_names[self.classes[point]],
+                "class": self.class_names[int(self.classes[point])],
                 "item": self.hover_texts[point],
                 "result": int(point in results),
             }
