@@ -190,16 +190,23 @@ class UserDataset(DatasetSource):
         name = self.file_name if isinstance(self.content, tuple) else name_of(self.content, self.file_name)
         with open_listing(self.content, name) as files:
             if not files.ending(*FORMATS):
+                if files.links:
+                    raise InputError(
+                        f"{name} has only links to files, such as {files.links[0]}; they are not followed."
+                    )
                 raise unknown("kind of file", name, FORMATS)
+            skipped = [Skipped(link, "link", "is a link, and links are not followed") for link in files.links]
             if not has_pictures(files):
-                return parse_matrices(files, self.max_bytes)
+                rows = parse_matrices(files, self.max_bytes)
+                return replace(rows, skipped=[*rows.skipped, *skipped])
             for part in ("pictures", "texts") if self.encoder else ():
                 load_model(self.encoder, part)  # so that a missing model is one problem, not one per picture
             folder, cache = self.local_folder, self._pictures
             max_pixels = inf if isinstance(self.content, Path) else MAX_TOTAL_PIXELS
             options = (self.columns, self.separator, self.several_texts, self.keep_unlabelled, max_pixels)
             with storing(folder, cache, on_progress) if folder else nullcontext(on_progress) as report:
-                return parse_pictures(files, cache, *options, report)
+                rows = parse_pictures(files, cache, *options, report)
+                return replace(rows, skipped=[*rows.skipped, *skipped])
 
 
 def dataset_of(

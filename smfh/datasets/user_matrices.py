@@ -22,7 +22,7 @@ from scipy import sparse
 
 from smfh.datasets.user_rows import CAPTION, LABELS, SPLIT, UploadedRows, find_column, label_text, part_of, split_cells
 from smfh.files import ARCHIVES, TABLE_SUFFIXES, Listing, Table, Variable, read_mat, read_npy, read_npz, read_table
-from smfh.files.limits import MAX_ARRAY_BYTES, MAX_LABEL_CELLS, MAX_LABELS, MAX_MODALITIES, MAX_ROWS
+from smfh.files.limits import MAX_ARRAY_BYTES, MAX_LABEL_CELLS, MAX_LABELS, MAX_MODALITIES, MAX_ROWS, check_modalities
 from smfh.types import InputError, Matrix, collect_problems
 
 ARRAY_SUFFIXES = (".npz", ".npy", ".mat")
@@ -63,8 +63,7 @@ def parse_matrices(files: Listing, max_bytes: int = MAX_ARRAY_BYTES) -> Uploaded
     problems: list[str] = []
     matrices: dict[str, Matrix] = {}
     bad_rows = dict(found.problems)
-    if len(layout.modalities) > MAX_MODALITIES:
-        raise InputError(f"{name} has {len(layout.modalities):,} modalities; the limit is {MAX_MODALITIES}.")
+    check_modalities(name, len(layout.modalities))
     for key, value in layout.modalities.items():
         if value.ndim != 2 or value.dtype.kind not in "fiub" or not value.shape[1]:
             problems.append(
@@ -152,8 +151,7 @@ def _read_variables(files: Listing, max_bytes: int) -> Variables:
 def _read_feature_table(table: Table, stem: str, is_one_of_several: bool, found: Variables) -> dict[str, Variable]:
     """Return the matrices, labels and captions of a table; add the problems of its rows to `found`."""
     named = {heading.split(":", 1)[0].strip() for heading in table.header if ":" in heading}
-    if len(named) > MAX_MODALITIES + 1:
-        raise InputError(f"{table.name} has {len(named):,} modalities; the limit is {MAX_MODALITIES}.")
+    check_modalities(table.name, len(named) - 1)  # one may be the labels
     probe = next((cells for _, cells, _ in table.rows(table.header)), [""] * len(table.header))
     vectors = [h for h, cell in zip(table.header, probe, strict=True) if _is_vector(cell)]
     label = find_column(table.header, LABELS)
@@ -172,8 +170,7 @@ def _read_feature_table(table: Table, stem: str, is_one_of_several: bool, found:
         elif heading not in (label, caption, split) and heading.casefold() not in INDEX_COLUMNS:
             others.append(heading)
     multi_hot = next((name for name in groups if name.casefold() in LABEL_STEMS and not label), "")
-    if len(groups) - bool(multi_hot) > MAX_MODALITIES:
-        raise InputError(f"{table.name} has {len(groups):,} modalities; the limit is {MAX_MODALITIES}.")
+    check_modalities(table.name, len(groups) - bool(multi_hot))
     if is_one_of_several and len(groups) == 1 and not multi_hot:
         groups = {stem: next(iter(groups.values()))}
     if not groups and not label and not caption:

@@ -21,7 +21,7 @@ MAX_NUMBERS = 1 << 26  # in a table
 MAX_CHARACTERS = 1 << 26  # in all text of a table or an array; an array has room for its longest string in each row
 MAX_LABELS = 5_000_000  # labels of all items together
 MAX_RATIO, HARMLESS_BYTES = 100, 192 << 20  # unpacked / packed size of an upload that needs more than this
-MAX_VALUES_PER_BYTE, HARMLESS_NUMBERS = 16, 1 << 23  # of an uploaded .parquet file that has more numbers than this
+TABLE_VALUE_BYTES = 16  # that a number of a table needs while the table is read: its row, and the matrix of all rows
 MAX_JSON_BYTES = 1 << 27
 MAX_JSON_VALUES = 5_000_000
 MAX_LINE_BYTES, MAX_LINE_VALUES = 1 << 22, 200_000  # of a line in a .jsonl file
@@ -55,6 +55,11 @@ def check_headers(file: str, headers: Iterable[Header], max_bytes: int = MAX_ARR
     if problems:
         raise InputError(problems)
     check_size(file, needed, max_bytes)
+
+
+def check_modalities(file: str, count: int) -> None:
+    if count > MAX_MODALITIES:
+        raise InputError(f"{file} has {count:,} modalities; the limit is {MAX_MODALITIES}.")
 
 
 def max_unpacked(content: Path | bytes, max_bytes: int) -> int:

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from smfh.files.archive import open_archive
+from smfh.files.archive import Archive, open_archive
 from smfh.files.content import Content, name_of, open_content
 from smfh.files.limits import MAX_ENTRIES, MAX_FILE_BYTES, MAX_FOLDER_ENTRIES, check_size
 from smfh.types import InputError
@@ -22,6 +22,7 @@ class Listing:
     name: str
     sizes: Mapping[str, int] = field(default_factory=dict)  # bytes
     get: Callable[[str], Content] = field(default=lambda name: b"")  # returns the path or the content of a file
+    links: Sequence[str] = ()  # symbolic links in a folder; they are not followed and not among the files
 
     def read(self, name: str, max_bytes: int = MAX_FILE_BYTES) -> bytes:
         check_size(name, self.sizes[name], max_bytes)
@@ -37,45 +38,51 @@ class Listing:
 def open_listing(content: Content | Uploads, name: str = "") -> Iterator[Listing]:
     """List the files of a folder, an archive, several uploads or a single file, except hidden files.
 
-    Symbolic links in a folder are not followed. Archives among several uploads are opened, too.
+    Symbolic links in a folder are not followed, because they may lead out of it. Archives among several
+    uploads are opened, too.
     """
-    if isinstance(content, Path) and content.is_dir():
-        found: dict[str, Path] = {}
-        for place, folders, names in os.walk(content, followlinks=False):
-            folders[:] = sorted(one for one in folders if not one.startswith((".", "__")))
-            paths = [Path(place, one) for one in sorted(names)]
-            found |= {p.relative_to(content).as_posix(): p for p in paths if p.is_file() and not p.is_symlink()}
-        sizes = {key: path.stat().st_size for key, path in found.items()}
-        yield _visible(content.name, sizes, found.__getitem__, MAX_FOLDER_ENTRIES)
-        return
-    if isinstance(content, Path) and not content.exists():
-        raise InputError(f"There is no file or folder {name_of(content, name)!r}.")
-    files: Sequence[tuple[str, Content]] = (
-        content if isinstance(content, tuple) else [(name_of(content, name), content)]
-    )
-    entries: dict[str, tuple[int, Callable[[], Content]]] = {}
+    sizes: dict[str, int] = {}
+    sources: dict[str, Content | tuple[Archive, str]] = {}  # files, and members of archives
+    links: list[str] = []
+    max_entries = MAX_ENTRIES
+
+    def get(key: str) -> Content:
+        source = sources[key]
+        return source[0].read(source[1]) if isinstance(source, tuple) else source
+
     with ExitStack() as stack:
-        for key, one in files:
-            if not key.lower().endswith(".zip"):
-                size = len(one) if isinstance(one, bytes) else one.stat().st_size if one.is_file() else 0
-                entries[key] = (size, lambda one=one: one)  # type: ignore[misc]
-                continue
-            archive = stack.enter_context(open_archive(one, key))
-            for member, info in archive.members.items():
-                unique = member if member not in entries else f"{key}/{member}"
-                entries[unique] = (info.file_size, lambda a=archive, m=member: a.read(m))  # type: ignore[misc]
-        sizes = {key: size for key, (size, _) in entries.items()}
-        yield _visible(name or files[0][0], sizes, lambda key: entries[key][1](), MAX_ENTRIES)
+        if isinstance(content, Path) and content.is_dir():
+            name, max_entries = content.name, MAX_FOLDER_ENTRIES
+            for place, folders, names in os.walk(content):
+                folders[:] = sorted(one for one in folders if not _is_hidden(one))
+                for path in (Path(place, one) for one in [*folders, *sorted(names)]):
+                    key = path.relative_to(content).as_posix()
+                    if path.is_symlink():
+                        links.append(key)
+                    elif path.is_file():
+                        sizes[key], sources[key] = path.stat().st_size, path
+        elif isinstance(content, Path) and not content.exists():
+            raise InputError(f"There is no file or folder {name_of(content, name)!r}.")
+        else:
+            single = [] if isinstance(content, tuple) else [(name_of(content, name), content)]
+            files: Sequence[tuple[str, Content]] = content if isinstance(content, tuple) else single
+            name = name or files[0][0]
+            for key, one in files:
+                if key.lower().endswith(".zip"):
+                    archive = stack.enter_context(open_archive(one, key))
+                    for member, info in archive.members.items():
+                        unique = member if member not in sizes else f"{key}/{member}"
+                        sizes[unique], sources[unique] = info.file_size, (archive, member)
+                else:
+                    sizes[key] = len(one) if isinstance(one, bytes) else one.stat().st_size
+                    sources[key] = one
+        visible = {key: size for key, size in sizes.items() if not any(map(_is_hidden, key.split("/")))}
+        if len(visible) > max_entries:
+            raise InputError(f"{name} has {len(visible):,} files; the limit is {max_entries:,}.")
+        yield Listing(name, visible, get, [key for key in links if not any(map(_is_hidden, key.split("/")))])
 
 
-def _visible(name: str, sizes: Mapping[str, int], get: Callable[[str], Content], max_entries: int) -> Listing:
-    """Return a listing without files that are hidden or added by operating systems (.DS_Store, Thumbs.db)."""
-    visible = {
-        key: size
-        for key, size in sizes.items()
-        if not any(part.startswith((".", "__")) and part != ".." for part in key.split("/"))
-        and not key.lower().endswith(("thumbs.db", "desktop.ini"))
-    }
-    if len(visible) > max_entries:
-        raise InputError(f"{name} has {len(visible):,} files; the limit is {max_entries:,}.")
-    return Listing(name, visible, get)
+def _is_hidden(name: str) -> bool:
+    """Whether a file or folder is hidden or made by an operating system (.DS_Store, __MACOSX, Thumbs.db)."""
+    is_private = name.startswith((".", "__")) and name != ".."
+    return is_private or name.lower() in ("thumbs.db", "desktop.ini")

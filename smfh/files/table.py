@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from smfh.files.content import MAX_PROBLEMS, Content, convert_errors, name_of, open_content, read_json, read_text
 from smfh.files.limits import (
-    HARMLESS_NUMBERS,
     MAX_CHARACTERS,
     MAX_COLUMNS,
     MAX_FILE_BYTES,
@@ -26,10 +25,12 @@ from smfh.files.limits import (
     MAX_PARQUET_COLUMNS,
     MAX_ROWS,
     MAX_TABLE_BYTES,
-    MAX_VALUES_PER_BYTE,
-    check_size,
+    TABLE_VALUE_BYTES,
+    Header,
+    check_headers,
+    max_unpacked,
 )
-from smfh.files.parquet_footer import column_chunks
+from smfh.files.parquet_footer import Chunk, column_chunks
 from smfh.types import FloatArray, InputError
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
@@ -227,31 +228,26 @@ def _read_parquet(content: Content, name: str) -> Table:
     from pyarrow import parquet
 
     with convert_errors(name), open_content(content, name, MAX_FILE_BYTES) as file:
-        chunks = column_chunks(file, name)
-        check_size(f"{name}, unpacked,", sum(chunk.unpacked_bytes for chunk in chunks), MAX_FILE_BYTES)
-        limit = MAX_NUMBERS
-        if not isinstance(content, Path):
-            limit = min(limit, max(HARMLESS_NUMBERS, MAX_VALUES_PER_BYTE * len(content)))
-        if (values := sum(chunk.values for chunk in chunks)) > limit:
-            raise InputError(f"{name} has {values:,} values; the limit for a file of this size is {limit:,}.")
-        if (columns := len({chunk.column for chunk in chunks})) > MAX_PARQUET_COLUMNS:
+        columns: dict[str, list[Chunk]] = {}
+        for chunk in column_chunks(file, name):
+            columns.setdefault(chunk.column, []).append(chunk)
+        if len(columns) > MAX_PARQUET_COLUMNS:
             raise InputError(
-                f"{name} has {columns:,} columns; the limit is {MAX_PARQUET_COLUMNS:,}. Save each matrix as one column "
-                "of lists."
+                f"{name} has {len(columns):,} columns; the limit is {MAX_PARQUET_COLUMNS:,}. Save each matrix as one "
+                "column of lists."
             )
         opened = parquet.ParquetFile(file, thrift_string_size_limit=1 << 24, thrift_container_size_limit=1 << 20)
         metadata, schema = opened.metadata, opened.schema_arrow
-        if metadata.num_rows > MAX_ROWS or len(schema.names) > MAX_COLUMNS:
-            raise InputError(
-                f"{name} has {metadata.num_rows:,} rows and {len(schema.names):,} columns; the limits are "
-                f"{MAX_ROWS:,} and {MAX_COLUMNS:,}."
-            )
+        headers, rows_or_1 = [], max(metadata.num_rows, 1)
+        for column, chunks in columns.items():
+            values = sum(chunk.values for chunk in chunks)
+            value_bytes = max(sum(chunk.unpacked_bytes for chunk in chunks) // max(values, 1), TABLE_VALUE_BYTES)
+            headers.append(Header(column, (rows_or_1, -(-values // rows_or_1)), value_bytes))
+        check_headers(name, headers, max_unpacked(content, MAX_FILE_BYTES))
         names_of = _class_names(schema.metadata or {})
         # a dictionary-encoded value may be repeated in every row, so fewer rows are read if values may be long
-        widest: dict[str, int] = {}
-        for chunk in (chunk for chunk in chunks if chunk.is_bytes):
-            widest[chunk.column] = max(chunk.unpacked_bytes, widest.get(chunk.column, 1))
-        batch_rows = int(min(max(BATCH_BYTES // max(sum(widest.values()), 1), 1), BATCH_ROWS))
+        widest = sum(max((c.unpacked_bytes for c in chunks if c.is_bytes), default=0) for chunks in columns.values())
+        batch_rows = min(max(BATCH_BYTES // max(widest, 1), 1), BATCH_ROWS)
 
     def rows(wanted: Sequence[str]) -> Iterator[tuple[int, list[Any], str]]:
         with convert_errors(name), open_content(content, name, MAX_FILE_BYTES) as file:

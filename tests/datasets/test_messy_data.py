@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from layouts import SHAPES, Items, class_folders, coco, put, put_pictures, table_of
+from layouts import SHAPES, Items, class_folders, coco, npy_by_modality, put, put_pictures, table_of
 
 from smfh.datasets import picture_layouts, picture_store, user_pictures
 from smfh.datasets.picture_store import store_path
@@ -64,6 +64,25 @@ def test_pictures_beyond_the_limit_are_listed_and_every_class_stays(tmp_path, mo
     preview = UserDataset(tmp_path).preview()
     assert (preview.items, dict(preview.classes)) == (8, dict.fromkeys(SHAPES, 2))
     assert preview.skipped[0].startswith("8 beyond the limit: ")
+
+
+@pytest.mark.parametrize("layout", [class_folders, npy_by_modality])
+def test_links_in_a_folder_are_listed_and_not_followed(tmp_path, layout):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "mine").mkdir()
+    layout(tmp_path / "outside", ITEMS)
+    layout(tmp_path / "mine", ITEMS)
+    (tmp_path / "mine/more").symlink_to(tmp_path / "outside")
+    (tmp_path / "mine/secret.png").symlink_to("/etc/hostname")
+    (tmp_path / "mine/.hidden").symlink_to("/etc")
+    preview = UserDataset(tmp_path / "mine").preview()
+    assert (preview.problems, preview.items) == ((), 16)
+    assert preview.skipped == (
+        "2 link: more is a link, and links are not followed; secret.png is a link, and links are not followed",
+    )
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links/all").symlink_to(tmp_path / "outside")
+    assert "has only links to files, such as all" in UserDataset(tmp_path / "links").preview().problems[0]
 
 
 def test_a_folder_may_have_more_files_than_an_archive(tmp_path, monkeypatch):

@@ -146,7 +146,8 @@ class TestPictures:
         rows = ["file,caption,labels", "link.png,words,a", "../secret.png,words,a", "inner/secret.png,words,a"]
         (folder / "t.csv").write_text("\n".join([*rows, *(f"{number},words,a" for number in PICTURES)]))
         rows = UserDataset(folder).read()
-        assert [one.item for one in rows.skipped] == [f"Row {row} of t.csv" for row in (2, 3, 4)]
+        missing = [f"Row {row} of t.csv" for row in (2, 3, 4)]
+        assert [one.item for one in rows.skipped] == [*missing, "inner", "link.png"]
         assert rows.items == 4
 
     def test_formulas_and_markup_stay_plain_text(self):
