@@ -86,13 +86,7 @@ def measure_classifier_level(
     unseen = choose_similarity([(held[s], held[t]) for s, t in directions], labels)
     seen = choose_similarity([(P, labels.astype(np.float64)) for P in held.values()], labels)
     by_query = {name: own(data.modalities[name][split.queries]) for name, own in chosen.items()}
-    known, queried = data.labels[split.train], data.labels[split.queries]
-    indexed = given[split.train].astype(np.float64)
-    scores: dict[Search, Mapping[str, float]] = {}
-    for source, target in directions:
-        P = by_query[source]
-        scores[source, target, "training"] = rank_classes(P, indexed, queried, known, seen)
-        scores[source, target, "unseen"] = rank_classes(P, by_query[target], queried, queried, unseen)
+    scores = rank_directions(data, split, by_query, given[split.train].astype(np.float64), seen, unseen)
     classifiers = "; ".join(f"{name} by {own.settings}" for name, own in chosen.items())
     on_progress("kernel ridge")
     ridge_scores, ridges = rank_by_kernel_ridge(data, split, rows)
@@ -117,7 +111,7 @@ def rank_by_kernel_ridge(data: MultimodalDataset, split: Split, rows: IntArray) 
     (unit rows, centred). Features, widths and ridges are chosen on the training rows as for SMFH+.
     """
     rng, X = np.random.default_rng(0), {t: x[rows] for t, x in data.modalities.items()}
-    given, known, queried = data.for_training().labels, data.labels[split.train], data.labels[split.queries]
+    given = data.for_training().labels
     labels = given[rows]
     maps = {t: choose_width(fit_rbf(x, SCALING, ANCHORS, rng), x, labels, rng) for t, x in X.items()}
     ridges, note = ridges_of(0.0, maps, X, labels, rng)
@@ -131,12 +125,28 @@ def rank_by_kernel_ridge(data: MultimodalDataset, split: Split, rows: IntArray) 
         K -= mean
         W = Factor.of(K.T @ K, ridges[t]).solve(K.T @ G)
         predicted[t] = phi(data.modalities[t][split.queries]) @ W - mean @ W
+    return rank_directions(data, split, predicted, known_rows, Similarity.PRODUCT, Similarity.COSINE), note
+
+
+def rank_directions(
+    data: MultimodalDataset,
+    split: Split,
+    predicted: Mapping[str, FloatArray],
+    known: FloatArray,
+    seen: Similarity,
+    unseen: Similarity,
+) -> LevelScores:
+    """Return the scores of both protocols in all directions, from the `predicted` classes of held-out items.
+
+    The training items are ranked by their `known` classes with the similarity `seen`, the held-out items by
+    their predicted classes with the similarity `unseen`.
+    """
+    relevant, queried = data.labels[split.train], data.labels[split.queries]
     scores: dict[Search, Mapping[str, float]] = {}
-    for s, t in permutations(maps, 2):
-        P, Q = predicted[s], predicted[t]
-        scores[s, t, "training"] = rank_classes(P, known_rows, queried, known, Similarity.PRODUCT)
-        scores[s, t, "unseen"] = rank_classes(P, Q, queried, queried, Similarity.COSINE)
-    return scores, note
+    for s, t in permutations(predicted, 2):
+        scores[s, t, "training"] = rank_classes(predicted[s], known, queried, relevant, seen)
+        scores[s, t, "unseen"] = rank_classes(predicted[s], predicted[t], queried, queried, unseen)
+    return scores
 
 
 def choose_similarity(pairs: Sequence[tuple[FloatArray, FloatArray]], labels: BoolArray) -> Similarity:

@@ -55,27 +55,21 @@ def map_codes(codes: Words, rows: IntArray, bits: int, kind: str, limit: int = M
         drawn = sample_evenly(np.arange(len(distinct)), MAX_CODES)
         chosen = chosen[np.isin(which, drawn)]
         distinct, which = np.unique(codes[chosen], axis=0, return_inverse=True)
-    centres = _layout(unpack(distinct, bits), np.bincount(which), kind)
-    positions = centres[which] + sunflower_offsets(which)
-    return CodeMap(kind, rows[chosen], positions, distinct, centres, len(codes))
-
-
-def _layout(codes: BoolArray, counts: IntArray, kind: str) -> FloatArray:
-    """Return positions (codes, 2), scaled to −½ … ½ along the wider side of the map."""
-    middle, V = principal_directions(codes, counts)
-    flat = (codes - middle) @ V
-    if kind == "t-SNE" and len(codes) > 3:
+    X = unpack(distinct, bits)
+    middle, V = principal_directions(X, np.bincount(which))
+    flat = (X - middle) @ V
+    if kind == "t-SNE" and len(X) > 3:
         from sklearn.manifold import TSNE
         from threadpoolctl import threadpool_limits
 
         start = 1e-4 * flat / max(float(flat[:, 0].std()), EPS)
-        near, start = min(PERPLEXITY, (len(codes) - 1) / 3), start.astype(np.float32)
+        near, start = min(PERPLEXITY, (len(X) - 1) / 3), start.astype(np.float32)
         model = TSNE(2, perplexity=near, init=start, max_iter=ITERATIONS, random_state=0)
         with threadpool_limits(1, user_api="openmp"):  # slower with threads for so few codes
-            flat = model.fit_transform(codes.astype(np.float32))
+            flat = model.fit_transform(X.astype(np.float32))
     low, high = flat.min(axis=0), flat.max(axis=0)
-    scaled: FloatArray = (flat - (low + high) / 2) / max(float((high - low).max()), EPS)
-    return scaled
+    centres = (flat - (low + high) / 2) / max(float((high - low).max()), EPS)  # the wider side goes from −½ to ½
+    return CodeMap(kind, rows[chosen], centres[which] + sunflower_offsets(which), distinct, centres, len(codes))
 
 
 def principal_directions(codes: BoolArray, counts: IntArray) -> tuple[FloatArray, FloatArray]:

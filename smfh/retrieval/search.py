@@ -153,8 +153,7 @@ def picture_modalities(data: MultimodalDataset) -> list[str]:
 
 def text_encoder(data: MultimodalDataset, source: str) -> TextEncoder:
     """Return the text encoder of a modality; raise InputError if it has none."""
-    encoder = data.encoders.get(source)
-    if not isinstance(encoder, TextEncoder):
+    if not isinstance(encoder := data.encoders.get(source), TextEncoder):
         raise _no_encoder("Words", source, text_modalities(data))
     return encoder
 
@@ -400,8 +399,8 @@ def find_wanted(data: MultimodalDataset, query: Query, rows: IntArray, order: In
 def explain(data: MultimodalDataset, results: SearchResults, rank: int) -> list[str]:
     """Return sentences that explain why the result at `rank` was found.
 
-    They compare its name and group with those of the query, and name the training items most similar to the
-    query. If the query is not an item, its groups are the labels of at least half of these items.
+    They compare its name and classes with those of the query, and name the training items most similar to the
+    query. If the query is not an item, its classes are the labels of at least half of these items.
     """
     query, similar = results.query, results.similar[:EXPLAINED_ITEMS]
     own = data.labels[results.rows[rank]]

@@ -80,7 +80,8 @@ def understand(encoder: TextEncoder, X: Matrix, words: Sequence[str], captions: 
     content = content_words(words)
     missing = encoder.unknown_words(" ".join(content))
     counts = encoder.vocabulary.count([" ".join(word for word in content if word not in missing)]).toarray()
-    tokens, columns, having = int(np.count_nonzero(counts)), encoder.vocabulary.columns, count_texts(X)
+    tokens, columns = int(np.count_nonzero(counts)), encoder.vocabulary.columns
+    having: IntArray = np.asarray((X > 0).sum(axis=0)).ravel()  # texts that contain each token
     guesses = dict[str, dict[str, float]]()
     for word in dict.fromkeys(content):
         is_missing = word in missing
@@ -99,8 +100,11 @@ def understand(encoder: TextEncoder, X: Matrix, words: Sequence[str], captions: 
             related = related or {known[int(np.argmax(spelled))]: 1.0}
             add_words(counts, encoder, related, 1)
             tokens, interpreted[word] = tokens + 1, tuple(related)
-    features = weigh_by_information(encoder.weigh(sparse.csr_array(counts)), having, X.shape[0])
-    return Meaning(features, tokens, tuple(content), interpreted, is_guess)
+    features = encoder.weigh(sparse.csr_array(counts))
+    weights = 1 + np.log((1 + X.shape[0]) / (1 + having))
+    weighted: Matrix = sparse.csr_array(features * weights.astype(features.dtype))
+    weighted = scale_rows(weighted, row_norms(features) / np.maximum(row_norms(weighted), EPS))
+    return Meaning(weighted, tokens, tuple(content), interpreted, is_guess)
 
 
 def add_words(counts: FloatArray, encoder: TextEncoder, related: Mapping[str, float], weight: float) -> None:
@@ -135,27 +139,12 @@ def related_words(word: str, known: Sequence[str]) -> dict[str, float]:
     return table.related(word, others) if table.knows_language(known) else {}
 
 
-def count_texts(X: Matrix) -> IntArray:
-    """Return how many rows of X contain each token."""
-    counts: IntArray = np.asarray((X > 0).sum(axis=0)).ravel()
-    return counts
-
-
-def weigh_by_information(features: Matrix, having: IntArray, texts: int) -> Matrix:
-    """Multiply each token by its informativeness, if `having` of the texts have it; restore the row's norm."""
-    weights = 1 + np.log((1 + texts) / (1 + having))
-    weighted = sparse.csr_array(features * weights.astype(features.dtype))
-    return scale_rows(weighted, row_norms(features) / np.maximum(row_norms(weighted), EPS))
-
-
 def has_name(data: MultimodalDataset, rows: IntArray, words: Sequence[str]) -> BoolArray:
     """Return a mask of the items whose caption consists of just these words, in any order and form."""
 
     def is_name(text: str) -> bool:
-        others = content_words(split_words(text))
-        return all(any(is_form(a, b) for b in others) for a in words) and all(
-            any(is_form(a, b) for a in words) for b in others
-        )
+        same = np.array([[is_form(a, b) for b in content_words(split_words(text))] for a in words])
+        return bool(same.any(axis=1).all() and same.any(axis=0).all())
 
     return _match_captions(data, rows, words[:1], is_name)
 
