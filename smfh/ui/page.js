@@ -1,8 +1,6 @@
-// Invisible parts of every page: the visitor's cookie, a reload after a restart of the server, the steps of
-// Back, and tables that the keyboard can scroll.
+// Invisible parts of every page: a reload after a restart of the server, the steps of Back, and tables that the
+// keyboard can scroll.
 export default function ({ data }) {
-  const secure = location.protocol === "https:" ? "; Secure" : ""
-  document.cookie = `${data.cookie}=${data.name}; path=/; max-age=86400; SameSite=Strict${secure}`
   reloadAfterRestart(data)
   limitHistory(data.places)
   reachTables()

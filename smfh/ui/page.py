@@ -21,7 +21,7 @@ from smfh.ui.server import STARTED, Loaded, health_path, job_queue, local_engine
 from smfh.ui.session import UPLOAD, UPLOAD_GONE, CurrentRun
 from smfh.ui.settings import SETTINGS, Settings, setting_keys
 from smfh.ui.sidebar import CONTROL, SWEEP, draw_sidebar
-from smfh.ui.visitor import COOKIE, visitor
+from smfh.ui.visitor import visitor
 
 PRESENTATION_STYLE, SCRIPT = (
     Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("presentation.css", "page.js")
@@ -92,8 +92,8 @@ def begin_plainly(title: str, subtitle: str, trains: bool = False, methods: bool
                 st.page_link(page.script, label=name, icon=page.icon, query_params=query, width="content")
             places = [f"{page.prefix}{key}" for page in PAGES.values() for key in page.places.split()]
             places += setting_keys()
-            state = {"cookie": COOKIE, "name": visitor(), "started": STARTED, "health": health_path()}
-            _INVISIBLE(data={"places": places, **state, **TIMES}, key="smfh_page")
+            server = {"started": STARTED, "health": health_path()}
+            _INVISIBLE(data={"places": places, **server, **TIMES}, key="smfh_page")
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="title"):
             st.title(title, anchor=False, width="content")
             st.caption(subtitle, width="content")

@@ -23,7 +23,7 @@ import psutil
 import streamlit as st
 from starlette.formparsers import MultiPartParser
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from streamlit.runtime import RuntimeState, get_instance
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -47,11 +47,12 @@ from smfh.ui.server import (
     submit_saved_run,
 )
 from smfh.ui.settings import default_settings
-from smfh.ui.visitor import VISITOR
+from smfh.ui.visitor import COOKIE, VISITOR, visitor_name
 
 TIDY_SECONDS = 60.0
 SESSION_UPLOADS = 2  # of the largest size, per open page
 FORM_BYTES = 1 << 20  # around the file in an upload
+COOKIE_SECONDS = 86_400  # that a browser keeps the visitor's cookie after the last open page
 EMPTY_SECONDS = 300.0  # without an open page, after which caches are emptied
 
 
@@ -165,7 +166,10 @@ async def answer_health(request: Request) -> JSONResponse:
     is_ready = waiting < job_queue().max_waiting
     about = {"ready": is_ready, "busy": at_work > 0, "queue": waiting, "started": STARTED}
     headers = {"Cache-Control": "no-store"}
-    return JSONResponse(about | {"memory_bytes": memory_bytes()}, 200 if is_ready else 503, headers)
+    response = JSONResponse(about | {"memory_bytes": memory_bytes()}, 200 if is_ready else 503, headers)
+    if COOKIE in request.cookies:  # an open page asks regularly, which extends the life of its cookie
+        set_cookie(request, response)
+    return response
 
 
 def note_fault(error: Exception) -> bool:
@@ -199,9 +203,28 @@ STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
 
 async def answer_page(request: Request) -> HTMLResponse:
-    """Return Streamlit's page with our style, which then is there before anything is drawn."""
+    """Return Streamlit's page with our style, which then is there before anything is drawn, and the cookie."""
     page = INDEX.read_text(encoding="utf-8").replace("</body>", f"<style>{STYLE}</style></body>")
-    return HTMLResponse(page, headers={"Cache-Control": "no-cache"})
+    response = HTMLResponse(page, headers={"Cache-Control": "no-cache"})
+    set_cookie(request, response)
+    return response
+
+
+def set_cookie(request: Request, response: Response) -> None:
+    """Send the visitor's cookie, the same as before or a new one, which no script can read.
+
+    It is `Lax`, not `Strict`: a browser that follows a link from another site would not send a strict one with
+    its request for the page, and would get another name.
+    """
+    is_encrypted = "https" in (request.url.scheme, request.headers.get("X-Forwarded-Proto"))
+    response.set_cookie(
+        COOKIE,
+        visitor_name(request.cookies.get(COOKIE, "")),
+        max_age=COOKIE_SECONDS,
+        secure=is_encrypted,
+        httponly=True,
+        samesite="lax",
+    )
 
 
 BASE = health_path().removesuffix("health")

@@ -31,10 +31,14 @@ class PrivateKey:
 def visitor() -> str:
     """Return the secret name of this browser; a cookie keeps it across reloads."""
     if VISITOR not in st.session_state:
-        cookie = str(st.context.cookies.get(COOKIE, ""))
-        st.session_state[VISITOR] = cookie if NAME.fullmatch(cookie) else secrets.token_hex(16)
+        st.session_state[VISITOR] = visitor_name(str(st.context.cookies.get(COOKIE, "")))
     name: str = st.session_state[VISITOR]
     return name
+
+
+def visitor_name(cookie: str) -> str:
+    """Return the name in a cookie, or a new one if the cookie is missing or forged."""
+    return cookie if NAME.fullmatch(cookie) else secrets.token_hex(16)
 
 
 def owner_id(visitor: str) -> str:

@@ -1,12 +1,15 @@
-"""Uploads stay in memory and are bounded; hostile widget values are an error in words."""
+"""Uploads stay in memory and are bounded; scripts cannot read the cookie; hostile widget values are errors in words."""
 
 import asyncio
+import re
 from concurrent.futures import ThreadPoolExecutor
+from http.cookies import SimpleCookie
 
 import pytest
 from app_pages import make_page
 from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartParser
+from starlette.requests import Request
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.state.common import WidgetMetadata
@@ -14,6 +17,7 @@ from streamlit.runtime.state.session_state import WStates
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from smfh.ui import start
+from smfh.ui.visitor import COOKIE
 
 MEGABYTE = 1 << 20
 
@@ -62,6 +66,31 @@ def test_a_value_of_the_wrong_type_is_an_error_in_words(monkeypatch, sent):
         states["id"]
     assert start.note_fault(caught.value)
     assert messages == ["The browser sent a value that this page cannot use. Reload the page."]
+
+
+def cookie_from(answer, **headers):
+    """The visitor's cookie in the answer to a request with these headers; None if there is none."""
+    raw = [(name.replace("_", "-").lower().encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "http", "scheme": "http", "method": "GET", "path": "/", "query_string": b"", "headers": raw}
+    with ThreadPoolExecutor(1) as pool:
+        response = pool.submit(asyncio.run, answer(Request(scope))).result()
+    return SimpleCookie(response.headers.get("Set-Cookie", "")).get(COOKIE)
+
+
+@pytest.mark.parametrize("name", ["", "0123456789abcdef" * 2, "forged"])
+@pytest.mark.parametrize("proxy", [{}, {"X_Forwarded_Proto": "https"}])
+@pytest.mark.parametrize("answer", [start.answer_page, start.answer_health])
+def test_scripts_cannot_read_the_cookie_which_lasts_and_is_secure_over_tls(name, proxy, answer):
+    cookie = cookie_from(answer, cookie=f"{COOKIE}={name}", **proxy)
+    assert re.fullmatch("[0-9a-f]{32}", cookie.value)
+    assert (cookie.value == name) == (len(name) == 32)
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "lax", "/")
+    assert bool(cookie["secure"]) == bool(proxy)
+
+
+def test_a_page_brings_a_new_visitor_a_cookie_and_the_health_address_does_not():
+    assert cookie_from(start.answer_page).value != cookie_from(start.answer_page).value
+    assert cookie_from(start.answer_health) is None
 
 
 def test_an_error_of_the_program_is_left_to_streamlit():
