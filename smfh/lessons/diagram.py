@@ -1,18 +1,47 @@
-"""The diagram of the whole method: its boxes, and what they hold after every step of the small example."""
+"""The diagram of the whole method: its boxes, what they hold after every step, and exercises with its sliders."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from smfh.files import Array
 from smfh.lessons.notebook import SEARCH_CODE, step_code
-from smfh.lessons.walkthrough import STEP_INFO, STEP_NAMES, Snapshot, Step, Walkthrough
+from smfh.lessons.walkthrough import DEFAULT_METHOD, STEP_INFO, STEP_NAMES, Snapshot, Walkthrough
+
+MEANINGS: Mapping[str, tuple[str, str]] = {  # symbol and meaning of every matrix and of the boxes of the search
+    "features": ("X", "Features: the data of each item"),
+    "rebuilt": ("Y Uᵀ", "Features as codes and bases rebuild them; compare with X"),
+    "basis": ("U", "Basis: how much of each feature each bit stands for"),
+    "function": ("W", "Hash function: the weight of each feature for each bit"),
+    "relaxed": ("Y", "Relaxed codes: the value of each bit for each item; shared by all modalities"),
+    "threshold": ("ȳ", "Thresholds: the mean of each bit over all items; above it the bit is on"),
+    "code": ("codes", "The bits: 1 where Y is above the threshold"),
+    "graph": ("Â", "Label graph: the number of classes that two sampled items (marked orange) share"),
+    "labels": ("Labels", "Labels: 1 where an item has a class"),
+    "query": ("Query", "Code of the query: its features times W, compared with the thresholds"),
+    "distances": ("Distance", "Hamming distance: the number of bits that differ from the query, for each item"),
+    "results": ("Results", "Items sorted by distance; ✗ marks items without a class of the query"),
+}
+HEADINGS = {  # above the boxes of this name
+    "items": "1 Data",
+    "features": "2 Features",
+    "basis": "3 Training: U, labels, W",
+    "relaxed": "4 Codes",
+    "distances": "5 Search",
+}
+ARROWS = (  # between the boxes of these names
+    *(("labels", "graph"), ("features", "basis"), ("features", "function"), ("basis", "relaxed")),
+    *(("relaxed", "basis"), ("graph", "relaxed"), ("graph", "function"), ("function", "relaxed")),
+    *(("relaxed", "function"), ("relaxed", "code")),
+    *(("code", "distances"), ("function", "query"), ("query", "distances")),
+)
 
 
 @dataclass(frozen=True)
 class Box:
-    """A box of the diagram: what it is called, what it holds, and how that is computed."""
+    """An open box of the diagram: its title, what it holds, and how that is computed."""
 
     title: str
     meaning: str
@@ -21,12 +50,12 @@ class Box:
     step: str = ""  # the step of an iteration that computes it
 
 
-def _of_step(step: str, meaning: str) -> Box:
-    info = STEP_INFO[step]
-    return Box(info.title, f"{meaning} {info.explanation}", info.equation, step_code(step), step)
-
-
+STEP_OF_BOX = {"basis": "bases", "graph": "sample", "relaxed": "codes", "function": "functions"}
 BOXES: Mapping[str, Box] = {
+    box: Box(info.title, f"{MEANINGS[box][1]}. {info.explanation}", info.equation, step_code(step), step)
+    for box, step in STEP_OF_BOX.items()
+    for info in [STEP_INFO[step]]
+} | {
     "labels": Box(
         "The labels",
         "The classes of each item. Training uses them: items that share a class are pulled to the same code. "
@@ -38,10 +67,6 @@ BOXES: Mapping[str, Box] = {
         "Numbers that describe an item: its words, weighted, or the shares of colours in its picture.",
         r"X_t: N \text{ items} \times \text{features}",
     ),
-    "basis": _of_step("bases", "How much of each feature each bit stands for."),
-    "graph": _of_step("sample", "Which of the sampled items share a class."),
-    "relaxed": _of_step("codes", "One number per item and bit, shared by words and pictures."),
-    "function": _of_step("functions", "The weight of each feature for each bit."),
     "code": Box(
         "The codes",
         "A bit is on where Y is above its mean over all items. Only these bits are stored.",
@@ -69,20 +94,15 @@ BOXES: Mapping[str, Box] = {
 }
 
 
-def boxes_of(walkthrough: Walkthrough) -> list[str]:
-    """Return the boxes of the diagram as `name:modality`; modality is empty if all modalities share it."""
-    keys = walkthrough.steps[0].before.matrices
-    drawn = [":".join(key) for key in keys if key[0] in BOXES]
-    return [*drawn, "query:", "distances:", "results:"]
+def box_values(snapshot: Snapshot, source: str, query: int) -> dict[str, Array]:
+    """Return the contents of every box as `name:modality`; modality is empty if all modalities share it.
 
-
-def box_values(snapshot: Snapshot, source: str, query: int) -> dict[str, list[Any]]:
-    """Return the contents of every box of the diagram: rows of numbers; for results, the ranked items."""
+    The box of the results holds the ranked items.
+    """
     order, distances = snapshot.rank(source, query)
-    values = {":".join(key): M.tolist() for key, M in snapshot.matrices.items() if key[0] in BOXES}
-    by_item = distances[np.argsort(order)]
-    values["query:"] = [(snapshot.query_code(source, query) * 1.0).tolist()]
-    return values | {"distances:": [[own] for own in by_item.tolist()], "results:": order.tolist()}
+    values: dict[str, Array] = {":".join(key): M for key, M in snapshot.matrices.items() if key[0] in BOXES}
+    values |= {"query:": snapshot.query_code(source, query)[None] * 1.0}
+    return values | {"distances:": distances[np.argsort(order), None], "results:": order}
 
 
 def diagram_frames(walkthrough: Walkthrough, query: int) -> list[dict[str, Any]]:
@@ -90,19 +110,76 @@ def diagram_frames(walkthrough: Walkthrough, query: int) -> list[dict[str, Any]]
 
     The first frame holds all boxes. `computes` and `uses` name the boxes of the step that leads to the frame.
     """
-    first = walkthrough.steps[0].before
-    values = box_values(first, walkthrough.source, query)
-    start = {"title": "Start: random numbers", "computes": [], "uses": [], "sampled": [], "values": values}
-    frames = [start]
+    shown = box_values(walkthrough.steps[0].before, walkthrough.source, query)
+    values = {box: M.tolist() for box, M in shown.items()}
+    frames = [{"title": "Start: random numbers", "computes": [], "uses": [], "sampled": [], "values": values}]
     for step in walkthrough.steps:
-        before, values = values, box_values(step.after, walkthrough.source, query)
-        changed = {box: own for box, own in values.items() if own != before[box]}
-        frames.append({**_about(step), "sampled": step.after.sample.tolist(), "values": changed})
+        info, number = STEP_INFO[step.name], STEP_NAMES.index(step.name) + 1
+        before, shown = shown, box_values(step.after, walkthrough.source, query)
+        frames.append(
+            {
+                "title": f"Iteration {step.iteration}, step {number} of {len(STEP_NAMES)}: {info.title}; "
+                f"objective {sum(step.after.terms.values()):,.3f}",
+                "computes": info.outputs,
+                "uses": info.inputs,
+                "sampled": step.after.sample.tolist(),
+                "values": {box: M.tolist() for box, M in shown.items() if not np.array_equal(M, before[box])},
+            }
+        )
     return frames
 
 
-def _about(step: Step) -> dict[str, Any]:
-    info, number = STEP_INFO[step.name], STEP_NAMES.index(step.name) + 1
-    title = f"Iteration {step.iteration}, step {number} of {len(STEP_NAMES)}: {info.title}"
-    objective = f"objective {sum(step.after.terms.values()):,.3f}"
-    return {"title": f"{title}; {objective}", "computes": info.outputs, "uses": info.inputs}
+@dataclass(frozen=True)
+class Findings:
+    """What the trained example shows."""
+
+    queries: int
+    perfect: int  # queries whose relevant items all come before the others
+    bits: int
+    different_bits: int  # bits that are not copies of another bit
+
+    @classmethod
+    def of(cls, walkthrough: Walkthrough) -> "Findings":
+        """Rank all items for each of them after the last step, and compare the bits."""
+        end, labels, perfect = walkthrough.steps[-1].after, walkthrough.example.data.labels, 0
+        for query in range(len(labels)):
+            order, _ = end.rank(walkthrough.source, query)
+            relevant = (labels[order] & labels[query]).any(axis=1)
+            perfect += bool(relevant[: relevant.sum()].all())
+        codes = end.matrices["code", ""]
+        return cls(len(labels), perfect, codes.shape[1], len(np.unique(codes, axis=1).T))
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A task for the sliders of the diagram, its check, and what it teaches."""
+
+    task: str
+    is_solved: Callable[[Walkthrough, Findings], bool]
+    lesson: str
+
+
+EXERCISES = (
+    Exercise(
+        "Change only α, so that fewer than half of the queries find all their relevant items first.",
+        lambda walk, now: walk.method.graph_weight != DEFAULT_METHOD.graph_weight and 2 * now.perfect < now.queries,
+        "With a low α the labels hardly count: codes follow colours and words, and classes mix.",
+    ),
+    Exercise(
+        "Find another α than 1 for which every query finds all its relevant items first.",
+        lambda walk, now: walk.method.graph_weight != DEFAULT_METHOD.graph_weight and now.perfect == now.queries,
+        "Above a certain value, α hardly matters. So tune it on a coarse, logarithmic scale first.",
+    ),
+    Exercise(
+        "Choose more than 4 bits, so that at least two bits are copies of each other.",
+        lambda walk, now: now.bits > DEFAULT_METHOD.bits and now.different_bits < now.bits,
+        "The graph pulls all bits to the same classes, and only β keeps them apart. More bits need not tell more.",
+    ),
+    Exercise(
+        "Raise μ, so that fewer than half of the queries find all their relevant items first.",
+        lambda walk, now: (
+            walk.method.projection_weight > DEFAULT_METHOD.projection_weight and 2 * now.perfect < now.queries
+        ),
+        "With a high μ the codes must be easy to predict from the features, so they follow the labels less.",
+    ),
+)

@@ -180,7 +180,7 @@ class Walkthrough:
     method: SMFH
     steps: tuple[Step, ...]
 
-    @property
+    @cached_property
     def source(self) -> str:
         """The modality of the query: text if the data has text."""
         return "text" if "text" in self.example.features else list(self.example.features)[-1]
@@ -224,52 +224,59 @@ class Formula:
     remark: str = ""
 
 
-def explain_entry(step: Step, key: MatrixKey, row: int, column: int) -> Formula:
+def explain_entry(step: Step, key: MatrixKey, i: int, k: int) -> Formula:
     """Explain an entry by the equation of the step if the step computes it, else by its definition."""
-    return _explain_update(step, *key, row, column) or _explain_definition(step.after, *key, row, column)
-
-
-def _explain_update(step: Step, name: str, t: str, j: int, k: int) -> Formula | None:
-    """Return the equation by which the step computes the entry; None if the step does not compute it."""
-    now, y = step.before, step.before.Y
-    highest = y[:, k].max() if name in ("relaxed", "basis") else 0.0
+    (name, t), old, now, n = key, step.before, step.after, _number
     match step.name, name:
         case "codes", "relaxed":
-            return _explain_relaxed(step, j, k)
-        case "bases", "basis":  # u_jk (XᵀY)_jk / (U YᵀY)_jk
-            u, over, under = now.U[t][j, k], float(now.X[t][:, j] @ y[:, k]), float(now.U[t][j] @ y.T @ y[:, k])
-            return Formula(
-                r"u_{jk} \frac{(X^\top Y)_{jk}}{(U\,Y^\top Y)_{jk}}",
-                rf"{_number(u)} \cdot \frac{{{_number(over)}}}{{{_number(under)}}}",
-                f"({u}\n * {over}\n / {under})",
-            )
-        case "scale", "relaxed":  # y_jk / max_i y_ik
-            own = y[j, k]
-            numbers = rf"\frac{{{_number(own)}}}{{{_number(highest)}}}"
-            return Formula(r"\frac{y_{ik}}{\max_i y_{ik}}", numbers, f"({own} / {highest})")
-        case "scale", "basis":  # u_jk max_i y_ik
-            u = now.U[t][j, k]
-            numbers = rf"{_number(u)} \cdot {_number(highest)}"
-            return Formula(r"u_{jk} \max_i y_{ik}", numbers, f"({u} * {highest})")
-        case "functions", "function":  # Σ_l C⁻¹_jl (XᵀY)_lk with C = XᵀX + η X̂ᵀL̂X̂ + γI
-            method, X, A = step.after.method, step.after.X[t], step.after.graph
-            laplacian = np.diag(A.sum(axis=1)) - A
+            return _explain_relaxed(old, i, k)
+        case "bases", "basis":  # u_ik (XᵀY)_ik / (U YᵀY)_ik
+            y = old.Y
+            u, over, under = old.U[t][i, k], float(old.X[t][:, i] @ y[:, k]), float(old.U[t][i] @ y.T @ y[:, k])
+            symbols = r"u_{jk} \frac{(X^\top Y)_{jk}}{(U\,Y^\top Y)_{jk}}"
+            return Formula(symbols, rf"{n(u)} \cdot \frac{{{n(over)}}}{{{n(under)}}}", f"({u}\n * {over}\n / {under})")
+        case "scale", "relaxed":  # y_ik / max_i y_ik
+            y, highest = old.Y[i, k], old.Y[:, k].max()
+            numbers = rf"\frac{{{n(y)}}}{{{n(highest)}}}"
+            return Formula(r"\frac{y_{ik}}{\max_i y_{ik}}", numbers, f"({y} / {highest})")
+        case "scale", "basis":  # u_ik max_i y_ik
+            u, highest = old.U[t][i, k], old.Y[:, k].max()
+            return Formula(r"u_{jk} \max_i y_{ik}", rf"{n(u)} \cdot {n(highest)}", f"({u} * {highest})")
+        case "functions", "function":  # Σ_l C⁻¹_il (XᵀY)_lk with C = XᵀX + η X̂ᵀL̂X̂ + γI
+            X, method = now.X[t], now.method
+            laplacian = np.diag(now.graph.sum(axis=1)) - now.graph
             C = X.T @ X + method.smoothness * X.T @ laplacian @ X + method.ridge * np.eye(X.shape[1])
-            return _explain_products(
-                r"\textstyle\sum_l (C^{-1})_{jl}\, (X^\top Y)_{lk}, \quad C = X^\top X + \eta \hat{X}^\top "
-                r"\hat{L} \hat{X} + \gamma I",
-                np.linalg.inv(C)[j],
-                X.T @ step.after.Y[:, k],
-                SOLVER_DIGITS,
+            symbols = (
+                r"\textstyle\sum_l (C^{-1})_{jl}\, (X^\top Y)_{lk}, \quad "
+                r"C = X^\top X + \eta \hat{X}^\top \hat{L} \hat{X} + \gamma I"
             )
-    return None
+            return _explain_products(symbols, np.linalg.inv(C)[i], X.T @ now.Y[:, k], SOLVER_DIGITS)
+        case _, "rebuilt":  # Σ_l y_il u_kl
+            remark = f"The feature as codes and bases rebuild it; its true value is {now.X[t][i, k]:.3f}."
+            return replace(_explain_products(r"\textstyle\sum_k y_{ik} u_{jk}", now.Y[i], now.U[t][k]), remark=remark)
+        case _, "threshold":  # (1/N) Σ_i y_ik
+            y = now.Y[:, k]
+            code = f"(({_sum(y, str)}) / {len(y)})"
+            return Formula(r"\tfrac{1}{N} \textstyle\sum_i y_{ik}", rf"\frac{{{_sum(y)}}}{{{len(y)}}}", code)
+        case _, "code":  # y_ik > ȳ_k
+            y, mean = now.Y[i, k], now.Y[:, k].mean()
+            remark = "The bit is on: the value is above the mean." if y > mean else "The bit is off."
+            return Formula(r"[\, y_{ik} > \bar{y}_k \,]", rf"[\, {n(y)} > {n(mean)} \,]", f"({y} > {mean})", remark)
+        case _, "graph":  # |labels of i ∩ labels of k| s_i s_k, where s is 1 for sampled items, else 0
+            shared = int(np.count_nonzero(now.labels[i] & now.labels[k]))
+            a, b = (int(row in now.sample) for row in (i, k))
+            remark = "The number of classes they share, times 1 or 0 for whether each of the two was sampled."
+            numbers = rf"{shared} \cdot {a} \cdot {b}"
+            return Formula(r"(L_a L_a^\top)_{ij}\, s_i\, s_j", numbers, f"({shared} * {a} * {b})", remark)
+        case _, "features":
+            return Formula(r"x_{ij}", n(now.X[t][i, k]), "", "A feature of the data. No step changes it.")
+    return Formula(remark="This step does not change it.")
 
 
-def _explain_relaxed(step: Step, i: int, k: int) -> Formula:
+def _explain_relaxed(now: Snapshot, i: int, k: int) -> Formula:
     """Explain the update of a relaxed code, term by term: y_ik B⁺_ik / (Y M + α S D̂ Ŷ + B⁻)_ik."""
-    now, method = step.before, step.before.method
-    X, Y, U, W, A = now.X, now.Y, now.U, now.W, now.graph
-    alpha, beta, y = method.graph_weight, method.orthogonality_weight, now.Y[i, k]
+    X, Y, U, W, A, y = now.X, now.Y, now.U, now.W, now.graph, now.Y[i, k]
+    alpha, beta = now.method.graph_weight, now.method.orthogonality_weight
     over = {
         "features": sum(now.shares[t] * X[t][i] @ U[t][:, k] for t in U),
         "hash functions": sum(now.mu * X[t][i] @ W[t][:, k] for t in U),
@@ -283,11 +290,9 @@ def _explain_relaxed(step: Step, i: int, k: int) -> Formula:
         2 * beta * Y[i] @ Y.T @ Y[:, k],
         max(-sum(over.values()), 0.0),
     ]
-    sampled = (
-        "This item was sampled, so its labels count."
-        if i in now.sample
-        else "This item was not sampled, so its labels do not count in this iteration."
-    )
+    sampled = "was sampled, so its labels count."
+    if i not in now.sample:
+        sampled = "was not sampled, so its labels do not count in this iteration."
     largest = max(list(over)[:3], key=lambda name: abs(over[name]))
     return Formula(
         r"y_{ik} \frac{\big(\sum_t \lambda_t x_i u_k + \mu \sum_t x_i w_k + \alpha (\hat{A}\hat{Y})_{ik} + "
@@ -295,34 +300,8 @@ def _explain_relaxed(step: Step, i: int, k: int) -> Formula:
         r"\alpha \hat{d}_i y_{ik} + 2\beta (Y Y^\top Y)_{ik} + B^-_{ik}}",
         rf"{_number(y)} \cdot \frac{{({_sum(over.values())})^+}}{{{_sum(under)}}}",
         f"({y}\n * max({_sum(over.values(), str)}, 0)\n / ({_sum(under, str)}))",
-        f"{sampled} The largest term comes from the {largest}.",
+        f"This item {sampled} The largest term comes from the {largest}.",
     )
-
-
-def _explain_definition(now: Snapshot, name: str, t: str, i: int, j: int) -> Formula:
-    """Return the definition of the entry; for U, Y and W, a remark that the step does not change them."""
-    match name:
-        case "rebuilt":  # Σ_k y_ik u_jk
-            remark = f"The feature as codes and bases rebuild it; its true value is {now.X[t][i, j]:.3f}."
-            return replace(_explain_products(r"\textstyle\sum_k y_{ik} u_{jk}", now.Y[i], now.U[t][j]), remark=remark)
-        case "threshold":  # (1/N) Σ_i y_ij
-            y = now.Y[:, j]
-            numbers = rf"\frac{{{_sum(y)}}}{{{len(y)}}}"
-            return Formula(r"\tfrac{1}{N} \textstyle\sum_i y_{ik}", numbers, f"(({_sum(y, str)}) / {len(y)})")
-        case "code":  # y_ij > ȳ_j
-            own, mean = now.Y[i, j], now.Y[:, j].mean()
-            numbers = rf"[\, {_number(own)} > {_number(mean)} \,]"
-            remark = "The bit is on: the value is above the mean." if own > mean else "The bit is off."
-            return Formula(r"[\, y_{ik} > \bar{y}_k \,]", numbers, f"({own} > {mean})", remark)
-        case "graph":  # |labels of i ∩ labels of j| s_i s_j, where s is 1 for sampled items, else 0
-            shared = int(np.count_nonzero(now.labels[i] & now.labels[j]))
-            first, second = (int(row in now.sample) for row in (i, j))
-            remark = "The number of classes they share, times 1 or 0 for whether each of the two was sampled."
-            numbers = rf"{shared} \cdot {first} \cdot {second}"
-            return Formula(r"(L_a L_a^\top)_{ij}\, s_i\, s_j", numbers, f"({shared} * {first} * {second})", remark)
-        case "features":
-            return Formula(r"x_{ij}", _number(now.X[t][i, j]), "", "A feature of the data. No step changes it.")
-    return Formula(remark="This step does not change it.")
 
 
 def _explain_products(symbols: str, a: FloatArray, b: FloatArray, digits: int = DIGITS) -> Formula:

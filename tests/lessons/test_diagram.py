@@ -1,13 +1,16 @@
-"""The diagram: its frames, put together one after the other, are the states of the core."""
+"""The diagram: its frames add up to the states of the core; its exercises can be solved with the sliders."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from smfh.lessons.diagram import BOXES, box_values, boxes_of, diagram_frames
+from smfh.lessons.diagram import ARROWS, BOXES, EXERCISES, MEANINGS, Findings, diagram_frames
 from smfh.lessons.example import default_rows, make_example
 from smfh.lessons.walkthrough import DEFAULT_METHOD, STEP_NAMES, Walkthrough, walk_through
 
 QUERY = 4
+SOLUTIONS = ({"graph_weight": 0.0}, {"graph_weight": 10.0}, {"bits": 6}, {"projection_weight": 25.0})
 
 
 @pytest.fixture(scope="module")
@@ -15,14 +18,18 @@ def walkthrough(emoji) -> Walkthrough:
     return walk_through(make_example(emoji, default_rows(emoji)), DEFAULT_METHOD)
 
 
-def test_frames_add_up_to_the_state_after_every_step(walkthrough):
-    frames, shown = diagram_frames(walkthrough, QUERY), {}
+@pytest.fixture(scope="module")
+def frames(walkthrough) -> list[dict]:
+    return diagram_frames(walkthrough, QUERY)
+
+
+def test_frames_add_up_to_the_state_after_every_step(walkthrough, frames):
+    shown = {}
     assert len(frames) == 1 + len(walkthrough.steps)
     for frame, snapshot in zip(
         frames, [walkthrough.steps[0].before, *(step.after for step in walkthrough.steps)], strict=True
     ):
         shown |= frame["values"]
-        assert set(shown) == set(boxes_of(walkthrough))
         for (name, modality), matrix in snapshot.matrices.items():
             if name in BOXES:
                 np.testing.assert_array_equal(shown[f"{name}:{modality}"], matrix)
@@ -33,17 +40,33 @@ def test_frames_add_up_to_the_state_after_every_step(walkthrough):
         np.testing.assert_array_equal(np.ravel(shown["distances:"]), (codes != query).sum(axis=1))
 
 
-def test_a_frame_holds_only_what_its_step_changes(walkthrough):
-    later = diagram_frames(walkthrough, QUERY)[1 + len(STEP_NAMES) :]
+def test_a_frame_holds_only_what_its_step_changes(frames):
     search = {"query", "distances", "results"}
-    for frame in later:
+    for frame in frames[1 + len(STEP_NAMES) :]:
         assert {box.split(":")[0] for box in frame["values"]} - search <= {*frame["computes"], "code"}
-    assert box_values(walkthrough.steps[-1].after, "text", 0)["query:"] != []
 
 
-def test_every_box_says_how_it_is_computed(walkthrough):
-    for box in {box.split(":")[0] for box in boxes_of(walkthrough)}:
-        about = BOXES[box]
+def test_every_box_says_how_it_is_computed(frames):
+    assert {box.split(":")[0] for box in frames[0]["values"]} == set(BOXES) <= set(MEANINGS)
+    for about in BOXES.values():
         assert about.meaning.endswith(".")
         assert about.equation or about.code
     assert "label" in BOXES["labels"].meaning
+
+
+def test_an_arrow_leads_from_what_a_step_uses_to_what_it_computes(frames):
+    """Only what a step copies or merely shows has no arrow of its own."""
+    flows = {(used, made) for frame in frames for used in frame["uses"] for made in frame["computes"]}
+    assert {("relaxed", "basis"), ("graph", "function"), ("features", "basis")} <= flows & set(ARROWS)
+
+
+def test_no_exercise_is_solved_at_the_start(walkthrough):
+    now = Findings.of(walkthrough)
+    assert now == Findings(queries=9, perfect=9, bits=4, different_bits=4)
+    assert not any(one.is_solved(walkthrough, now) for one in EXERCISES)
+
+
+@pytest.mark.parametrize(("number", "changes"), list(enumerate(SOLUTIONS)))
+def test_each_exercise_is_solved_by_these_settings_alone(walkthrough, number, changes):
+    changed = walk_through(walkthrough.example, replace(DEFAULT_METHOD, **changes))
+    assert EXERCISES[number].is_solved(changed, Findings.of(changed))

@@ -1,6 +1,5 @@
 """The iterations of the small example, step by step, with the numbers of all matrices."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -9,20 +8,12 @@ import streamlit as st
 
 from smfh.datasets import DATASETS
 from smfh.hashing import SMFH
+from smfh.lessons.diagram import MEANINGS
 from smfh.lessons.example import MAX_ITEMS, MIN_ITEMS, Example, default_rows, make_example
 from smfh.lessons.lesson_runs import Gallery
 from smfh.lessons.notebook import make_notebook, make_script, step_code
 from smfh.lessons.symbols import meanings_in
-from smfh.lessons.walkthrough import (
-    STEP_INFO,
-    STEP_NAMES,
-    Formula,
-    MatrixKey,
-    Step,
-    Walkthrough,
-    explain_entry,
-    walk_through,
-)
+from smfh.lessons.walkthrough import STEP_INFO, STEP_NAMES, Formula, Step, Walkthrough, explain_entry, walk_through
 from smfh.memory import BoundedCache
 from smfh.paper import ERRATA, Erratum
 from smfh.types import InputError, MultimodalDataset, parameters
@@ -63,20 +54,55 @@ WALKTHROUGHS: BoundedCache[tuple[str, tuple[int, ...], SMFH], Walkthrough] = Bou
 
 
 def draw_iteration(state: LearnState, data: MultimodalDataset, is_presented: bool) -> None:
-    """Draw the controls, the current step and the settings of the small example."""
+    """Draw the controls, the current step and the settings of the small example.
+
+    Back, Forward, Play, iteration and step are outside the fragment, so that no click is lost.
+    """
     st.html(STYLE + (PRESENTATION_STYLE if is_presented else ""))
     if (walkthrough := load_walkthrough(state, data)) is not None:
-        _draw_controls(state, data)
-        refresh = STEP_SECONDS / 2 if PLAYING in st.session_state else None
-        st.fragment(_draw_step, run_every=refresh)(walkthrough, data, is_presented)
+        playing, now = PLAYING in st.session_state, _current_state(state)
+
+        def move(steps: int = 0, **changes: Any) -> None:
+            position = replace(_current_state(state), **changes).position + steps
+            st.session_state.pop(PLAYING, None)
+            change_state(state.moved_to(min(max(position, 0), POSITIONS - 1)), data)
+
+        def play() -> None:
+            start_playing(PLAYING, now.position, POSITIONS - 1)
+
+        with st.container(horizontal=True, vertical_alignment="bottom", key="learn_steps"):
+            for label, icon, action in (
+                ("Back", ":material/skip_previous:", lambda: move(-1)),
+                ("Forward", ":material/skip_next:", lambda: move(1)),
+                ("Pause", ":material/pause:", move) if playing else ("Play", ":material/play_arrow:", play),
+            ):
+                st.button(label, icon=icon, on_click=action, key=f"{CONTROLS}{label.lower()}")
+            st.select_slider(
+                "Iteration",
+                range(1, now.method.iterations + 1),
+                key=hold(f"{CONTROLS}iteration", now.iteration),
+                on_change=lambda: move(iteration=st.session_state[f"{CONTROLS}iteration"]),
+                width=220,
+            )
+            st.segmented_control(
+                "Step",
+                STEP_NAMES,
+                format_func=lambda name: STEP_INFO[name].symbol,
+                required=True,
+                key=hold(f"{CONTROLS}step", now.step),
+                on_change=lambda: move(step=st.session_state[f"{CONTROLS}step"]),
+            )
+        st.fragment(_draw_step, run_every=STEP_SECONDS / 2 if playing else None)(walkthrough, data, is_presented)
         if not is_presented:
             draw_files(walkthrough, min(state.asks, len(walkthrough.example.data) - 1))
-    draw_settings(state, data)
+    with st.expander("Change the example", icon=":material/tune:", key="learn_settings"):
+        draw_sliders(state, data)
+        draw_item_choice(state, data)
+        draw_query_choice(state, data)
 
 
 def load_walkthrough(state: LearnState, data: MultimodalDataset) -> Walkthrough | None:
     """Return all steps of the small example; if its items are not suitable, explain and return None."""
-
     try:
         if data.name not in DATASETS:  # uploads are not cached
             return walk_through(make_example(data, state.rows), state.method)
@@ -91,58 +117,24 @@ def load_walkthrough(state: LearnState, data: MultimodalDataset) -> Walkthrough 
         return None
 
 
-def current_state(state: LearnState) -> LearnState:
+def _current_state(state: LearnState) -> LearnState:
     """Return the state, advanced by the steps that have played since Play was pressed."""
     position = played_to(PLAYING, STEP_SECONDS, POSITIONS - 1)
     return state if position is None else state.moved_to(position)
 
 
-def _draw_controls(state: LearnState, data: MultimodalDataset) -> None:
-    """Draw Back, Forward, Play, iteration and step, outside the fragment so that no click is lost."""
-    playing, now = PLAYING in st.session_state, current_state(state)
-
-    def move(steps: int = 0, **changes: Any) -> None:
-        position = replace(current_state(state), **changes).position + steps
-        st.session_state.pop(PLAYING, None)
-        change_state(state.moved_to(min(max(position, 0), POSITIONS - 1)), data)
-
-    def play() -> None:
-        start_playing(PLAYING, now.position, POSITIONS - 1)
-
-    with st.container(horizontal=True, vertical_alignment="bottom", key="learn_steps"):
-        for label, icon, action in (
-            ("Back", ":material/skip_previous:", lambda: move(-1)),
-            ("Forward", ":material/skip_next:", lambda: move(1)),
-            ("Pause", ":material/pause:", move) if playing else ("Play", ":material/play_arrow:", play),
-        ):
-            st.button(label, icon=icon, on_click=action, key=f"{CONTROLS}{label.lower()}")
-        st.select_slider(
-            "Iteration",
-            range(1, now.method.iterations + 1),
-            key=hold(f"{CONTROLS}iteration", now.iteration),
-            on_change=lambda: move(iteration=st.session_state[f"{CONTROLS}iteration"]),
-            width=220,
-        )
-        st.segmented_control(
-            "Step",
-            STEP_NAMES,
-            format_func=lambda name: STEP_INFO[name].symbol,
-            required=True,
-            key=hold(f"{CONTROLS}step", now.step),
-            on_change=lambda: move(step=st.session_state[f"{CONTROLS}step"]),
-        )
-
-
 def _draw_step(walkthrough: Walkthrough, data: MultimodalDataset, is_presented: bool) -> None:
     """Draw equation, entry, matrices and ranking of the current step; called repeatedly during Play."""
-    now = current_state(current(learn_part(data), CONTROLS)[0])
+    now = _current_state(current(learn_part(data), CONTROLS)[0])
     if PLAYING in st.session_state and now.position == POSITIONS - 1:
         st.session_state.pop(PLAYING)
         change_state(now, data)
         st.rerun()
     step, info = walkthrough.at(now.iteration, now.step), STEP_INFO[now.step]
     key, row, column = components.read_entry(now.entry, step) or step.largest_change
-    title, formula = entry_title(walkthrough, key, row, column), explain_entry(step, key, row, column)
+    rows, columns = components.names_of(walkthrough, key)
+    matrix = f"{MEANINGS[key[0]][0]} of {key[1]}" if key[1] else MEANINGS[key[0]][0]
+    title, formula = f"{matrix}, {rows[row]}, {columns[column]}", explain_entry(step, key, row, column)
     code = step_code(step.name) + (f"\n\n# {title}:\n{formula.code}" if formula.code else "")
     left, right = st.columns(2, gap="medium")
     with left:
@@ -175,7 +167,7 @@ def _draw_step(walkthrough: Walkthrough, data: MultimodalDataset, is_presented: 
         "The objective measures how much codes, features, labels and hash functions disagree; lower is better. "
         "Orange frame: changed by this step. Click an entry to see how it is computed."
     )
-    components.show_galleries([ranking_of(now, walkthrough, step)], "learn_ranking")
+    _draw_ranking(walkthrough, step, min(now.asks, len(walkthrough.example.data) - 1))
 
 
 def _draw_objective(step: Step) -> None:
@@ -195,20 +187,16 @@ def _draw_objective(step: Step) -> None:
         st.markdown("  \n".join(lines) or "This step changes no term.")
 
 
-def _draw_errata(name: str) -> None:
-    """Draw a popover with the errata of the paper that concern a step."""
-    if errata := errata_of(STEP_INFO[name].paper_equations):
+def _draw_errata(step: str) -> None:
+    """Draw a popover with the errata of the paper that concern the equations of a step."""
+    equations = set(STEP_INFO[step].paper_equations)
+    if errata := [one for one in ERRATA if equations & set(one.where.replace(",", " ").split())]:
         label = f"In the paper: {f'{len(errata)} errata' if len(errata) > 1 else 'an erratum'}"
-        with st.popover(label, icon=":material/edit_note:", type="tertiary", key=f"errata_{name}"):
+        with st.popover(label, icon=":material/edit_note:", type="tertiary", key=f"errata_{step}"):
             for erratum in errata:
                 st.markdown(f"**{erratum.where}**")
                 draw_erratum(erratum)
             st.page_link(PAGES["Paper"].script, label="All errata and results", icon=PAGES["Paper"].icon)
-
-
-def errata_of(equations: Sequence[str]) -> list[Erratum]:
-    """Return the errata that concern one of these equations of the paper."""
-    return [erratum for erratum in ERRATA if set(erratum.where.replace(",", " ").split()) & set(equations)]
 
 
 def draw_erratum(erratum: Erratum) -> None:
@@ -217,13 +205,6 @@ def draw_erratum(erratum: Erratum) -> None:
         st.caption(caption)
         st.latex(latex)
     st.markdown(erratum.why)
-
-
-def entry_title(walkthrough: Walkthrough, key: MatrixKey, row: int, column: int) -> str:
-    """Return the name of an entry in words: matrix, modality, row and column."""
-    (name, modality), (rows, columns) = key, components.names_of(walkthrough, key)
-    of = f" of {modality}" if modality else ""
-    return f"{components.TITLES[name][0]}{of}, {rows[row]}, {columns[column]}"
 
 
 def _draw_entry(title: str, formula: Formula, before: float, after: float, is_presented: bool) -> None:
@@ -240,17 +221,16 @@ def _draw_entry(title: str, formula: Formula, before: float, after: float, is_pr
             st.latex(equation, help=meanings_in(equation))
 
 
-def ranking_of(state: LearnState, walkthrough: Walkthrough, step: Step) -> tuple[str, list[dict[str, Any]]]:
-    """Return title and items of the ranking for the chosen query, by its text if the data has text."""
-    data = walkthrough.example.data
-    query, source = min(state.asks, len(data) - 1), walkthrough.source
+def _draw_ranking(walkthrough: Walkthrough, step: Step, query: int) -> None:
+    """Draw all items, ranked for the query, with their codes and distances after the step."""
+    data, source = walkthrough.example.data, walkthrough.source
     order, distances = step.after.rank(source, query)
-    rows = order.tolist()
-    relevant = (data.labels[rows] & data.labels[query]).any(axis=1).tolist()
+    relevant = (data.labels[order] & data.labels[query]).any(axis=1).tolist()
     codes = step.after.matrices["code", ""][order].astype(int)
     notes = [("".join(map(str, code)), in_bits(int(distance))) for code, distance in zip(codes, distances, strict=True)]
     title = f"Ranking for the {source} of “{caption_of(data, query)}”: code and Hamming distance"
-    return title, components.gallery_items(data, Gallery(title, tuple(rows), tuple(relevant)), notes)
+    gallery = Gallery(title, tuple(order.tolist()), tuple(relevant))
+    components.show_galleries([(title, components.gallery_items(data, gallery, notes))], "learn_ranking")
 
 
 def draw_files(walkthrough: Walkthrough, query: int) -> None:
@@ -260,22 +240,8 @@ def draw_files(walkthrough: Walkthrough, query: int) -> None:
             ("Open as notebook", "smfh-example.ipynb", "application/x-ipynb+json", make_notebook),
             ("Open as Python script", "smfh-example.py", "text/x-python", make_script),
         ):
-            offer_file(
-                label,
-                partial(make, walkthrough, query),
-                name,
-                kind,
-                f"{CONTROLS}{name}",
-                help="Saves this example with its data and all numbers; needs only NumPy.",
-            )
-
-
-def draw_settings(state: LearnState, data: MultimodalDataset) -> None:
-    """Draw the choice of items and query, and the sliders of the parameters."""
-    with st.expander("Change the example", icon=":material/tune:", key="learn_settings"):
-        draw_sliders(state, data)
-        draw_item_choice(state, data)
-        draw_query_choice(state, data)
+            about = "Saves this example with its data and all numbers; needs only NumPy."
+            offer_file(label, partial(make, walkthrough, query), name, kind, f"{CONTROLS}{name}", help=about)
 
 
 def draw_item_choice(state: LearnState, data: MultimodalDataset) -> None:
@@ -295,12 +261,12 @@ def draw_item_choice(state: LearnState, data: MultimodalDataset) -> None:
 
 def draw_sliders(state: LearnState, data: MultimodalDataset, pixels: int = 200) -> None:
     """Draw sliders for α, μ, m and the number of bits."""
-    about, items = parameters(SMFH), len(state.rows)
+    about = parameters(SMFH)
     with st.container(horizontal=True, width="content"):
         for name, label, values, parameter in (
             ("alpha", "Graph weight α", WEIGHTS, "graph_weight"),
             ("mu", "Projection weight μ", WEIGHTS, "projection_weight"),
-            ("sample", "Graph sample m", range(2, items + 1), "graph_sample"),
+            ("sample", "Graph sample m", range(2, len(state.rows) + 1), "graph_sample"),
             ("bits", "Bits", range(2, MAX_BITS + 1), "bits"),
         ):
             value: Any = getattr(state, name)
@@ -311,10 +277,6 @@ def draw_sliders(state: LearnState, data: MultimodalDataset, pixels: int = 200) 
 def draw_query_choice(state: LearnState, data: MultimodalDataset) -> None:
     """Draw the choice of the item that is the query."""
     items = len(state.rows)
-    st.selectbox(
-        "Query",
-        range(items),
-        format_func=lambda item: caption_of(data, state.rows[item]),
-        width=200,
-        **control(state, data, "asks", min(state.asks, items - 1)),
-    )
+    asks = control(state, data, "asks", min(state.asks, items - 1))
+    names = [caption_of(data, row) for row in state.rows]
+    st.selectbox("Query", range(items), format_func=names.__getitem__, width=200, **asks)

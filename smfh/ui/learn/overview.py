@@ -1,12 +1,10 @@
 """The entry of the page: the diagram of the whole method, with sliders, and the box that is open."""
 
-import numpy as np
 import streamlit as st
 
 from smfh.datasets import Emoji
-from smfh.lessons.diagram import BOXES, box_values, boxes_of
+from smfh.lessons.diagram import BOXES, EXERCISES, Findings, box_values
 from smfh.lessons.example import default_rows
-from smfh.lessons.exercises import EXERCISES, Findings
 from smfh.lessons.symbols import meanings_in
 from smfh.lessons.walkthrough import Walkthrough
 from smfh.types import MultimodalDataset
@@ -31,19 +29,23 @@ def draw_overview(data: MultimodalDataset) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="learn_diagram_controls"):
         draw_sliders(state, data, SLIDER_PIXELS)
         draw_query_choice(state, data)
-    query, stage = (
-        min(state.asks, len(walkthrough.example.data) - 1),
-        POSITIONS if state.stage is None else state.stage,
-    )
-    box = state.box if state.box in boxes_of(walkthrough) else ""
+    query = min(state.asks, len(walkthrough.example.data) - 1)
+    stage = POSITIONS if state.stage is None else state.stage
+    box = state.box if state.box in box_values(walkthrough.steps[0].before, walkthrough.source, query) else ""
+
+    def moved() -> None:
+        sent = st.session_state[DIAGRAM].stage
+        is_valid = isinstance(sent, int) and 0 <= sent < POSITIONS  # None stands for the last stage
+        change_state(state, data, stage=sent if is_valid else None)
+
     components.show_diagram(
         walkthrough,
         query,
         stage,
         box,
         DIAGRAM,
-        on_stage=lambda: change_state(state, data, stage=_stage_sent()),
-        on_box=lambda: change_state(state, data, box=st.session_state[DIAGRAM].box),
+        on_stage_change=moved,
+        on_box_change=lambda: change_state(state, data, box=st.session_state[DIAGRAM].box),
     )
     if box:
         _draw_box(state, data, walkthrough, box, stage, query)
@@ -63,28 +65,21 @@ def draw_overview(data: MultimodalDataset) -> None:
     with st.expander("Your own items", icon=":material/edit:", key="learn_items"):
         draw_item_choice(state, data)
     if state.rows == default_rows(data) and data.name == Emoji.name:
-        _draw_exercises(walkthrough)
+        now, solved = Findings.of(walkthrough), st.session_state.setdefault(SOLVED, set())
+        solved |= {number for number, one in enumerate(EXERCISES) if one.is_solved(walkthrough, now)}
+        title = f"Exercises: {len(solved)} of {len(EXERCISES)} solved"
+        with st.expander(title, icon=":material/exercise:", key="learn_exercises"):
+            st.caption(
+                f"Move the sliders above the diagram; each exercise is checked at once. Now {now.perfect} of "
+                f"{now.queries} queries find all their relevant items first, and {now.different_bits} of {now.bits} "
+                "bits are different."
+            )
+            for number, one in enumerate(EXERCISES):
+                if number in solved:
+                    st.success(f"{one.task} **Solved.** {one.lesson}", icon=":material/check:")
+                else:
+                    st.info(f"{one.task} Not solved yet.", icon=":material/radio_button_unchecked:")
     draw_files(walkthrough, query)
-
-
-def _draw_exercises(walkthrough: Walkthrough) -> None:
-    """Draw the exercises, and check them with the current settings of the sliders."""
-    now, solved = Findings.of(walkthrough), st.session_state.setdefault(SOLVED, set())
-    solved |= {number for number, one in enumerate(EXERCISES) if one.is_solved(walkthrough, now)}
-    title = f"Exercises: {len(solved)} of {len(EXERCISES)} solved"
-    with st.expander(title, icon=":material/exercise:", key="learn_exercises"):
-        st.caption(f"Move the sliders above the diagram; each exercise is checked at once. {now.in_words}")
-        for number, one in enumerate(EXERCISES):
-            if number in solved:
-                st.success(f"{one.task} **Solved.** {one.lesson}", icon=":material/check:")
-            else:
-                st.info(f"{one.task} Not solved yet.", icon=":material/radio_button_unchecked:")
-
-
-def _stage_sent() -> int | None:
-    """Return the stage that the browser sent; None if it is the last one or not valid."""
-    sent = st.session_state[DIAGRAM].stage
-    return sent if isinstance(sent, int) and 0 <= sent < POSITIONS else None
 
 
 def _draw_box(
@@ -94,8 +89,16 @@ def _draw_box(
     name, modality = box.split(":", 1)
     about, step = BOXES[name], walkthrough.steps[max(stage - 1, 0)]
     snapshot = step.after if stage else step.before
+    values = box_values(snapshot, walkthrough.source, query)[box]
     with st.container(border=True, key="learn_box"):
         left, right = st.columns([2, 3], gap="medium")
+        with left:
+            if name == "results":
+                ranked = [caption_of(walkthrough.example.data, row) for row in values.tolist()]
+                st.text("\n".join(f"{place}. {caption}" for place, caption in enumerate(ranked, 1)))
+            else:
+                table = components.matrix_table(walkthrough, (name, modality), values, snapshot.sample)
+                components.show_matrices({"": [table]}, "", NUMBERS, lambda: None)
         with right:
             st.subheader(about.title, anchor=False)
             st.markdown(about.meaning)
@@ -103,16 +106,6 @@ def _draw_box(
                 st.latex(about.equation, help=meanings_in(about.equation) or None)
             if about.code:
                 st.code(about.code, language="python")
-            if about.step:
-                changes = {"part": "iteration", "iteration": step.iteration, "step": about.step, "entry": None}
-                if st.button("Open this step with all numbers", key=f"{CONTROLS}open_step"):
-                    change_state(state, data, **changes)
-                    st.rerun()  # another part: redraw the whole page
-        values = box_values(snapshot, walkthrough.source, query)[box]
-        with left:
-            if name == "results":
-                items = walkthrough.example.data
-                st.text("\n".join(f"{place}. {caption_of(items, row)}" for place, row in enumerate(values, 1)))
-            else:
-                table = components.matrix_table(walkthrough, (name, modality), np.array(values), snapshot.sample)
-                components.show_matrices({"": [table]}, "", NUMBERS, lambda: None)
+            if about.step and st.button("Open this step with all numbers", key=f"{CONTROLS}open_step"):
+                change_state(state, data, part="iteration", iteration=step.iteration, step=about.step, entry=None)
+                st.rerun()  # another part: redraw the whole page
