@@ -93,6 +93,7 @@ def warm_up() -> None:
             submit_saved_run(source, method, loading.result)
     local_engine().connect()
     begin_compiling(local_engine().call)
+    import smfh.experiments.tuning  # noqa: F401, Optuna takes seconds, which the first sweep would wait
 
 
 def adopt_shipped_studies() -> None:

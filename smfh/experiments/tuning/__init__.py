@@ -10,17 +10,9 @@ Sweeps and searches are Optuna studies. Their trials are queued in advance, exce
 by minutes. Workers take one trial after another, and repeat the trial of a killed worker.
 """
 
+from smfh.experiments.folds import BASE_MEASURES, VALIDATION_SHARE, FoldScores, ValidationFold, validation_folds
 from smfh.experiments.tuning.export import fit_code, fit_command, study_file, trial_rows
-from smfh.experiments.tuning.goals import (
-    BASE_MEASURES,
-    MEASURES,
-    SCOPES,
-    FoldScores,
-    Goal,
-    describe_knee,
-    knee_of,
-    pareto_front,
-)
+from smfh.experiments.tuning.goals import MEASURES, SCOPES, Goal, describe_knee, knee_of, pareto_front
 from smfh.experiments.tuning.held_out import Confirmation, MeasuredPair, confirm, confirm_work, confirmations
 from smfh.experiments.tuning.plan import (
     SEARCHED,
@@ -48,4 +40,4 @@ from smfh.experiments.tuning.preferences import (
 from smfh.experiments.tuning.storage import default_address
 from smfh.experiments.tuning.study import Studies, Study, StudyKey, StudyProgress, StudyRecord, Trial
 from smfh.experiments.tuning.summary import Summary, importances, levelled_folds, near_best, setting_in_words, summarise
-from smfh.experiments.tuning.trials import VALIDATION_SHARE, ValidationFold, study_work, tune, validation_folds
+from smfh.experiments.tuning.trials import study_work, tune

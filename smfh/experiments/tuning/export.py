@@ -9,7 +9,7 @@ import optuna
 from optuna.storages import RDBStorage
 
 from smfh.datasets import DatasetSource
-from smfh.experiments.tuning.goals import BASE_MEASURES
+from smfh.experiments.folds import BASE_MEASURES
 from smfh.experiments.tuning.preferences import ranks_by_eye, read_choices
 from smfh.experiments.tuning.storage import errors_in_words
 from smfh.experiments.tuning.study import Study

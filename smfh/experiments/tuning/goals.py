@@ -1,16 +1,15 @@
 """Goals of a study: one objective, or two that are traded off against each other."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 
-from smfh.metrics import AP_DEFINITIONS, HEADLINE, Scores
+from smfh.experiments.folds import BASE_MEASURES, FoldScores
 from smfh.types import unknown
 
-BASE_MEASURES: Mapping[str, str] = MappingProxyType({name: AP_DEFINITIONS[name].label for name in HEADLINE})
 MEASURES: Mapping[str, str] = MappingProxyType(
     {
         "balanced": "the geometric mean of mAP@100, mAP over the whole ranking and P@100",
@@ -28,47 +27,6 @@ SCOPES: Mapping[str, str] = MappingProxyType(
         "seconds": "mean of all directions and training seconds as two objectives (Pareto front)",
     }
 )
-
-
-CURVE_PLACES = (1, 2, 5, 10, 20, 50, 100)  # K of the stored precision at K
-
-
-@dataclass(frozen=True)
-class FoldScores:
-    """Scores of one method on one validation fold."""
-
-    dataset: str
-    fold: int
-    bits: int
-    seconds: float  # training time
-    directions: Mapping[str, Mapping[str, float]]  # by direction, default first; BASE_MEASURES of each
-    # the first results of some queries in the first direction: row of the query → rows of the results. Rows
-    # count the training items in order. Only of the first fold
-    examples: Mapping[int, Sequence[int]] = field(default_factory=dict)
-    precision: Sequence[float] = ()  # P@K at each of CURVE_PLACES, mean of all directions; empty in older studies
-
-    def measure(self, name: str, direction: str = "") -> float:
-        """Return a measure (a key of MEASURES) in one direction, by default its mean over all."""
-        chosen = [self.directions[direction]] if direction else self.directions.values()
-        return float(np.mean([combine_measures(name, values) for values in chosen]))
-
-
-def combine_measures(name: str, values: Mapping[str, float]) -> float:
-    """Return a measure by name: balanced is (mAP@100 · mAP · P@100)^(1/3), others are in `values`.
-
-    mAP@100 is divided by the number of relevant items found: a single one, at the top, counts as 1. A ranking
-    can so reach an mAP@100 of .867 with a P@100 of .171, while a good one has .708 and .699. The product
-    prevents this: a gain in one factor is lost when another falls by the same factor. Even with the good
-    ranking's mAP of .742, the first ranking would have a balanced score of only .479, the good one .716.
-    """
-    if name == "balanced":
-        return float(np.prod([values[base] for base in BASE_MEASURES]) ** (1 / len(BASE_MEASURES)))
-    return values[name]
-
-
-def average_searches(searches: Sequence[Scores]) -> dict[str, float]:
-    """Return the base measures of one direction, averaged over its searches (one per protocol)."""
-    return {name: float(np.mean([scores.headline[name] for scores in searches])) for name in HEADLINE}
 
 
 @dataclass(frozen=True)

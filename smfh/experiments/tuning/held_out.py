@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from smfh.datasets import load_set
-from smfh.experiments.tuning.goals import BASE_MEASURES, MEASURES, average_searches, combine_measures
+from smfh.experiments.folds import BASE_MEASURES, average_searches, combine_measures
+from smfh.experiments.tuning.goals import MEASURES
 from smfh.experiments.tuning.storage import errors_in_words
 from smfh.experiments.tuning.study import Study
 from smfh.files import convert_errors, read_json

@@ -19,7 +19,8 @@ from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage, RetryHeart
 from optuna.trial import FrozenTrial, TrialState
 
 from smfh.datasets import DatasetSource
-from smfh.experiments.tuning.goals import BASE_MEASURES, FoldScores, Goal
+from smfh.experiments.folds import BASE_MEASURES, FoldScores
+from smfh.experiments.tuning.goals import Goal
 from smfh.experiments.tuning.plan import MAX_TRIALS, Range, StudyPlan, check_name, plan_differences, read_plan
 from smfh.experiments.tuning.storage import default_address, errors_in_words, hide_password, is_absent, open_storage
 from smfh.files import convert_errors
@@ -107,6 +108,7 @@ class StudyProgress:
     seconds: float  # working time of the finished trials
     seconds_left: float | None  # None if nothing was measured yet
     began: datetime | None  # when the first trial began
+    has_scores: bool = False  # whether any trial was scored on a fold
 
     @property
     def is_done(self) -> bool:
@@ -184,6 +186,7 @@ class Study:
             seconds=spent,
             seconds_left=left,
             began=min((trial.started for trial in trials if trial.started), default=None),
+            has_scores=any(trial.folds for trial in trials),
         )
 
     def _count_running(self) -> int:

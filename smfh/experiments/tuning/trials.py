@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from threading import Event, Thread
 from typing import Any
 
@@ -15,8 +15,7 @@ from optuna.storages import RDBStorage
 from optuna.trial import TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
-from smfh.datasets import DatasetSource, carve_validation, validation_as_queries
-from smfh.experiments.tuning.goals import CURVE_PLACES, FoldScores, average_searches
+from smfh.experiments.folds import ValidationFold, score_fold, validation_folds
 from smfh.experiments.tuning.plan import StudyPlan
 from smfh.experiments.tuning.storage import errors_in_words, exclusive_writes
 from smfh.experiments.tuning.study import (
@@ -30,47 +29,11 @@ from smfh.experiments.tuning.study import (
     read_folds,
     worker_name,
 )
-from smfh.hashing import HashMethod
 from smfh.jobs import Call, CancelledJobError, JobContext, here
-from smfh.plugins import plugin_errors
-from smfh.retrieval.evaluation import evaluate, find_results
-from smfh.runs import text_to_image_first
-from smfh.types import InputError, MissingFilesError, MultimodalDataset, OnStep, Split
+from smfh.types import InputError, MissingFilesError
 
-VALIDATION_SHARE = 0.25  # of the training rows
-EXAMPLES, EXAMPLE_RESULTS = 5, 8  # queries whose first results are saved with a trial
 MIN_COMPLETE = 5  # complete trials before any may be stopped early
 POLL_SECONDS = 1.0  # between two checks for trials of other workers
-
-
-@dataclass(frozen=True)
-class ValidationFold:
-    """The training rows of a data set, some of them used as queries; without the held-out queries."""
-
-    name: str
-    number: int
-    data: MultimodalDataset
-    split: Split
-
-
-def validation_folds(
-    sources: Sequence[DatasetSource], folds: int, on_fold: Callable[[], None] = lambda: None
-) -> list[ValidationFold]:
-    """Return `folds` validation folds of the training rows of each data set.
-
-    Features are fitted without the fold's validation rows. `on_fold` is called before each fold.
-    """
-    drawn = []
-    for source in sources:
-        _, split = source.load()
-        rows = np.sort(split.train)
-        for number in range(folds):
-            on_fold()
-            inner = validation_as_queries(carve_validation(split, VALIDATION_SHARE, number))
-            data, _ = source.load(inner)
-            own = Split(*(np.searchsorted(rows, some) for some in (inner.train, inner.queries)))
-            drawn.append(ValidationFold(source.name, number, data.take(rows).without_looks(), own))
-    return drawn
 
 
 def load_folds(plan: StudyPlan, call: Call = here, check: Callable[..., None] = lambda *_: None) -> Any:
@@ -79,36 +42,6 @@ def load_folds(plan: StudyPlan, call: Call = here, check: Callable[..., None] = 
         return call(validation_folds, plan.sources, plan.folds, on_fold=check)
     except MissingFilesError:  # a worker on another machine may not have them
         return validation_folds(plan.sources, plan.folds, check)
-
-
-def score_fold(
-    method: HashMethod,
-    fold: ValidationFold,
-    protocols: Sequence[str],
-    distance: str = "hamming",
-    on_step: OnStep | None = None,
-) -> FoldScores:
-    """Train a method on a fold, with the fold's number as seed, and return the validation scores."""
-    with plugin_errors(method):
-        hasher = replace(method, seed=fold.number).fit(fold.data.take(fold.split.train), on_step=on_step)
-    searches = {
-        f"{source} → {target}": [
-            evaluate(hasher, fold.data, fold.split, source, target, one, distance) for one in protocols
-        ]
-        for source, target in text_to_image_first(hasher.directions)
-    }
-    directions = {direction: average_searches(own) for direction, own in searches.items()}
-    curves = [scores.precision for own in searches.values() for scores in own]
-    places = [K for K in CURVE_PLACES if K <= min(map(len, curves))]  # a small database has fewer items
-    precision = np.mean([[curve[K - 1] for K in places] for curve in curves], axis=0).tolist()
-    examples = {}
-    if fold.number == 0:
-        source, target = text_to_image_first(hasher.directions)[0]
-        rows = np.linspace(0, len(fold.split.queries) - 1, EXAMPLES).round().astype(int)
-        split = replace(fold.split, queries=fold.split.queries[np.unique(rows)])
-        found = find_results(hasher, fold.data, split, source, target, depth=EXAMPLE_RESULTS, distance=distance)
-        examples = dict(zip(split.queries.tolist(), found.rows.tolist(), strict=True))
-    return FoldScores(fold.name, fold.number, method.bits, hasher.seconds, directions, examples, precision)
 
 
 def study_work(study: Study) -> Callable[[JobContext], StudyProgress]:
@@ -177,16 +110,17 @@ def tune(
 
 
 def do_trials(
-    study: Study,
-    folds: Sequence[ValidationFold],
-    check: Callable[..., None],
-    on_fold: Callable[[], None],
-    call: Call = here,
+    study: Study, folds: Sequence[ValidationFold], check: Callable[..., None], on_fold: Callable[[], None], call: Call
 ) -> None:
     """Run one trial after another, until none of the study is waiting or running."""
     while True:
         on_fold()
-        release_lost(study)
+        with exclusive_writes():  # trials of lost workers wait again: of ended processes at once, of others later
+            for one in study.optuna.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+                if is_lost(one):
+                    with suppress(UpdateFinishedTrialError):
+                        study.storage.set_trial_state_values(one._trial_id, TrialState.WAITING)
+            optuna.storages.fail_stale_trials(study.optuna)  # this queues them again
         with take_trial(study) as trial:
             if trial is not None:
                 do_trial(study, trial, folds, check, on_fold, call)
@@ -199,16 +133,6 @@ def do_trials(
             time.sleep(POLL_SECONDS)
         else:
             return
-
-
-def release_lost(study: Study) -> None:
-    """Let the trials of lost workers wait again: of ended processes at once, of others after a time."""
-    with exclusive_writes():
-        for one in study.optuna.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-            if is_lost(one):
-                with suppress(UpdateFinishedTrialError):
-                    study.storage.set_trial_state_values(one._trial_id, TrialState.WAITING)
-        optuna.storages.fail_stale_trials(study.optuna)  # this queues them again
 
 
 @contextmanager
@@ -242,9 +166,9 @@ def take_trial(study: Study) -> Iterator[optuna.Trial | None]:
 
 def _take_first(study: Study) -> int | None:
     """Set the first waiting trial to running and return its id; None if no trial is left."""
-    storage, study_id = study.storage, study.storage.get_study_id_from_name(study.name)
+    storage = study.storage
     for waiting in study.optuna.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
-        trial_id = storage.get_trial_id_from_study_id_trial_number(study_id, waiting.number)
+        trial_id = waiting._trial_id
         if isinstance(storage, RDBStorage):  # a running trial without a heartbeat would never count as lost
             storage.record_heartbeat(trial_id)
         with suppress(UpdateFinishedTrialError), exclusive_writes():
@@ -258,35 +182,51 @@ def do_trial(
     study: Study,
     trial: optuna.Trial,
     folds: Sequence[ValidationFold],
-    check: OnStep,
+    check: Callable[..., None],
     on_fold: Callable[[], None],
-    call: Call = here,
+    call: Call,
 ) -> None:
     """Score a trial fold by fold, and save whether it is complete, stopped early or failed."""
+
+    def finish(state: TrialState, values: Sequence[float] | None = None) -> None:
+        with suppress(UpdateFinishedTrialError, ValueError):  # it counted as lost, and another worker repeats it
+            study.optuna.tell(trial, values, state, skip_if_finished=True)
+
     plan, goal = study.plan, study.plan.goal
     frozen = study.optuna.get_trials(deepcopy=False)[trial.number]
     own_number = number_of(frozen)
     is_preset = own_number == 0 or bool(frozen.system_attrs.get("fixed_params"))  # requested, so never stopped early
+    may_stop = plan.way == "search" and not goal.has_front and not is_preset
     method = plan.method_of(suggest_values(study, trial, own_number))
     scores = list(read_folds(trial.user_attrs.get(FOLDS, [])))  # folds from an earlier attempt
     for number in range(len({one.fold for one in scores}), plan.folds):
         try:
             scores += [
-                call(score_fold, replace(method, bits=bits), fold, plan.protocols, plan.distance, on_step=check)
+                call(
+                    score_fold,
+                    replace(method, bits=bits),
+                    fold.data,
+                    fold.split,
+                    number,
+                    plan.protocols,
+                    plan.distance,
+                    on_step=check,
+                )
                 for fold in folds
                 if fold.number == number
                 for bits in plan.bits or (method.bits,)
             ]
         except InputError as error:
             trial.set_user_attr(PROBLEM, " ".join(error.problems))
-            _finish(study, trial, TrialState.FAIL)
-            return
+            return finish(TrialState.FAIL)
         trial.set_user_attr(FOLDS, [asdict(one) for one in scores])
         on_fold()
-        if number < plan.folds - 1 and not is_preset and _is_poor(study, trial, number, goal.values(scores)):
-            _finish(study, trial, TrialState.PRUNED)
-            return
-    _finish(study, trial, TrialState.COMPLETE, goal.values(scores))
+        if may_stop and number < plan.folds - 1:  # early, if its mean is below the median up to this fold
+            study.optuna.pruner = optuna.pruners.MedianPruner(n_startup_trials=MIN_COMPLETE)
+            trial.report(goal.values(scores)[0], number)
+            if trial.should_prune():
+                return finish(TrialState.PRUNED)
+    return finish(TrialState.COMPLETE, goal.values(scores))
 
 
 def suggest_values(study: Study, trial: optuna.Trial, number: int) -> Mapping[str, float]:
@@ -302,18 +242,3 @@ def suggest_values(study: Study, trial: optuna.Trial, number: int) -> Mapping[st
             suggest: Callable[..., float] = trial.suggest_int if one.whole else trial.suggest_float
             values[one.name] = suggest(one.name, one.low, one.high, log=one.scale == "log")
     return values
-
-
-def _is_poor(study: Study, trial: optuna.Trial, fold: int, values: tuple[float, ...]) -> bool:
-    """Whether to stop a trial of a search early: its mean is below the median up to this fold."""
-    if study.plan.goal.has_front or study.plan.way == "sweep":
-        return False
-    study.optuna.pruner = optuna.pruners.MedianPruner(n_startup_trials=MIN_COMPLETE)
-    trial.report(values[0], fold)
-    return bool(trial.should_prune())
-
-
-def _finish(study: Study, trial: optuna.Trial, state: TrialState, values: tuple[float, ...] | None = None) -> None:
-    """Save the outcome of a trial, unless the trial counted as lost and another worker repeats it."""
-    with suppress(UpdateFinishedTrialError, ValueError):
-        study.optuna.tell(trial, values, state, skip_if_finished=True)

@@ -10,8 +10,8 @@ import numpy as np
 import streamlit as st
 
 from smfh.experiments import tuning
+from smfh.experiments.folds import CURVE_PLACES
 from smfh.experiments.tuning import Studies, Study, StudyPlan, StudyRecord, Trial
-from smfh.experiments.tuning.goals import CURVE_PLACES
 from smfh.experiments.tuning.plan import MAX_NAME_LENGTH
 from smfh.plots import Chart, csv_of, harmless, trial_precision
 from smfh.plots.chart import short_number

@@ -29,7 +29,7 @@ from smfh.ui.address import (
 from smfh.ui.grids import PROGRESS_SECONDS, duration
 from smfh.ui.log import logging_refusal
 from smfh.ui.plain import draw_problems
-from smfh.ui.running import draw_job_buttons, phase_of, queue_position, watch_job
+from smfh.ui.running import REDRAW_SECONDS, draw_job_buttons, phase_of, queue_position, watch_job
 from smfh.ui.server import job_queue, private_key, saved_studies
 from smfh.ui.session import current_run, load
 from smfh.ui.settings import Settings
@@ -186,7 +186,9 @@ def draw_running(study: Study) -> bool:
     job = study_job(study)
     if job is not None and (phase := phase_of(job)) != "over":
         draw_job_buttons(job, phase, "tune_job", is_owned=True, owner=study.creator)
-        watch_job(job, phase, lambda: _draw_progress(study, job), phase_of, PROGRESS_SECONDS)
+        seen = _look_of(job)  # when it changes, the page is redrawn, so the first point is drawn at once
+        seconds = PROGRESS_SECONDS if seen[1] else REDRAW_SECONDS
+        watch_job(job, seen, lambda: _draw_progress(study, job), _look_of, seconds)
         return True
     if job is not None and job.state == "failed":
         draw_problems("The study stopped. Finished trials are saved.", job.problems)
@@ -206,6 +208,12 @@ def draw_running(study: Study) -> bool:
         what = "Another program is working on this study:" if progress.running else "Interrupted after"
         st.text(f"{what} {describe_progress(study, progress)}")
     return progress.running > 0
+
+
+def _look_of(job: Job[StudyProgress]) -> tuple[str, bool]:
+    """Return the phase of a job, and whether it has reported a score."""
+    reports = job.reports
+    return phase_of(job), bool(reports and reports[-1].has_scores)
 
 
 def _draw_progress(study: Study, job: Job[StudyProgress]) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from smfh.datasets import Emoji, Planted
 from smfh.datasets.user_data import UserDataset
+from smfh.experiments.folds import combine_measures
 from smfh.experiments.tuning import (
     BASE_MEASURES,
     SCOPES,
@@ -20,7 +21,6 @@ from smfh.experiments.tuning import (
     read_plan,
     tunable,
 )
-from smfh.experiments.tuning.goals import combine_measures
 from smfh.experiments.tuning.plan import range_problems
 from smfh.hashing import METHODS, SMFH, SMFHPlus, make_method
 from smfh.types import InputError, parameters

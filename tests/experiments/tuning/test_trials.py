@@ -11,8 +11,9 @@ from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 from smfh.datasets import Planted
+from smfh.experiments.folds import score_fold
 from smfh.experiments.tuning import Range, Studies, confirm, storage, study_work, tune, validation_folds
-from smfh.experiments.tuning.trials import load_folds, score_fold
+from smfh.experiments.tuning.trials import load_folds
 from smfh.hashing import CVH, HashMethod
 from smfh.jobs import JobQueue, here
 from smfh.runs import MemoryRuns
@@ -83,7 +84,7 @@ def test_a_trial_is_scored_fold_by_fold_as_by_hand(studies, make_plan):
     trial = study.trials[1]
     method = plan.method_of(trial.parameters)
     expected = [
-        score_fold(replace(method, bits=bits), fold, plan.protocols).directions
+        score_fold(replace(method, bits=bits), fold.data, fold.split, fold.number, plan.protocols).directions
         for fold in validation_folds(plan.sources, plan.folds)
         for bits in (8, 12)
     ]
