@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from smfh.datasets import Emoji
-from smfh.datasets.emoji import EmojiItem, choose_rows, read_catalogue
+from smfh.datasets.emoji import EmojiItem, choose_rows, read_emoji
 from smfh.folders import app_folder
 from smfh.hashing import FittedHasher, SMFHPlus
 from smfh.retrieval.search import query_from_words, search
@@ -35,7 +35,7 @@ def read_words() -> dict[str, Any]:
 
 def emoji_items(data: MultimodalDataset) -> list[EmojiItem]:
     """Return the emoji of the rows of the data set, with names and keywords."""
-    catalogue = read_catalogue()
+    catalogue, _ = read_emoji()
     items = [catalogue[row] for row in choose_rows(catalogue, Emoji().country_flags)]
     if [item.name for item in items] != list(data.captions or ()):
         raise InputError("The emoji in the catalogue do not match those in the data set.")

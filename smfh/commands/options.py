@@ -22,8 +22,8 @@ from smfh.datasets import (
     make_source,
     read_split,
 )
-from smfh.datasets.picture_store import store_path
 from smfh.datasets.user_data import FORMATS
+from smfh.datasets.user_pictures import store_path
 from smfh.engine import Engine
 from smfh.hamming import DISTANCES
 from smfh.hashing import METHODS, HashMethod, make_method, preset

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 from scipy import sparse
 
-from smfh.types import BoolArray, InputError, IntArray, Matrix, MultimodalDataset, Split
+from smfh.types import InputError, IntArray, Matrix, MultimodalDataset, Split
 
 CORRUPTIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -51,73 +51,51 @@ def corrupt(data: MultimodalDataset, split: Split, shares: Mapping[str, float], 
     """
     streams = {name: np.random.default_rng([seed, number]) for number, name in enumerate(CORRUPTIONS)}
     if share := shares.get("unseen_classes"):
-        split = _without_classes(data, split, share, streams["unseen_classes"])
+        rng = streams["unseen_classes"]
+        classes = rng.permutation(np.flatnonzero(data.labels[split.train].any(axis=0)))
+        unseen = classes[: min(round(share * len(classes)), max(len(classes) - MIN_CLASSES, 0))]
+        seen = split.train[~data.labels[np.ix_(split.train, unseen)].any(axis=1)]
+        if not len(seen):
+            raise InputError(
+                f"Leaving out {len(unseen)} of {len(classes)} classes leaves no training item; leave out fewer."
+            )
+        split = replace(split, train=seen)
+    train = split.train
+
+    def draw(name: str, share: float) -> IntArray:
+        """Draw training rows without replacement; a larger share contains all rows of a smaller one."""
+        return streams[name].permutation(train)[: round(share * len(train))]
+
     if share := shares.get("wrong_labels"):
-        given = _wrong_labels(data.labels, split.train, share, streams["wrong_labels"])
+        wrong, rng = draw("wrong_labels", share), streams["wrong_labels"]
+        donors, given = rng.choice(train, len(train))[: len(wrong)], data.labels.copy()
+        for _ in range(MAX_DRAWS):
+            alike = np.flatnonzero((data.labels[donors] & data.labels[wrong]).any(axis=1))
+            if not len(alike):
+                break
+            donors[alike] = rng.choice(train, len(alike))
+        given[wrong] = data.labels[donors]
         data = replace(data, training_labels=given)
     if share := shares.get("unpaired"):
-        data = _unpaired(data, _drawn(split.train, share, streams["unpaired"]))
+        rows, order = draw("unpaired", share), np.arange(len(data))
+        order[rows] = np.roll(rows, 1)
+        first, *others = data.modalities
+        shifted = {name: data.modalities[name][order] for name in others}
+        data = replace(data, modalities={first: data.modalities[first], **shifted})
     if share := shares.get("missing_modality"):
-        data = _incomplete(data, split.train, share, streams["missing_modality"])
+        rows, rng = draw("missing_modality", share), streams["missing_modality"]
+        lost = rng.integers(len(data.modalities), size=len(train))[: len(rows)]
+        modalities: dict[str, Matrix] = {}
+        for position, (name, X) in enumerate(data.modalities.items()):
+            without = rows[lost == position]
+            if sparse.issparse(X):
+                present = np.ones(len(data), dtype=X.dtype)
+                present[without] = 0
+                left = sparse.csr_array(sparse.diags_array(present, dtype=X.dtype) @ X)
+                left.eliminate_zeros()
+                modalities[name] = left
+            else:
+                modalities[name] = np.array(X)
+                modalities[name][without] = X[train].mean(axis=0)
+        data = replace(data, modalities=modalities)
     return data, split
-
-
-def _drawn(rows: IntArray, share: float, rng: np.random.Generator) -> IntArray:
-    """Draw a share of the rows without replacement; a larger share contains all rows of a smaller one."""
-    return rng.permutation(rows)[: round(share * len(rows))]
-
-
-def _wrong_labels(labels: BoolArray, train: IntArray, share: float, rng: np.random.Generator) -> BoolArray:
-    """Return the labels after a share of the training rows was given the labels of other rows.
-
-    The other row has no label in common, unless MAX_DRAWS attempts do not find such a row.
-    """
-    wrong = _drawn(train, share, rng)
-    donors, given = rng.choice(train, len(train))[: len(wrong)], labels.copy()
-    for _ in range(MAX_DRAWS):
-        alike = np.flatnonzero((labels[donors] & labels[wrong]).any(axis=1))
-        if not len(alike):
-            break
-        donors[alike] = rng.choice(train, len(alike))
-    given[wrong] = labels[donors]
-    return given
-
-
-def _unpaired(data: MultimodalDataset, rows: IntArray) -> MultimodalDataset:
-    """Return the data with the features of these rows rotated among them, except in the first modality."""
-    order = np.arange(len(data))
-    order[rows] = np.roll(rows, 1)
-    shifted = {t: X[order] for t, X in list(data.modalities.items())[1:]}
-    return replace(data, modalities={**data.modalities, **shifted})
-
-
-def _incomplete(data: MultimodalDataset, train: IntArray, share: float, rng: np.random.Generator) -> MultimodalDataset:
-    """Return the data with one modality of a share of the training rows replaced by its mean, or by 0."""
-    rows = _drawn(train, share, rng)
-    lost = rng.integers(len(data.modalities), size=len(train))[: len(rows)]
-    modalities: dict[str, Matrix] = {}
-    for position, (name, X) in enumerate(data.modalities.items()):
-        without = rows[lost == position]
-        if sparse.issparse(X):
-            present = np.ones(len(data), dtype=X.dtype)
-            present[without] = 0
-            left = sparse.csr_array(sparse.diags_array(present, dtype=X.dtype) @ X)
-            left.eliminate_zeros()
-            modalities[name] = left
-        else:
-            filled = np.array(X)
-            filled[without] = X[train].mean(axis=0)
-            modalities[name] = filled
-    return replace(data, modalities=modalities)
-
-
-def _without_classes(data: MultimodalDataset, split: Split, share: float, rng: np.random.Generator) -> Split:
-    """Return the split without the training items of a share of the classes."""
-    classes = rng.permutation(np.flatnonzero(data.labels[split.train].any(axis=0)))
-    unseen = classes[: min(round(share * len(classes)), max(len(classes) - MIN_CLASSES, 0))]
-    seen = split.train[~data.labels[np.ix_(split.train, unseen)].any(axis=1)]
-    if not len(seen):
-        raise InputError(
-            f"Leaving out {len(unseen)} of {len(classes)} classes leaves no training item; leave out fewer."
-        )
-    return replace(split, train=seen)

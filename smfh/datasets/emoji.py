@@ -11,8 +11,7 @@ picture queries for all other emoji score lower: .658 against .694 with 100 flag
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -113,7 +112,7 @@ class Emoji(DatasetSource):
 
     def load(self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress = None) -> Loaded:
         """Load items and split; words and visual words are learnt from the training rows only."""
-        catalogue, sheet = read_catalogue(FILE), read_sheet(FILE)
+        catalogue, sheet = read_emoji(FILE)
         rows = choose_rows(catalogue, self.country_flags)
         items = [catalogue[row] for row in rows]
         chosen = choose_split(items, split, seed)
@@ -164,33 +163,20 @@ def choose_split(items: Sequence[EmojiItem], split: str | Split, seed: int) -> S
     return Split(train=np.flatnonzero(train), queries=np.flatnonzero(~train))
 
 
-def read_catalogue(path: Path = FILE) -> list[EmojiItem]:
-    """Read all emoji that have a drawing, in Unicode order, without skin tones."""
-    with _with_remedy(path):
-        items = []
-        for entry in read_json(read_npz(path, ["catalogue"])["catalogue"].tobytes()):
-            texts = {key: str(entry[key]) for key in ("characters", "name", "group", "subgroup")}
-            names = {str(language): str(text) for language, text in entry["names"].items()}
-            items.append(EmojiItem(**texts, keywords=[*map(str, entry["keywords"])], names=names))
-        return items
-
-
-def read_sheet(path: Path = FILE) -> Sheet:
-    """Read the pictures with their measurements, and the visual words of the default split."""
-    with _with_remedy(path):
-        arrays = read_npz(path)
-        pictures = split_bytes(arrays["thumbnails"], arrays["ends"])
-        measured = Measurements.from_arrays(arrays, len(pictures))
-        codebook, counts = arrays["codebook"].astype(np.float32), arrays["counts"].astype(np.uint8)
-        counts = counts.reshape(len(pictures), len(codebook))
-        return Sheet(pictures, measured, arrays["learnt_from"], VisualWords(codebook), counts)
-
-
-@contextmanager
-def _with_remedy(path: Path) -> Iterator[None]:
+def read_emoji(path: Path = FILE) -> tuple[list[EmojiItem], Sheet]:
+    """Read all emoji that have a drawing, in Unicode order and without skin tones, and their pictures."""
     try:
         with convert_errors(path.name):
-            yield
+            arrays, items = read_npz(path), []
+            for entry in read_json(arrays["catalogue"].tobytes()):
+                texts = {key: str(entry[key]) for key in ("characters", "name", "group", "subgroup")}
+                names = {str(language): str(text) for language, text in entry["names"].items()}
+                items.append(EmojiItem(**texts, keywords=[*map(str, entry["keywords"])], names=names))
+            pictures = split_bytes(arrays["thumbnails"], arrays["ends"])
+            measured = Measurements.from_arrays(arrays, len(pictures))
+            codebook, counts = arrays["codebook"].astype(np.float32), arrays["counts"].astype(np.uint8)
+            counts = counts.reshape(len(pictures), len(codebook))
+            return items, Sheet(pictures, measured, arrays["learnt_from"], VisualWords(codebook), counts)
     except InputError as error:
         raise InputError([*error.problems, REMEDY]) from error
 

@@ -85,35 +85,31 @@ def read_pairs(folder: Path) -> list[Pair]:
 
     The JSON file has the form {image name: {"category": …, "captions": […]}}; names must not contain a path.
     """
+    entries: list[tuple[str, str, Sequence[str]]] = []  # category, image and sentences
+    problems = []
     if (folder / SENTENCES).is_dir():
-        texts = sorted((folder / SENTENCES).glob("*/*.txt"))
-        lines = {path: path.read_text("utf-8", "replace").splitlines() for path in texts}
-        pairs = [_pair(folder, f"{path.stem}.jpg", path.parent.name, lines[path]) for path in texts]
+        for path in (folder / SENTENCES).glob("*/*.txt"):
+            entries.append((path.parent.name, f"{path.stem}.jpg", path.read_text("utf-8", "replace").splitlines()))
     elif (folder / CAPTIONS_FILE).is_file():
         with convert_errors(CAPTIONS_FILE):
-            entries = read_json(read_text(folder / CAPTIONS_FILE, max_bytes=MAX_JSON_BYTES))
-            if not isinstance(entries, dict):
+            listed = read_json(read_text(folder / CAPTIONS_FILE, max_bytes=MAX_JSON_BYTES))
+            if not isinstance(listed, dict):
                 raise InputError(f"{CAPTIONS_FILE} must map image names to category and captions.")
-            problems, pairs = [], []
-            for image, entry in entries.items():
+            for image, entry in listed.items():
                 match entry:
                     case {"category": str(category), "captions": [*captions]} if all(
                         isinstance(caption, str) for caption in captions
                     ) and all(name == Path(name).name and "\\" not in name for name in (image, category)):
-                        pairs.append(_pair(folder, image, category, captions))
+                        entries.append((category, image, captions))
                     case _:
                         expected = "a file name with a category and a list of captions"
                         problems.append(f"{CAPTIONS_FILE}: {image!r} must be {expected}.")
-            if problems:
-                raise InputError(shortened(problems))
-    else:
-        return []
-    if problems := [f"{pair.category}/{pair.image} has no sentence." for pair in pairs if not pair.sentences]:
+    pairs = []
+    for category, image, lines in sorted(entries, key=lambda entry: entry[:2]):
+        sentences = tuple(line.strip() for line in lines if line.strip())
+        if not sentences:
+            problems.append(f"{category}/{image} has no sentence.")
+        pairs.append(Pair(image, category, sentences, (folder / PICTURES / category / image).is_file()))
+    if problems:
         raise InputError(shortened(problems))
-    return sorted(pairs, key=lambda pair: (pair.category, pair.image))
-
-
-def _pair(folder: Path, image: str, category: str, sentences: Sequence[str]) -> Pair:
-    picture = folder / PICTURES / category / image
-    lines = tuple(sentence.strip() for sentence in sentences if sentence.strip())
-    return Pair(image, category, lines, picture.is_file())
+    return pairs

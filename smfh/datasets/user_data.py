@@ -16,12 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from smfh.datasets.picture_layouts import HEIC_SUFFIXES, PICTURE_SUFFIXES, has_pictures, parse_pictures
-from smfh.datasets.picture_store import storing
 from smfh.datasets.source import DatasetCard, DatasetSource, Loaded, OnProgress, class_names_of, multi_hot
 from smfh.datasets.splits import resolve_split
 from smfh.datasets.user_labels import LABEL_SOURCES, MAX_TOPICS, ORIGINS, label_rows
 from smfh.datasets.user_matrices import ARRAY_SUFFIXES, parse_matrices
-from smfh.datasets.user_pictures import MAX_TOTAL_PIXELS, PictureCache, captioned_pictures
+from smfh.datasets.user_pictures import MAX_TOTAL_PIXELS, PictureCache, captioned_pictures, storing
 from smfh.datasets.user_rows import Columns, Skipped, UploadedRows, expand_split
 from smfh.features.embedding import check_encoder, load_model
 from smfh.files import TABLE_SUFFIXES, Content, Uploads, open_listing, shortened
@@ -167,13 +166,37 @@ class UserDataset(DatasetSource):
         )
 
     def load(self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress = None) -> Loaded:
-        """Load items and split; warn of items that are skipped because they cannot be used."""
+        """Load items and split, and warn of skipped items; features are fitted on the training rows."""
         rows = self.read(on_progress)
-        loaded = dataset_of(self.name, rows, split, seed, self.encoder)
+        if problems := [*rows.problems, *check_rows(rows)]:
+            raise InputError(shortened(problems))
+        classes = class_names_of(rows.labels or ())
+        labels: Any = None if rows.labels is None else multi_hot(rows.labels, classes)
+        if rows.groups and rows.split is None and not isinstance(split, Split):
+            chosen = expand_split(resolve_split(split, seed, max(rows.groups) + 1), rows.groups)
+        else:
+            chosen = resolve_split(split, seed, rows.items, rows.split)
+        if labels is not None and not isinstance(split, Split) and not (is_known := labels.any(axis=1)).all():
+            groups = np.array(rows.groups or range(rows.items))
+            queries = chosen.queries[is_known[chosen.queries]]
+            if not len(queries):
+                queries = np.flatnonzero(np.isin(groups, np.unique(groups[is_known])[::4]))
+            chosen = Split(np.setdiff1d(np.arange(rows.items), queries), queries)
+        about: dict[str, Any] = {
+            "class_names": classes,
+            "label_origin": ORIGINS.get(rows.label_kind, ""),
+            "item_names": rows.names or None,
+        }
+        if rows.pictures:
+            parts = (self.name, rows.pictures, rows.captions, labels, chosen.train, seed, self.encoder)
+            data = captioned_pictures(*parts, **about)
+        else:
+            captions = next(iter(rows.captions.values()), None)
+            data = MultimodalDataset(self.name, rows.matrices, labels, captions=captions, **about)
         if rows.skipped:
             reasons = "; ".join(group_skipped(rows.skipped))
             warnings.warn(f"{len(rows.skipped):,} items skipped: {reasons}", stacklevel=2)
-        return loaded
+        return data, chosen
 
     @cached_property
     def _pictures(self) -> PictureCache:
@@ -207,37 +230,6 @@ class UserDataset(DatasetSource):
             with storing(folder, cache, on_progress) if folder else nullcontext(on_progress) as report:
                 rows = parse_pictures(files, cache, *options, report)
                 return replace(rows, skipped=[*rows.skipped, *skipped])
-
-
-def dataset_of(
-    name: str, rows: UploadedRows, split: str | Split = "default", seed: int = 0, encoder: str = ""
-) -> Loaded:
-    """Build the data set; features of pictures and captions are fitted on the training rows."""
-    problems = [*rows.problems, *check_rows(rows)]
-    if problems:
-        raise InputError(shortened(problems))
-    classes = class_names_of(rows.labels or ())
-    labels: Any = None if rows.labels is None else multi_hot(rows.labels, classes)
-    if rows.groups and rows.split is None and not isinstance(split, Split):
-        chosen = expand_split(resolve_split(split, seed, max(rows.groups) + 1), rows.groups)
-    else:
-        chosen = resolve_split(split, seed, rows.items, rows.split)
-    if labels is not None and not isinstance(split, Split) and not (is_known := labels.any(axis=1)).all():
-        groups = np.array(rows.groups or range(rows.items))
-        queries = chosen.queries[is_known[chosen.queries]]
-        if not len(queries):
-            queries = np.flatnonzero(np.isin(groups, np.unique(groups[is_known])[::4]))
-        chosen = Split(np.setdiff1d(np.arange(rows.items), queries), queries)
-    about: dict[str, Any] = {
-        "class_names": classes,
-        "label_origin": ORIGINS.get(rows.label_kind, ""),
-        "item_names": rows.names or None,
-    }
-    if rows.pictures:
-        parts = (name, rows.pictures, rows.captions, labels, chosen.train, seed, encoder)
-        return captioned_pictures(*parts, **about), chosen
-    captions = next(iter(rows.captions.values()), None)
-    return MultimodalDataset(name, rows.matrices, labels, captions=captions, **about), chosen
 
 
 def check_rows(rows: UploadedRows) -> list[str]:

@@ -25,7 +25,7 @@ from pyarrow import parquet
 from scipy import sparse
 
 from smfh.datasets import Emoji, Planted, emoji, nus_wide, pascal, read_split, shared_mat, user_pictures, wiki
-from smfh.datasets.emoji import read_catalogue, read_sheet, write_emoji
+from smfh.datasets.emoji import read_emoji, write_emoji
 from smfh.datasets.user_data import UserDataset, example_archive
 from smfh.datasets.user_rows import Columns
 from smfh.engine import Folder, read_manifest, stream_files, stream_source, write_shards
@@ -432,7 +432,7 @@ SAVED = {
 
 def small_emoji() -> dict[str, Array]:
     """Five items of the built-in set."""
-    items, sheet = read_catalogue()[:5], read_sheet()
+    items, sheet = read_emoji()
     rows = np.arange(5)
     few = replace(
         sheet,
@@ -442,7 +442,7 @@ def small_emoji() -> dict[str, Array]:
         counts=sheet.counts[:5],
     )
     with tempfile.TemporaryDirectory() as folder:
-        write_emoji(Path(folder, "emoji.npz"), items, few)
+        write_emoji(Path(folder, "emoji.npz"), items[:5], few)
         return dict(read_npz(Path(folder, "emoji.npz")))
 
 
@@ -451,7 +451,7 @@ def changed_emoji() -> Make:
     return valid_archive(small_emoji(), ("catalogue",))
 
 
-def read_emoji(content: bytes, folder: Path) -> None:
+def load_emoji(content: bytes, folder: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(emoji, "FILE", put(folder, "emoji.npz", content))
         Emoji(languages=("de",)).load()
@@ -527,7 +527,7 @@ SHARED = {f"{letter}_{part}": np.random.default_rng(0).random((4, 3)) for letter
 SHARED |= {f"L_{part}": np.array([[1], [2], [1], [2]]) for part in ("tr", "te")}
 PASCAL = {"a.jpg": {"category": "cat", "captions": ["a cat", "one more"]}}
 DATA_SETS = {
-    "emoji": Reader(10, lambda rng: changed_emoji()(rng), read_emoji),
+    "emoji": Reader(10, lambda rng: changed_emoji()(rng), load_emoji),
     "wiki": Reader(30, one_of([b"text1-1.2\timage1\t1\nt2\ti2\t2\n", b"<text>a &lt; b</text>"]), read_wiki),
     "nus-wide": Reader(20, one_of([b"1 0 3\n0 0 2\n" * 3]), read_nus_wide),
     "pascal": Reader(

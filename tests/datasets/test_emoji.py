@@ -8,17 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from smfh.datasets.emoji import (
-    COUNTRY_FLAGS,
-    FILE,
-    Emoji,
-    EmojiItem,
-    Sheet,
-    choose_rows,
-    read_catalogue,
-    read_sheet,
-    write_emoji,
-)
+from smfh.datasets.emoji import COUNTRY_FLAGS, FILE, Emoji, EmojiItem, Sheet, choose_rows, read_emoji, write_emoji
 from smfh.datasets.emoji_remake import PACKAGES, PIXELS, draw, read_packages
 from smfh.features.image import fit_visual_words, measure, network_directions
 from smfh.features.network import FEATURES, SIDE, network_features
@@ -34,7 +24,7 @@ needs_packages = pytest.mark.skipif(bool(missing), reason=" ".join(missing))
 
 @pytest.fixture(scope="module")
 def catalogue():
-    return read_catalogue()
+    return read_emoji()[0]
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +102,7 @@ def test_new_queries_are_encoded_like_the_items(loaded) -> None:
 @pytest.mark.slow
 def test_the_stored_visual_words_are_those_of_the_default_split(loaded) -> None:
     data, split = loaded
-    catalogue, sheet = read_catalogue(), read_sheet()
+    catalogue, sheet = read_emoji()
     np.testing.assert_array_equal(sheet.learnt_from, choose_rows(catalogue, 100)[split.train])
     words = fit_visual_words(sheet.measured.take(sheet.learnt_from))
     np.testing.assert_allclose(words.codebook, sheet.words.codebook, rtol=1e-3, atol=1e-3)
@@ -130,7 +120,7 @@ def test_the_file_is_small_and_its_licence_is_complete() -> None:
 
 
 def some(rows: int) -> tuple[list[EmojiItem], Sheet]:
-    whole = read_sheet()
+    items, whole = read_emoji()
     first = np.arange(rows)
     part = replace(
         whole,
@@ -139,7 +129,7 @@ def some(rows: int) -> tuple[list[EmojiItem], Sheet]:
         learnt_from=first[:-1],
         counts=whole.counts[:rows],
     )
-    return read_catalogue()[:rows], part
+    return items[:rows], part
 
 
 def truncate(path: Path) -> None:
@@ -156,18 +146,17 @@ def test_a_damaged_file_is_reported_with_a_remedy(damage, tmp_path) -> None:
     path = tmp_path / "emoji.npz"
     write_emoji(path, *some(3))
     damage(path)
-    for read in (read_catalogue, read_sheet):
-        with pytest.raises(InputError, match="data emoji --remake") as caught:
-            read(path)
-        assert "emoji.npz" in caught.value.problems[0]
+    with pytest.raises(InputError, match="data emoji --remake") as caught:
+        read_emoji(path)
+    assert "emoji.npz" in caught.value.problems[0]
 
 
 @pytest.mark.slow
 @needs_packages
 def test_the_file_equals_the_packages() -> None:
     items, drawings = zip(*read_packages(), strict=True)
-    assert list(items) == read_catalogue()
-    sheet = read_sheet()
+    read, sheet = read_emoji()
+    assert list(items) == read
     for row in range(0, len(items), 200):
         drawn = draw(drawings[row], PIXELS)
         np.testing.assert_array_equal(decode_image(drawn), decode_image(sheet.thumbnails[row]))

@@ -12,9 +12,8 @@ from layouts import LAYOUTS, MATRICES, PICTURES, SHAPES, Items, class_folders, p
 
 import smfh
 from smfh.datasets import user_pictures
-from smfh.datasets.picture_store import store_path
 from smfh.datasets.user_data import UserDataset
-from smfh.datasets.user_pictures import PictureCache
+from smfh.datasets.user_pictures import PictureCache, store_path
 from smfh.hashing import SMFHPlus
 from smfh.retrieval.evaluation import evaluate
 from smfh.retrieval.search import query_from_words, search

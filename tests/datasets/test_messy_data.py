@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from layouts import SHAPES, Items, class_folders, coco, npy_by_modality, put, put_pictures, table_of
 
-from smfh.datasets import picture_layouts, picture_store, user_pictures
-from smfh.datasets.picture_store import store_path
+from smfh.datasets import picture_layouts, user_pictures
 from smfh.datasets.user_data import UserDataset
+from smfh.datasets.user_pictures import store_path
 from smfh.datasets.user_rows import Columns
 
 ITEMS = Items(16)
@@ -195,7 +195,7 @@ def test_an_archive_inside_an_archive_is_named():
 
 def test_decoded_pictures_are_stored_when_reading_is_cancelled(tmp_path, monkeypatch):
     monkeypatch.setenv("SMFH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(picture_store, "STORE_SECONDS", 0.0)
+    monkeypatch.setattr(user_pictures, "STORE_SECONDS", 0.0)
     folder = tmp_path / "photos"
     class_folders(folder, ITEMS)
     steps = []

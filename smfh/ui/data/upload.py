@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from smfh.datasets import load_set
-from smfh.datasets.picture_store import store_path
 from smfh.datasets.user_data import FORMATS, Preview, UserDataset, example_archive
 from smfh.datasets.user_labels import LABEL_SOURCES, MAX_TOPICS
+from smfh.datasets.user_pictures import store_path
 from smfh.datasets.user_rows import SEPARATORS, Columns
 from smfh.features.embedding import MODELS
 from smfh.files.limits import MAX_ARRAY_BYTES
