@@ -14,6 +14,7 @@ FOLDER = "pascal_sentence"
 SENTENCES, PICTURES = "sentence", "dataset"
 CAPTIONS_FILE = "pascal_sentences.json"
 MAX_JSON_BYTES = 1 << 26
+MAX_NAME_CHARACTERS = 80
 TRAIN_SHARE = 0.8  # 800 of 1,000, as in the paper
 
 
@@ -109,7 +110,8 @@ def read_pairs(folder: Path) -> list[Pair]:
         sentences = tuple(line.strip() for line in lines if line.strip())
         if not sentences:
             problems.append(f"{category}/{image} has no sentence.")
-        pairs.append(Pair(image, category, sentences, (folder / PICTURES / category / image).is_file()))
+        with convert_errors(image[:MAX_NAME_CHARACTERS]):  # a name may be too long for the disk
+            pairs.append(Pair(image, category, sentences, (folder / PICTURES / category / image).is_file()))
     if problems:
         raise InputError(shortened(problems))
     return pairs
