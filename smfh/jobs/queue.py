@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class JobContext:
-    """Functions for the work of a job: report progress, check for cancellation, call a worker."""
+    """Functions that a job's work can call: report progress, check for cancellation, call a worker process."""
 
     report: Callable[[Any], None]  # call after each step; waits while the job is paused
     check: Callable[..., None]  # raises if the job was cancelled
@@ -44,11 +44,11 @@ Work = Callable[[JobContext], T]
 
 
 class CancelledJobError(BaseException):
-    """Raised in a cancelled job's work; a BaseException, so that `except Exception` misses it."""
+    """Raised in the work of a cancelled job; a BaseException, so that `except Exception` does not catch it."""
 
 
 class Job(Generic[T]):
-    """The work for one key, with its state, reports and result; created by `JobQueue.submit`."""
+    """A background job, with its state, progress reports and result; created by `JobQueue.submit`."""
 
     def __init__(self, key: Hashable, work: Work[T], queue: "JobQueue", submitter: str) -> None:
         self.key, self.submitter = key, submitter
@@ -72,12 +72,12 @@ class Job(Generic[T]):
 
     @property
     def is_pausing(self) -> bool:
-        """Whether it runs, and will pause after the current step."""
+        """Whether the job is running and will pause after the current step."""
         return self.state == "running" and self._steps_left is not None
 
     @property
     def reports(self) -> tuple[Any, ...]:
-        """Reports of the work so far, one for each step."""
+        """The progress reports of the job so far, one for each step."""
         with self._changed:
             return tuple(self._reports)
 
@@ -89,14 +89,14 @@ class Job(Generic[T]):
 
     @property
     def viewers(self) -> frozenset[str]:
-        """Visitors who view this job and were seen recently; none once it is over."""
+        """The visitors who view this job and were active recently; none once it is over."""
         with self._changed:
             oldest = monotonic() - self._queue.away_seconds
             return frozenset(name for name, seen in self.seen.items() if seen >= oldest or not name)
 
     @property
     def result(self) -> T:
-        """Return value of the work; raises RuntimeError unless the job has finished."""
+        """The return value of the job's work; raises RuntimeError unless the job has finished."""
         if self.state != "finished":
             raise RuntimeError(f"A job that is {self.state} has no result; wait until it has finished.")
         return self._result  # type: ignore[return-value]
@@ -110,7 +110,7 @@ class Job(Generic[T]):
 
     @property
     def seconds(self) -> float:
-        """Run time so far in seconds, excluding waiting and pauses."""
+        """The job's run time so far in seconds, without waiting and pauses."""
         with self._changed:
             return self._seconds + (0.0 if self._since is None else perf_counter() - self._since)
 
@@ -128,12 +128,12 @@ class Job(Generic[T]):
             return max(0.0, left - (self.seconds - self._step_ends[-1]))
 
     def wait(self, *states: State, timeout: float | None = None) -> bool:
-        """Block until the job is over or in one of these states; return False after the timeout."""
+        """Block until the job is over or in one of these states; return False if the timeout comes first."""
         with self._changed:
             return self._changed.wait_for(lambda: self.state in states or self.over, timeout)
 
     def view(self, visitor: str) -> None:
-        """Add a viewer; a second viewer resumes the job, since only a single viewer may pause it."""
+        """Add a viewer; if it is the second one, resume a paused job, since only a single viewer may pause it."""
         with self._changed:
             is_new = visitor not in self.seen
             if not self.over:
@@ -142,13 +142,13 @@ class Job(Generic[T]):
                     self.resume()
 
     def touch(self, visitor: str) -> None:
-        """Update the time when this visitor was last seen, if they view the job."""
+        """Record that a visitor who views this job is active now."""
         with self._changed:
             if visitor in self.seen:
                 self.seen[visitor] = self.last_seen = monotonic()
 
     def leave(self, visitor: str) -> None:
-        """Remove a viewer; the job continues."""
+        """Remove a viewer of this job; the job continues."""
         with self._changed:
             if self.seen.pop(visitor, None) is not None:
                 self.last_seen = monotonic()
@@ -159,12 +159,12 @@ class Job(Generic[T]):
             return self._allow_steps(visitor, 0 if self.state == "paused" else 1)
 
     def step(self, visitor: str = "") -> bool:
-        """Do one more step, then pause; return False if the job is over or has other viewers."""
+        """Run the job for one more step, then pause it; return False if it is over or has other viewers."""
         with self._changed:
             return self._allow_steps(visitor, (self._steps_left or 0) + 1)
 
     def resume(self) -> None:
-        """Continue, and cancel any pause that was requested."""
+        """Continue a paused job, or withdraw a request to pause."""
         with self._changed:
             self._set_steps(None)
 
@@ -181,7 +181,7 @@ class Job(Generic[T]):
             return True
 
     def end(self) -> None:
-        """Cancel the job, even if it has viewers."""
+        """Cancel the job even if visitors view it."""
         with self._changed:
             if self.over:
                 return
@@ -210,20 +210,20 @@ class Job(Generic[T]):
         return is_allowed
 
     def _set_steps(self, steps: int | None) -> None:
-        """Set the steps until the next pause; a paused job continues first, as it has had its turn."""
+        """Set the number of steps until the next pause; a paused job continues ahead of waiting ones."""
         self._steps_left = steps
         if self.state == "paused" and steps != 0:
             self.state = "queued"
             self._queue.wait(self, first=True)
 
     def _halt(self, state: State) -> None:
-        """Stop running or waiting and enter `state`, so that the next job may start."""
+        """Take the job out of the queue and enter `state`, so that the next job can start."""
         self._seconds, self._since, self.state = self.seconds, None, state
         self._queue.release(self)
         self._changed.notify_all()
 
     def _close(self, state: State) -> None:
-        """Enter the final state and drop the work, which keeps data in memory."""
+        """Enter the final state, and drop the work, which would keep its data in memory."""
         self._work = None
         self._notify(state)
         self.seen.clear()
@@ -248,7 +248,7 @@ class Job(Generic[T]):
                 self._queue.file(self)
 
     def _outcome(self) -> tuple[State, T | None, BaseException | None]:
-        """Do the work; return state, result, error. Its frame must be gone before the job is over."""
+        """Do the work and return state, result and error; a function of its own, to free its memory on return."""
         try:
             caller = None if self._queue.caller_of is None else self._queue.caller_of(self.key)
             call = here if caller is None else partial(caller.call, check=self._check)
@@ -265,7 +265,7 @@ class Job(Generic[T]):
             raise CancelledJobError
 
     def _report(self, step: Any) -> None:
-        """Add a report; wait if the job is paused, or has no viewers while viewed jobs are waiting."""
+        """Add a progress report; then wait if the job is paused, or without viewers while viewed jobs wait."""
         queue = self._queue
         with self._changed:
             self._reports.append(step)
@@ -288,7 +288,7 @@ class Job(Generic[T]):
             self._check()
 
     def _yield_turn(self, first: bool = False) -> None:
-        """Let waiting viewed jobs run: wait at the end of the queue, or with `first` at its head."""
+        """Let waiting jobs with viewers run first: wait at the end of the queue, or with `first` at its head."""
         with self._changed:
             if any(job.viewers for job in self._queue.waiting) and not self.is_cancelled:
                 self._halt("queued")
@@ -298,7 +298,7 @@ class Job(Generic[T]):
 
 
 class JobQueue:
-    """Queue of `workers` running and `max_waiting` waiting or paused jobs, and `max_results` results.
+    """A queue of `workers` running and up to `max_waiting` waiting or paused jobs, with `max_results` results.
 
     When the queue is full, a new job replaces the job that has been without viewers for longest.
     """
@@ -330,7 +330,7 @@ class JobQueue:
         self._is_open = True
 
     def submit(self, key: Hashable, work: Work[T], visitor: str = "", rerun: bool = False) -> Job[T]:
-        """Return the job of this key, unfinished or finished; create it if there is none.
+        """Return the job with this key, unfinished or finished; create it if there is none.
 
         The work must depend only on the key. A failed or cancelled job is replaced by a new one; with `rerun`
         a finished job is replaced too.
@@ -351,7 +351,7 @@ class JobQueue:
             return job
 
     def find(self, key: Hashable) -> Job[Any] | None:
-        """Return the unfinished or remembered job of this key; None if there is none."""
+        """Return the unfinished job with this key, or the finished one whose result is still cached; else None."""
         with self.changed:
             if key in self._finished:
                 self._finished.move_to_end(key)
@@ -366,14 +366,14 @@ class JobQueue:
             return next((job for job in jobs if isinstance(job.key, kind)), None)
 
     def touch(self, visitor: str) -> None:
-        """Update the time when this visitor was last seen, in all jobs that they view."""
+        """Record that this visitor is active now, in all jobs that the visitor views."""
         with self.changed:
             for job in self._unfinished.values():
                 job.touch(visitor)
 
     @property
     def load(self) -> tuple[int, int]:
-        """Number of running jobs, and number of waiting or paused jobs."""
+        """The number of running jobs, and the number of waiting or paused jobs."""
         with self.changed:
             paused = sum(job.state == "paused" for job in self._unfinished.values())
             return len(self.running), len(self.waiting) + paused
@@ -385,7 +385,7 @@ class JobQueue:
             self._fill()
 
     def forget(self, unwanted: Callable[[Hashable], bool]) -> None:
-        """Cancel unfinished jobs and forget results whose key satisfies `unwanted`."""
+        """Cancel unfinished jobs, and delete results, for whose key `unwanted` returns true."""
         with self.changed:
             for key in [key for key in self._finished if unwanted(key)]:
                 del self._finished[key]
@@ -393,7 +393,7 @@ class JobQueue:
                 job.end()
 
     def forget_results(self, unused_seconds: float = 0.0) -> None:
-        """Forget results that nobody has asked for in this time; unfinished jobs continue."""
+        """Delete the results that were not requested within this time; unfinished jobs continue."""
         with self.changed:
             oldest = monotonic() - unused_seconds
             for key in [key for key, job in self._finished.items() if job.last_seen <= oldest]:
@@ -427,12 +427,12 @@ class JobQueue:
         return sorted(self.waiting, key=priority)  # calls `priority` in the order of the queue
 
     def wait(self, job: Job[Any], first: bool = False) -> None:
-        """Add a waiting job at the end, or with `first` at the head; start it if a worker is free."""
+        """Add a job at the end of the queue, or with `first` at its head; start it if a worker is free."""
         (self.waiting.appendleft if first else self.waiting.append)(job)
         self._fill()
 
     def release(self, job: Job[Any]) -> None:
-        """Remove a running or waiting job; after a running one, start the next."""
+        """Remove a running or waiting job from the queue; after a running one, start the next."""
         if job in self.running:
             self.running.remove(job)
             self._fill()
@@ -440,7 +440,7 @@ class JobQueue:
             self.waiting.remove(job)
 
     def file(self, job: Job[Any]) -> None:
-        """Remove a cancelled or ended job from the unfinished ones; remember it if it finished."""
+        """Move a job that has ended out of the unfinished ones; keep its result if it finished."""
         if self._unfinished.get(job.key) is job:
             del self._unfinished[job.key]
         if job.state == "finished":
@@ -463,7 +463,7 @@ class JobQueue:
             job.begin()
 
     def _check_limits(self, visitor: str) -> None:
-        """Refuse a new job of this visitor above a limit, unless a job without viewers can be cancelled."""
+        """Raise InputError if the queue or this visitor has too many jobs and none without viewers can be cancelled."""
         if not self._is_open:
             raise RuntimeError("The queue is closed; make a new one.")
         jobs = list(self._unfinished.values())
@@ -478,7 +478,7 @@ class JobQueue:
 
 
 def _end_unviewed(jobs: Iterable[Job[Any]]) -> bool:
-    """Cancel the job that has been without viewers longest; return False if all have viewers."""
+    """Cancel the job that has been without viewers for longest; return False if all have viewers."""
     longest = min((job for job in jobs if not job.viewers), key=lambda job: job.last_seen, default=None)
     if longest is not None:
         longest.end()

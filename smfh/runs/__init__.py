@@ -1,7 +1,7 @@
 """Runs: train a method with given parameters, data and seed; score, save and find the result.
 
     store = RunStore()
-    run = find_or_train(store, source, method, data, split)  # read from the store, or trained and saved
+    run = find_or_train(store, source, method, data, split)  # read from the store, or else trained and saved
     run.scores("text", "image").mean_average_precision
     store.records()
 

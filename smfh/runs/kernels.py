@@ -1,4 +1,4 @@
-"""Compile the Numba kernels of a first run ahead of time, in another process.
+"""Compile the Numba kernels in another process, before the first run needs them.
 
 The compiler blocks all other threads of its process. Another process compiles the kernels into Numba's
 cache, from which this process loads them. Training kernels are compiled first. Until the ranking kernels are
@@ -55,18 +55,18 @@ def begin_compiling(call: Call) -> None:
 
 
 def is_ready(part: Part) -> bool:
-    """Whether the kernels of this part can be used without waiting for background compilation."""
+    """Whether the kernels for "training" or "ranking" can be used without waiting for their compilation."""
     return part not in _ready or _ready[part].is_set()
 
 
 def wait_until_ready(part: Part) -> None:
-    """Wait until the kernels of this part are compiled, if that happens in the background."""
+    """If the kernels for "training" or "ranking" are being compiled in the background, wait for them."""
     if part in _ready and not _ready[part].wait(MAX_WAIT_SECONDS):
         log.warning("The %s kernels are compiled on first use.", part)
 
 
 def is_compiled(kernel: Any) -> bool:
-    """Whether Numba's cache has this kernel, compiled from its current source."""
+    """Whether Numba's cache has a kernel, compiled from its current source code."""
     source, function = Path(kernel.py_func.__code__.co_filename), kernel.py_func.__name__
     version = f"py{sys.version_info.major}{sys.version_info.minor}"
     found = Path(kernel._cache.cache_path).glob(f"{source.stem}.{function}-*.{version}*.nbi")
@@ -74,7 +74,7 @@ def is_compiled(kernel: Any) -> bool:
 
 
 def compile_part(part: Part) -> None:
-    """Compile each kernel of this part by using it once, on a small data set."""
+    """Compile the kernels for "training" or "ranking" by using each once on a small data set."""
     data, split = SMALL_DATA.load()
     train, first = data.take(split.train), next(iter(METHODS))
     if part == "training":

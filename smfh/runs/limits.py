@@ -53,7 +53,7 @@ NODE_BYTES, WORK_BYTES = 64, 200 << 20  # per tree node, without classes; for ra
 
 @dataclass(frozen=True)
 class Cost:
-    """Estimated peak memory and total time of one run."""
+    """The estimated peak memory and total time of a run."""
 
     bytes: float
     seconds: float
@@ -66,7 +66,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Limits:
-    """Maximum memory and time of one run."""
+    """The maximum memory and time that a run may take."""
 
     gigabytes: float
     minutes: float
@@ -76,7 +76,7 @@ class Limits:
 
     @property
     def data_bytes(self) -> int:
-        """Maximum memory of one data set, in bytes."""
+        """Maximum memory that a data set may take, in bytes."""
         return int(self.gigabytes * GB * DATA_SHARE)
 
     def share(self, cost: Cost) -> float:
@@ -88,7 +88,7 @@ class Limits:
 
 
 def current_limits() -> Limits:
-    """Return the limits in SMFH_MAX_GB and SMFH_MAX_MINUTES; default: half the memory, one hour."""
+    """Return the limits set by SMFH_MAX_GB and SMFH_MAX_MINUTES; default: half the memory, one hour."""
     memory: int = psutil.virtual_memory().total
     with suppress(OSError):  # a container may have less than the machine
         container = Path("/sys/fs/cgroup/memory.max").read_text().strip()
@@ -114,7 +114,7 @@ def estimate(method: HashMethod, data: MultimodalDataset, split: Split) -> Cost:
 
 
 def check_cost(method: HashMethod, data: MultimodalDataset, split: Split, limits: Limits) -> None:
-    """Refuse a run that exceeds the limits; the error names the nearest setting that does not."""
+    """Raise InputError if a run exceeds the limits; the message names the nearest setting that does not."""
     cost = estimate(method, data, split)
     if limits.allow(cost):
         return
@@ -137,7 +137,7 @@ def check_cost(method: HashMethod, data: MultimodalDataset, split: Split, limits
 
 
 def check_costs(methods: Iterable[HashMethod], data: MultimodalDataset, split: Split, limits: Limits) -> None:
-    """Refuse several runs if the costliest exceeds the limits; the error names it."""
+    """Raise InputError if the costliest of several runs exceeds the limits; the message names that run."""
     worst = max(methods, key=lambda method: limits.share(estimate(method, data, split)), default=None)
     if worst is not None:
         check_cost(worst, data, split, limits)
@@ -151,7 +151,7 @@ def check_study_cost(
     limits: Limits,
     bits: Sequence[int] = (),
 ) -> None:
-    """Refuse a study if its default setting or a trial at the ends of `ranges` exceeds the limits.
+    """Raise InputError if a study's starting point, or a trial at the ends of `ranges`, exceeds the limits.
 
     Both ends of a range are checked, because no anchors (0) can cost more than many anchors.
     """
@@ -162,12 +162,12 @@ def check_study_cost(
 
 
 def check_source_size(source: DatasetSource, limits: Limits) -> None:
-    """Refuse a data set that would exceed the memory limit, before it is loaded."""
+    """Raise InputError, before a data set is loaded, if it would exceed the memory limit."""
     _check_bytes(source.bytes, f"{source.card.title} with these options", limits)
 
 
 def check_upload_size(data: MultimodalDataset, limits: Limits) -> None:
-    """After reading an upload, refuse it if it exceeds the memory limit."""
+    """Raise InputError if an upload, which has been read already, exceeds the memory limit."""
     _check_bytes(dataset_bytes(data), "Your data", limits)
 
 
@@ -211,7 +211,7 @@ def estimate_classifier_cost(data: MultimodalDataset, split: Split) -> Cost:
 
 
 def check_classifier_cost(data: MultimodalDataset, split: Split, limits: Limits) -> None:
-    """Refuse to measure a classifier level if the estimated cost exceeds the limits."""
+    """Raise InputError if training the classifiers of the reference level would exceed the limits."""
     cost = estimate_classifier_cost(data, split)
     if not limits.allow(cost):
         raise InputError(

@@ -26,7 +26,7 @@ LEVEL_VERSION = 2  # of classifier levels and their files; raise it when either 
 
 @dataclass(frozen=True)
 class RunKey:
-    """Data, split and method with its parameters, which together determine the outcome of a run."""
+    """The data, split and method with parameters that identify a run and determine its outcome."""
 
     data: str  # fingerprint
     split: str  # fingerprint
@@ -34,11 +34,11 @@ class RunKey:
 
     @cached_property
     def id(self) -> str:
-        """SHA-256 of the key, used as the name of the run's file."""
+        """SHA-256 hash of the key, used as the name of the run's file."""
         return self.id_for_version(self.method.version)
 
     def id_for_version(self, version: int) -> str:
-        """Return the id of the same run trained by the given version of the method.
+        """Return the id that this run has if another version of the method trains it.
 
         Parameters at their neutral value are left out, so that adding a parameter does not change any id.
         """
@@ -68,7 +68,7 @@ def plain_number(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class ClassifierLevelKey:
-    """Data and split, which determine the classifier level."""
+    """The data and split that identify a measured classifier level."""
 
     data: str  # fingerprint
     split: str  # fingerprint
@@ -109,7 +109,7 @@ class Run:
         return self._scores.get(search, lambda: evaluate(self.hasher, self.data, self.split, *search))
 
     def add_scores(self, scores: Scores) -> None:
-        """Put scores that were computed or saved earlier into the cache."""
+        """Add scores of one search, computed or saved earlier, to the run's cached scores."""
         self._scores.get(scores.search, lambda: scores)
 
     def results(
@@ -187,18 +187,18 @@ def text_to_image_first(directions: Sequence[tuple[str, str]]) -> list[tuple[str
 
 
 def as_search(source: str, target: str, protocol: str = "training", distance: str = "hamming") -> Search:
-    """Return a search with its defaults."""
+    """Complete a search (source, target, protocol, distance) with the default protocol and distance."""
     return source, target, protocol, distance
 
 
 def ready_searches(directions: Sequence[tuple[str, str]]) -> list[Search]:
-    """Return the searches to score after training: all, or the first two directions if too many."""
+    """Return the searches that are scored after training: all, or the first two directions if there are many."""
     ways = text_to_image_first(directions)
     return all_searches(ways if len(ways) <= MAX_READY_DIRECTIONS else ways[:2])
 
 
 def all_searches(directions: Sequence[tuple[str, str]]) -> list[Search]:
-    """Return the searches in these directions by every protocol and distance."""
+    """Return the searches in these directions, each with every protocol and distance."""
     return [
         (*direction, protocol, distance) for direction in directions for protocol in PROTOCOLS for distance in DISTANCES
     ]

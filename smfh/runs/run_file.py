@@ -39,11 +39,11 @@ RADIUS_CURVES = ("items", "hits", "precision", "recall")
 
 
 class OlderVersionError(InputError):
-    """Raised for a file that an older version of this program saved; the file is not damaged."""
+    """Error for a file that is not damaged, but was saved by an older version of this program."""
 
 
 def run_header(run: Run, timing: Timing, scores: Iterable[Scores], saved_by: str = "") -> dict[str, Any]:
-    """Return the header of a run: everything except its arrays."""
+    """Return the header of a run's file: everything except its arrays."""
     searches = [
         {
             "search": one.search,
@@ -109,7 +109,7 @@ def run_arrays(
 
 
 def read_header(id: str, header: bytes, file_bytes: int) -> RunRecord:
-    """Return the record in a header; refuse a damaged header, or that of a run with another id."""
+    """Return a run's record from its file's header; raise InputError if it is damaged or of another run."""
     try:
         values = read_json(header)
         if values["format"] == FORMAT and values["version"] in range(1, OLDEST_VERSION):
@@ -173,7 +173,7 @@ def header_record(
 
 
 def array_names(number: int) -> tuple[str, ...]:
-    """Return the names of the score arrays of a search, given its number in the header."""
+    """Return the names, in a run's file, of the score arrays of the search with this number."""
     return tuple(f"scores.{number}.{part}" for part in SCORE_ARRAYS)
 
 
@@ -218,7 +218,7 @@ def read_scores(header: Mapping[str, Any], arrays: Sequence[Array], bits: int) -
 
 
 def finite(value: Any) -> float:
-    """Convert to a float; refuse infinity and NaN."""
+    """Convert a value to float; raise InputError for infinity and NaN."""
     number = float(value)
     if not np.isfinite(number):
         raise InputError(f"Expected a finite number; got {str(value)[:40]!r}.")
@@ -227,7 +227,7 @@ def finite(value: Any) -> float:
 
 @cache
 def versions() -> Mapping[str, str]:
-    """Return the versions of Python, NumPy and, if installed, this program."""
+    """Return the versions of Python, NumPy and, if it is installed, this program."""
     found = {"python": platform.python_version(), "numpy": np.__version__}
     try:
         return found | {"smfh": version("smfh-explorer")}
@@ -247,7 +247,7 @@ def _lists_to_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_level(path: Path, level: ClassifierLevel) -> None:
-    """Write the level to a JSON file, completely or not at all."""
+    """Write a classifier level to a JSON file, completely or not at all."""
     classifiers, ridge = (
         [{"search": search, "scores": scores} for search, scores in levels.items()]
         for levels in (level.scores, level.kernel_ridge)
@@ -258,7 +258,7 @@ def write_level(path: Path, level: ClassifierLevel) -> None:
 
 
 def read_level(path: Path) -> ClassifierLevel | None:
-    """Return the level in a file, with all numbers checked; None if the file is missing or damaged."""
+    """Return the classifier level in a file; None if the file is missing or damaged."""
     if not path.is_file():
         return None
     try:

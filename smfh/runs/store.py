@@ -1,4 +1,4 @@
-"""Stores of saved runs: files in a folder that programs may share, or memory for private data."""
+"""Stores of saved runs: files in a folder that several programs may share, or memory for private data."""
 
 import os
 import re
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class MemoryRuns:
-    """Runs of private data: records and scores in memory, no models; drops the oldest above a limit."""
+    """A store for runs on private data, in memory: records and scores but no models, limited in size."""
 
     def __init__(self, max_runs: int = MAX_MEMORY_RUNS) -> None:
         self.max_runs = max_runs
@@ -78,7 +78,7 @@ class MemoryRuns:
         return self._levels.get(key)
 
     def save_classifier_level(self, key: ClassifierLevelKey, level: ClassifierLevel) -> None:
-        """Save the level in place of that of any other data, since a visitor has only one upload."""
+        """Save the classifier level; it replaces that of other data, since a visitor has only one upload."""
         self._levels = {key: level}
 
 
@@ -105,7 +105,7 @@ class Listing:
 
 
 class RunStore:
-    """Saved runs on disk, one file each.
+    """A store of saved runs on disk, one file for each run.
 
     A file is written under another name and then renamed, so any number of programs can use one folder. Runs
     that come with the program are read from the folder `shipped`, if they are not saved here; most of them
@@ -130,7 +130,7 @@ class RunStore:
         return other
 
     def without_shipped(self) -> "RunStore":
-        """Return a copy of this store that has only runs computed here."""
+        """Return a copy of this store that ignores the runs shipped with the program."""
         other = copy(self)
         other.shipped = None
         return other
@@ -145,7 +145,7 @@ class RunStore:
         return found if isinstance(found, RunRecord) else None
 
     def is_shipped(self, record: RunRecord) -> bool:
-        """Whether the run came with the program and was not computed here."""
+        """Whether the run is shipped with the program and was not computed on this machine."""
         return self._path(record.id).parent == self.shipped
 
     def save(self, run: Run, timing: Timing) -> RunRecord:
@@ -177,11 +177,11 @@ class RunStore:
         return Listing(tuple(reversed(runs)), tuple(d for d in found if isinstance(d, DamagedRun)))
 
     def records(self) -> list[RunRecord]:
-        """Return all runs that were saved here, newest first."""
+        """Return the records of all runs in the folder, newest first, without those shipped with the program."""
         return list(self.listing().runs)
 
     def shipped_records(self) -> list[RunRecord]:
-        """Return the runs that come with the program and were not computed here."""
+        """Return the records of runs that are shipped with the program and were not computed on this machine."""
         files = sorted(self.shipped.glob("*.npz")) if self.shipped is not None else []
         found = (self.get(file.stem) for file in files if RUN_ID.fullmatch(file.stem))
         return [record for record in found if record is not None and self.is_shipped(record)]
@@ -223,7 +223,7 @@ class RunStore:
         return run_file.read_level(self.folder / "ceilings" / f"{key.id}.json")
 
     def save_classifier_level(self, key: ClassifierLevelKey, level: ClassifierLevel) -> None:
-        """Save the level for all comparisons on this data."""
+        """Save the classifier level of this data for later comparisons."""
         path = self.folder / "ceilings" / f"{key.id}.json"
         self._write(path, lambda path: run_file.write_level(path, level))
 
@@ -236,7 +236,7 @@ class RunStore:
         self._save_text(id, "note", note, MAX_NOTE_CHARACTERS)
 
     def _save_text(self, id: str, kind: str, text: str, max_characters: int) -> None:
-        """Write a title or note, on one line, to its own file beside that of the run."""
+        """Write a run's title or note, on one line, to a text file beside the run's file."""
         text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         if len(text) > max_characters:
             raise InputError(f"A {kind} has at most {max_characters} characters; this one has {len(text)}.")
@@ -274,7 +274,7 @@ class RunStore:
             )
 
     def _path(self, id: str) -> Path:
-        """Return the file to read a run from: saved here, else shipped."""
+        """Return the path of a run's file: in the folder if it is there, else among the shipped runs."""
         own = self._own_path(id)
         if self.shipped is not None and not own.exists() and (path := self.shipped / own.name).exists():
             return path
@@ -298,7 +298,7 @@ class RunStore:
         return about.st_mtime_ns, about.st_size
 
     def _header(self, id: str) -> RunRecord | DamagedRun | None:
-        """Return the run's record with title and note, or its damage; read only a file that has changed."""
+        """Return a run's record with title and note, or a DamagedRun; unchanged files are not read again."""
         stamp = self._stamp(id)
         if stamp is None:
             self._headers.pop(id, None)
@@ -320,7 +320,7 @@ class RunStore:
         return replace(known[1], title=title, note=self._read_text(id, "note", MAX_NOTE_CHARACTERS))
 
     def _read(self, id: str, read: Callable[[], T]) -> T:
-        """Return the result of `read`; if it fails, list the run as damaged until its file changes."""
+        """Return the result of `read`; if reading fails, list the run as damaged until its file changes."""
         stamp = self._stamp(id)
         try:
             return read()

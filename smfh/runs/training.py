@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class Snapshots:
-    """Models after each step of a run, or after every second, fourth, … step if memory is scarce.
+    """The models after each step of a run, or after every second, fourth, … step if memory is scarce.
 
     One thread adds models; any number of threads read them.
     """
@@ -50,7 +50,7 @@ class Snapshots:
             self._frames, self._stride = self._frames[::2], 2 * self._stride
 
     def frames(self) -> tuple[FittedHasher, ...]:
-        """Return the snapshots so far; the last step in a snapshot's trace tells its iteration."""
+        """Return the models recorded so far; the last step in a model's trace has its iteration."""
         return self._frames
 
 
@@ -64,7 +64,7 @@ def find_or_train(
     snapshots: Snapshots | None = None,
     call: Call = here,
 ) -> Run:
-    """Return the run with its model and scores, read from the store or trained now.
+    """Return a run with its model and scores, read from the store or, if it is not saved, trained now.
 
     A new run is saved before this returns. If saving fails, the problem is logged and the run is returned
     anyway. Without a store, nothing is looked up or saved. `call` may train in another process. `snapshots`
@@ -98,7 +98,7 @@ def ensure_saved(
     on_step: OnStep | None = None,
     call: Call = here,
 ) -> RunRecord:
-    """Return the record of the run; train and save the run if the store does not have it."""
+    """Return the record of a run; if the store does not have it, train and save the run first."""
     key = run_key(data, split, method)
     if (record := store.find(key)) is not None:
         return record
@@ -125,7 +125,7 @@ def train(
 
 
 def score_run(run: Run, call: Call = here) -> tuple[float, dict[str, float]]:
-    """Add the scores of `ready_searches`; return the seconds of scoring, and of encoding by modality."""
+    """Score a run in all `ready_searches`; return the seconds of scoring, and of encoding by modality."""
     if len(run.split.train) * len(run.split.queries) > MAX_PAIRS:
         wait_until_ready("ranking")
     arguments = (run.hasher, run.data.without_looks(), run.split, is_ready("ranking"))
@@ -150,7 +150,7 @@ def fit(
 def score(
     hasher: FittedHasher, data: MultimodalDataset, split: Split, is_ranking_ready: bool = True
 ) -> tuple[list[Scores], float, dict[str, float]]:
-    """Return the scores, the seconds they took, and the seconds to encode all queries by modality.
+    """Score a model; return the scores, the seconds they took, and the seconds to encode the queries.
 
     If the ranking kernels are not ready, rank with NumPy until another process has compiled them.
     """

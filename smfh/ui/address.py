@@ -75,12 +75,12 @@ def any_text(limit: int) -> Reader:
 
 
 def switch(name: str, text: str) -> bool:
-    """Return the boolean value of the text "true" or "false"; raise InputError for other texts."""
+    """Return the Boolean value of the text "true" or "false"; raise InputError for other texts."""
     return bool(read_value(name, text[:QUOTE_CHARACTERS], False))
 
 
 def readers_of(value: Any) -> dict[str, Reader]:
-    """Return the reader of each field that a link can contain: declared, or derived from metadata."""
+    """Return the functions that parse the fields of a dataclass from link parameters, by field name."""
     readers: dict[str, Reader] = {}
     for f in fields(value):
         if "reader" in f.metadata:
@@ -91,7 +91,7 @@ def readers_of(value: Any) -> dict[str, Reader]:
 
 
 def encode(value: Any, default: Any, prefix: str = "", always: Sequence[str] = (), /, **readers: Reader) -> UrlQuery:
-    """Return the link parameters of a value; leave out None, and defaults of fields not in `always`."""
+    """Return a page state as link parameters, without None and without defaults of fields not in `always`."""
     query = {}
     for name in readers_of(value) | readers:
         own = getattr(value, name)
@@ -101,7 +101,7 @@ def encode(value: Any, default: Any, prefix: str = "", always: Sequence[str] = (
 
 
 def decode(query: UrlQuery, default: T, prefix: str = "", /, **readers: Reader) -> tuple[T, list[str]]:
-    """Return the value of a link, with defaults for invalid parameters, and notes on these."""
+    """Return the page state in a link, with defaults for invalid parameters, and a note on each of these."""
     value: Any = default
     notes: list[str] = []
     known = readers_of(default) | readers
@@ -120,20 +120,20 @@ def decode(query: UrlQuery, default: T, prefix: str = "", /, **readers: Reader) 
 
 
 def shorten_notes(notes: Sequence[str]) -> list[str]:
-    """Return the first notes, each shortened, because a link can contain any number of long texts."""
+    """Shorten a list of notes on a link, and each note, because a link can contain many long texts."""
     first = [note if len(note) <= NOTE_CHARACTERS else f"{note[:NOTE_CHARACTERS]} …" for note in notes[:MAX_NOTES]]
     more = len(notes) - MAX_NOTES
     return [*first, f"{more:,} more parameters of the link are not valid."] if more > 0 else first
 
 
 def own_keys(query: UrlQuery, prefixes: Sequence[str]) -> dict[str, str]:
-    """Return the parameters whose prefix (the key up to its last dot) is in `prefixes`."""
+    """Return the link parameters whose prefix (the key up to its last dot) is in `prefixes`."""
     return {key: text for key, text in query.items() if key[: key.rfind(".") + 1] in prefixes}
 
 
 @dataclass(frozen=True)
 class Part(Generic[T]):
-    """A value in the address: the prefixes of its keys, and functions that read and write it."""
+    """A page state in the address: the prefixes of its parameters, and functions that read and write it."""
 
     prefixes: tuple[str, ...]
     read: Callable[[UrlQuery], tuple[T, list[str]]]
@@ -142,7 +142,7 @@ class Part(Generic[T]):
 
 
 def part_of(default: T, prefix: str, /, always: Sequence[str] = (), about: str = "", **readers: Reader) -> Part[T]:
-    """Return the address part of a page; `readers` adds fields whose range depends on the data."""
+    """Return the Part for a page's state; `readers` parse fields whose range depends on the data."""
     return Part(
         (prefix,),
         lambda query: decode(query, default, prefix, **readers),
@@ -153,7 +153,7 @@ def part_of(default: T, prefix: str, /, always: Sequence[str] = (), about: str =
 
 @dataclass(frozen=True)
 class SavedPart:
-    """The value and link parameters of a part, as this session last read or wrote them."""
+    """A page state and its link parameters, as this session last read or wrote them."""
 
     value: Any
     notes: Sequence[str]
@@ -164,7 +164,7 @@ class SavedPart:
 
 
 def current(part: Part[T], controls: str) -> tuple[T, Sequence[str]]:
-    """Return the current value of a part, and notes on invalid parameters of its link.
+    """Return a page's current state, and notes on invalid parameters of the link.
 
     The address is read in the first run of a session (a link or a reload) and after Back or Forward.
     Otherwise the value of the session applies and `keep` updates the address, so an outdated address has no
@@ -187,7 +187,7 @@ def current(part: Part[T], controls: str) -> tuple[T, Sequence[str]]:
 
 
 def keep(part: Part[T], value: T) -> None:
-    """Save a value in the session and the address; a page's parameters replace those of other pages."""
+    """Save a page state in the session and the address, where it replaces the states of other pages."""
     query, saved = st.query_params.to_dict(), _saved_parts().get(part.prefixes[0])
     written = own_keys(query, part.prefixes)
     rest = {key: text for key, text in query.items() if key not in written}
@@ -203,13 +203,13 @@ def keep(part: Part[T], value: T) -> None:
 
 
 def forget(controls: str) -> None:
-    """Reset the controls whose keys start with `controls`."""
+    """Delete the session values of the controls whose keys start with `controls`, which resets them."""
     for key in [key for key in map(str, st.session_state) if key.startswith(controls)]:
         del st.session_state[key]
 
 
 def hold(key: str, value: Any) -> str:
-    """Set the control `key` to this value, unless it already has the value; return the key."""
+    """Set the control with this key to a value, unless it already has the value; return the key."""
     if key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
     return key
@@ -236,13 +236,13 @@ def bound_control(key: str, value: T, act: Callable[[T], None]) -> dict[str, Any
 
 
 def saved_texts(*prefixes: str) -> dict[str, str]:
-    """Return the saved link parameters of the parts with these prefixes, for `st.page_link`."""
+    """Return the saved link parameters with these prefixes, for `st.page_link`."""
     saved = [_saved_parts()[prefix].texts for prefix in prefixes if prefix in _saved_parts()]
     return {key: text for texts in saved for key, text in texts.items()}
 
 
 def go(script: str, prefix: str, **texts: str) -> NoReturn:
-    """Switch to another page, with these parameters or in its last state; not from a callback."""
+    """Switch to another page, with these link parameters or in its last state; not from a callback."""
     if texts:
         parameters = {f"{prefix}{name}": text for name, text in texts.items()}
         _saved_parts()[prefix] = SavedPart(None, (), parameters, about=None, page="")

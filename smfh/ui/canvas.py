@@ -1,4 +1,4 @@
-"""The map of codes drawn with pictures: move, zoom and brush on a canvas (canvas.js).
+"""The map of codes with pictures, on a canvas (canvas.js) with move, zoom and selection by dragging.
 
 All pictures are sent to the browser once, as one sheet; for a new query only a few numbers are sent. Pictures
 are drawn where they do not overlap. Other items are dots in the colour of their class; zoom in to see them.
@@ -56,7 +56,7 @@ class Sheet:
 
 
 def make_sheet(pictures: Sequence[bytes]) -> Sheet:
-    """Shrink all pictures and return them as one approximately square sheet."""
+    """Scale all pictures down and return them as one approximately square image."""
     from PIL import Image
 
     columns = max(1, math.isqrt(len(pictures) - 1) + 1)
@@ -90,7 +90,7 @@ def map_chart(kind: str, codes: CodeMap, data: MultimodalDataset, query: Words, 
 def draw_code_map(
     run: Run, kind: str, results: SearchResults, key: str, on_pick: Callable[[int], None] | None = None
 ) -> list[int]:
-    """Draw the map of a run's codes with query and results; return the brushed rows.
+    """Draw a map of the codes with query and results; return the rows of the items selected on it.
 
     `on_pick` is called with the row of an item that is clicked alone.
     """
@@ -98,7 +98,7 @@ def draw_code_map(
 
     def lay_out() -> CodeMap:
         with place.container(horizontal=True, vertical_alignment="center"):
-            st.text("Laying out the codes: a few seconds …")
+            st.text("Computing the map: a few seconds …")
             show_pca = {MAP_KIND: "PCA"}
             st.button("Show PCA instead", "map_cancel", on_click=st.session_state.update, args=(show_pca,))
         # drawing the heartbeat raises an exception when the visitor has left, which ends the call
@@ -123,7 +123,7 @@ def draw_code_map(
             run,
             ("sheet", kind),
             lambda: make_sheet([pictures[row] for row in flat.rows]),  # decoded once, not at every rerun
-            "Shrinking the pictures …",
+            "Preparing the pictures …",
         )
         rows = show_pictures(chart, sheet, key, picked)
         st.caption("A dot is an item without space for its picture, in the colour of its class. Zoom in.")
@@ -135,7 +135,7 @@ def draw_code_map(
 
 
 def show_pictures(chart: MapChart, sheet: Sheet, key: str, on_brush: Callable[[], None] = lambda: None) -> list[int]:
-    """Draw the map with a picture for each point, in sheet order, and return the brushed rows."""
+    """Draw the map with a picture for each point; return the rows of the selected items."""
     st.text(chart.title)
     _SHEET(data=sheet.file, key=f"{key}_sheet")
     x, y = (np.round(GRID_STEPS * chart.positions.T)).astype(int).tolist()
@@ -158,6 +158,6 @@ def show_pictures(chart: MapChart, sheet: Sheet, key: str, on_brush: Callable[[]
 
 
 def brushed_rows(sent: Any, chart: MapChart) -> list[int]:
-    """Return the rows sent by the browser, without rows that are not on this map."""
+    """Return the rows of items that the browser reports as selected and that are on this map."""
     drawn = set(chart.items.tolist())
     return [row for row in sent if row in drawn] if isinstance(sent, list) else []

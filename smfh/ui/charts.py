@@ -28,7 +28,7 @@ def show_chart(chart: Chart, key: str) -> None:
 
 
 def show_charts(charts: Mapping[str, Chart], widths: Sequence[int] = ()) -> None:
-    """Draw charts side by side, each with its key; all have the same width unless `widths` is given."""
+    """Draw charts, given by their keys, side by side; all have the same width unless `widths` is given."""
     columns = st.columns(widths or len(charts), gap="large")
     for column, (key, chart) in zip(columns, charts.items(), strict=True):
         with column:
@@ -38,7 +38,7 @@ def show_charts(charts: Mapping[str, Chart], widths: Sequence[int] = ()) -> None
 def show_pickable(
     chart: Chart, key: str, modes: tuple[Mode, ...], on_pick: Callable[[], None] | None = None
 ) -> Mapping[str, Any]:
-    """Draw a chart whose points can be clicked or brushed; return Streamlit's selection event."""
+    """Draw a chart whose points can be selected by clicking or dragging; return Streamlit's selection event."""
     st.text(chart.title)
     look: dict[str, Any] = {"config": PICKABLE, "alt": chart.description, "selection_mode": modes}
     picked: Any = st.plotly_chart(chart.drawn, key=key, on_select=on_pick or "rerun", **look)
@@ -48,7 +48,7 @@ def show_pickable(
 
 
 def picked_numbers(event: Mapping[str, Any] | None) -> list[int]:
-    """Return the numbers in the custom data of the selected points, without duplicates."""
+    """Return the numbers in the custom data of the points selected in a chart, without duplicates."""
     points = (event or {}).get("selection", {}).get("points", [])
     values = [point.get("customdata") for point in points]
     flat = [value[0] if isinstance(value, list) and value else value for value in values]
@@ -71,6 +71,6 @@ def figure_files(chart: Chart) -> bytes:
 
 
 def offer_file(label: str, make: Any, name: str, mime: str, key: str, **look: Any) -> None:
-    """Draw a button to save a file; `make` is its content, or a function called after the click."""
+    """Draw a button that downloads a file; `make` is its content, or a function that returns it on a click."""
     icon = ":material/download:"
     st.download_button(label, make, name, mime, key, icon=icon, on_click="ignore", **look)

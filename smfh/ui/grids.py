@@ -1,4 +1,4 @@
-"""Jobs of a page, such as a grid of runs: start them, follow their progress, cancel them."""
+"""Background jobs of a page, such as a grid of runs: start them, show their progress, cancel them."""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -40,12 +40,12 @@ def draw_grid(grid: Grid, name: str, verb: str, draw_results: Callable[[], None]
 
 
 def grid_job(grid: Grid) -> Job[Problems] | None:
-    """Return the grid's unfinished job of any visitor, else its last job of this session, else None."""
+    """Return the unfinished job that trains this grid, else this session's last job for it, else None."""
     return find_job(private_key(grid.comparison.source, grid.key), LAST_JOB)
 
 
 def find_job(key: Hashable, own: str) -> Job[Any] | None:
-    """Return the unfinished job of this key, else the job in the session state `own` if it has this key."""
+    """Return the unfinished job with this key, else the finished one that this session started, else None."""
     found, last = job_queue().find(key), st.session_state.get(own)
     if found is not None and not found.over:
         return found
@@ -86,7 +86,7 @@ def draw_task(
 
     st.button(label, icon=icon, help=help, key=f"{name}_run", on_click=start)
     if job is not None and job.state == "failed":
-        draw_problems("This stopped. What has finished is saved.", job.problems)
+        draw_problems("Stopped by an error. Finished runs are saved.", job.problems)
 
 
 def start_grid(grid: Grid, again: bool = False) -> None:
@@ -133,8 +133,8 @@ def _draw_start(grid: Grid, job: Job[Problems] | None, name: str, verb: str) -> 
         other = st.session_state.get(LAST_JOB)
         if other is not None and not other.over and other.key != private_key(source, grid.key):
             cancel = f"{name}_cancel_other"
-            st.button("Cancel your other grid of runs", on_click=steer, args=(other.cancel,), key=cancel)
-            st.caption("Another grid of your runs is still being trained.")
+            st.button("Cancel your other runs", on_click=steer, args=(other.cancel,), key=cancel)
+            st.caption("Your other runs are still training.")
         elif len(missing) < total:
             st.caption(f"{total - len(missing)} of {total} runs are done and shown below.")
         elif not seconds:
@@ -152,7 +152,7 @@ def _draw_start(grid: Grid, job: Job[Problems] | None, name: str, verb: str) -> 
 
 
 def progress_of(job: Job[Problems]) -> tuple[float, str]:
-    """Return the finished share, and a text with the number of runs, the current run and time left."""
+    """Return the progress of a grid as a share and as a text, with the current run and the time left."""
     position = queue_position(job)
     if not job.reports:
         return 0.0, position or "looking for saved runs"
@@ -160,7 +160,7 @@ def progress_of(job: Job[Problems]) -> tuple[float, str]:
 
 
 def progress_of_grid(progress: GridProgress, waiting: str = "") -> tuple[float, str]:
-    """Return the finished share of the runs and a text; `waiting` says why none is trained now."""
+    """Return the share of finished runs and a text about progress; `waiting` says why no run is training."""
     parts = [f"{progress.done} of {progress.total} runs"]
     if waiting:
         parts.append(waiting)

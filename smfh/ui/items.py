@@ -1,4 +1,4 @@
-"""Draw items: pictures or drawings of their features, and captions and labels as plain text."""
+"""Draw items of a data set: their pictures, or drawings of their features, with captions and labels."""
 
 import base64
 import io
@@ -98,7 +98,7 @@ def labels_of(data: MultimodalDataset, row: int) -> list[str]:
 
 
 def about_item(data: MultimodalDataset, row: int) -> list[str]:
-    """Return one note: the item's labels, or its number if the caption already shows the labels."""
+    """Return a note on an item: its labels, or its number if the caption already shows the labels."""
     labels = ", ".join(labels_of(data, row))
     return [labels] if labels != caption_of(data, row) else [f"item {row}"]
 
@@ -109,9 +109,9 @@ def in_bits(distance: float, decimals: int = 2) -> str:
 
 
 def pictures_of(data: MultimodalDataset, rows: Sequence[int], modality: str | None) -> list[bytes]:
-    """Return the pictures of items; with a modality, tiles that show its features.
+    """Return the pictures of items; if a modality is given, tiles that show its features instead.
 
-    Without both, the tiles show the modality with the fewest dimensions, which is the easiest to read.
+    For data without pictures, the default modality is the one with the fewest dimensions.
     """
     if modality is None and data.thumbnails is not None:
         return [data.thumbnails[row] for row in rows]
@@ -174,7 +174,7 @@ def _png(image: "Image.Image") -> bytes:
 
 
 def draw_bars(features: FloatArray) -> NDArray[np.uint8]:
-    """Return pixels with a bar of height |x| / max |x| per dimension; its root on several lines."""
+    """Return the features x as pixels: a bar of height |x| / max |x| per dimension, √ of it on several lines."""
     features = np.abs(features)
     lines = -(-len(features) // BARS_PER_LINE)
     per_line, inside = -(-len(features) // lines), TILE_PIXELS - 2 * MARGIN_PIXELS
@@ -192,7 +192,7 @@ def draw_bars(features: FloatArray) -> NDArray[np.uint8]:
 
 
 def cells(features: FloatArray) -> FloatArray:
-    """Return √(|x| / max |x|) as a square, padded with 0; the root makes small values visible."""
+    """Return √(|x| / max |x|) as a square of cells, padded with 0; the root makes small values visible."""
     features = np.abs(features)
     per_cell = -(-len(features) // MAX_CELLS)  # dimensions that are averaged
     side = int(np.ceil(np.sqrt(-(-len(features) // per_cell))))

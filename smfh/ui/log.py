@@ -42,12 +42,12 @@ def set_up_log() -> None:
 
 
 def short_id(visitor: str) -> str:
-    """Return the hash that stands for a visitor in the log."""
+    """Return the short hash that identifies a visitor in the log."""
     return hashlib.sha256(f"log {visitor}".encode()).hexdigest()[:8] if visitor else "-"
 
 
 def log_event(event: str, visitors: str | Iterable[str] = "", **values: object) -> None:
-    """Log one line at INFO; do not pass texts that a visitor wrote."""
+    """Log an event in one line at INFO; never pass texts that a visitor wrote."""
     log.info("%s", line_of(event, visitors, **values))
 
 
@@ -62,7 +62,7 @@ def log_job(state: str, key: Hashable, visitors: Iterable[str], seconds: float, 
 
 @contextmanager
 def logging_upload(kind: str, visitor: str, size: int) -> Iterator[list[str]]:
-    """Log an upload when the `with` block ends: refused if it raised an error or filled `problems`."""
+    """Log an upload when this `with` block ends: as refused if the block raised an error or filled `problems`."""
     started, problems = perf_counter(), list[str]()
     try:
         yield problems
@@ -77,7 +77,7 @@ def logging_upload(kind: str, visitor: str, size: int) -> Iterator[list[str]]:
 
 @contextmanager
 def logging_refusal(what: str, visitor: str) -> Iterator[None]:
-    """Log one line if this block, such as a check of limits, raises InputError."""
+    """Log one line if this `with` block, such as a check of limits, raises InputError."""
     try:
         yield
     except InputError as error:
@@ -86,7 +86,7 @@ def logging_refusal(what: str, visitor: str) -> Iterator[None]:
 
 
 def log_error(error: BaseException, visitors: str | Iterable[str] = "") -> None:
-    """Log one line at ERROR with the exception's type and source lines, without its message."""
+    """Log an exception in one line at ERROR, with its type and source lines but without its message."""
     lines = []
     for frame in reversed(traceback.extract_tb(error.__traceback__)[-MAX_FRAMES:]):
         path = Path(frame.filename)
@@ -96,7 +96,7 @@ def log_error(error: BaseException, visitors: str | Iterable[str] = "") -> None:
 
 
 def line_of(event: str, visitors: str | Iterable[str] = "", **values: object) -> str:
-    """Return `event visitor=… key=value …`; values are quoted, so that they cannot forge a field."""
+    """Return a log line `event visitor=… key=value …`; values are quoted, so that none can imitate a field."""
     names = [visitors] if isinstance(visitors, str) else sorted(visitors)
     who = ",".join(short_id(name) for name in names) or "-"
     texts = {key: str(value) for key, value in values.items()}
@@ -105,7 +105,7 @@ def line_of(event: str, visitors: str | Iterable[str] = "", **values: object) ->
 
 
 def describe_job(key: Hashable) -> dict[str, object]:
-    """Return the kind of a job, and the parts of its key that contain no text of a visitor."""
+    """Return the kind of a job for the log, and the parts of its key that contain no text from a visitor."""
     if isinstance(key, PrivateKey):
         key = key.key
     if isinstance(key, RunKey):

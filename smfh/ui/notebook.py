@@ -29,13 +29,13 @@ MAX_COPIES = 200  # of training items as queries, if there is no split
 
 @dataclass(frozen=True)
 class ExploreServer:
-    """An app that runs for this notebook; `close()` ends it, and so does the end of the notebook."""
+    """An app started from a notebook; it ends with `close()` or when the notebook ends."""
 
     url: str
     process: subprocess.Popen[bytes]
 
     def close(self) -> None:
-        """End the app."""
+        """Stop the app."""
         self.process.terminate()
         self.process.wait()
 
@@ -78,7 +78,7 @@ def explore(
         data = data.take(np.concatenate([split.train, copies]))
     if any(len(codes) != len(split.train) for codes in hasher.database_codes.values()):
         counts = ", ".join(f"{len(codes):,}" for codes in hasher.database_codes.values())
-        raise InputError(f"The model has codes of {counts} items; the split has {len(split.train):,} to train.")
+        raise InputError(f"The model has codes of {counts} items; the split has {len(split.train):,} training items.")
     key = f"{data.fingerprint[:12]}{split.fingerprint[:4]}"
     folder = cache_folder() / "notebooks" / key
     file, plugin = folder / "data.npz", folder / "plugin.py"

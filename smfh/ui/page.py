@@ -1,4 +1,4 @@
-"""The start of every page (style, navigation, sidebar, data, run), and how to open another page."""
+"""The top of every page (navigation, title, sidebar, data, run), and functions that open another page."""
 
 import re
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _INVISIBLE = st.components.v2.component("smfh_page", js=SCRIPT)
 
 @dataclass(frozen=True)
 class PageEntry:
-    """A page: its script, its icon, the prefix of its link parameters, and the guides it offers."""
+    """A page of the app: its script, its icon, the prefix of its link parameters, and its guide files."""
 
     script: str
     icon: str
@@ -70,7 +70,7 @@ def draw_guide(label: str, file: str) -> None:
 
 
 def begin_plainly(title: str, subtitle: str, trains: bool = False, methods: bool = True, data: bool = True) -> Settings:
-    """Draw navigation, title and sidebar, and return the settings."""
+    """Draw the top of a page that needs no data: navigation, title and sidebar; return the settings."""
     is_presented = current(SETTINGS, CONTROL)[0].present
     st.set_page_config(
         page_title=f"{title} · SMFH Explorer",
@@ -133,7 +133,7 @@ def begin_page(title: str, subtitle: str, trains: bool = False, methods: bool = 
 
 
 def begin_training(title: str, subtitle: str) -> tuple[CurrentRun, Run | None]:
-    """Draw the top of a page about a run; return the current run, and the run to show or None.
+    """Draw the top of a page that shows a run; return the current run, and the run to show (or None).
 
     The current run is started if there is none. The run to show is the last one that has finished.
     """
@@ -154,7 +154,7 @@ def begin_training(title: str, subtitle: str) -> tuple[CurrentRun, Run | None]:
 
 
 def begin_run(title: str, subtitle: str) -> Run:
-    """Draw the top of a page about a finished run, and return the run to show; if there is none, stop."""
+    """Draw the top of a page that needs a finished run, and return that run; stop the page if there is none."""
     shown = begin_training(title, subtitle)[1]
     if shown is None:
         st.stop()
@@ -162,7 +162,7 @@ def begin_run(title: str, subtitle: str) -> Run:
 
 
 def open_run(source: DatasetSource, method: HashMethod, loaded: Loaded) -> None:
-    """Start this run, apply its settings and open Explore, or show why not; not for callbacks."""
+    """Start a run with these settings and open Explore, or show why it cannot start; not for callbacks."""
     settings = Settings(source, method, current(SETTINGS, CONTROL)[0].hidden)
     try:
         session.start(settings, loaded)

@@ -1,4 +1,4 @@
-"""Texts from data, files, names or links, and messages that quote them, without Markdown."""
+"""Escape texts from data, files and links, so that no part of them is interpreted as Markdown."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -13,7 +13,7 @@ JOINER = "\u2060"  # invisible, without a line break
 
 
 def plain(text: str) -> str:
-    """Escape a text, on one line, so that a caption, label or message shows it literally.
+    """Escape a text for Markdown, on one line, so that captions, labels and messages show it literally.
 
     `st.text` does not interpret Markdown and is the better choice where it fits.
     """
@@ -22,13 +22,13 @@ def plain(text: str) -> str:
 
 
 def paragraphs(problems: Iterable[str]) -> str:
-    """Join messages as escaped paragraphs."""
+    """Join messages to Markdown paragraphs with all special characters escaped."""
     return "\n\n".join(map(plain, problems))
 
 
 def draw_problems(
     heading: str, problems: Iterable[str], draw: Callable[[str], object] | None = None, mark: str = ""
 ) -> None:
-    """Draw a heading with `draw`, by default st.error, and below it each problem as text after `mark`."""
+    """Draw a message, by default with st.error: a heading, and below it each problem after `mark`."""
     (draw or st.error)(heading)
     st.text("\n".join(f"{mark}{problem}" for problem in problems))

@@ -1,4 +1,4 @@
-"""Draw a job or a run: its buttons, its progress, and its convergence."""
+"""Draw a running job: its buttons and its progress, and the convergence of a run."""
 
 from collections.abc import Callable
 from functools import partial
@@ -27,7 +27,7 @@ DIMMED = ".st-key-scores, .st-key-below { opacity: .5; }"  # while another run t
 
 @st.fragment
 def draw_run_strip(current: CurrentRun, seen: State, shown: Run | None) -> None:
-    """Draw one line: the name of the run below or, while another one trains, its progress and buttons.
+    """Draw one line: the name of the run that the page shows or, while another trains, progress and buttons.
 
     `seen` is the state of the run when the page was drawn; when it changes, the page is redrawn.
     """
@@ -53,7 +53,7 @@ def draw_run_strip(current: CurrentRun, seen: State, shown: Run | None) -> None:
 
 
 def training_title(current: CurrentRun, shown: Run | None) -> str:
-    """Return what the run that trains changes in the shown run, such as "r 64 → 32", or its name."""
+    """Return a title for the run in training: its changes from the shown run, such as "r 64 → 32", or its name."""
     changes = [] if shown is None else differences(shown.method, current.method)
     if changes and shown is not None and shown.source == current.settings.source:
         return ", ".join(changes)
@@ -85,12 +85,12 @@ def is_over(job: Job[Any]) -> bool:
 
 
 def phase_of(job: Job[Any]) -> str:
-    """Return "over" for an ended job, "paused", or "moving" for a job that waits or runs."""
+    """Return the phase of a job: "over" if it has ended, "paused", or "moving" if it waits or runs."""
     return "over" if job.over else "paused" if job.state == "paused" else "moving"
 
 
 def draw_convergence(current: CurrentRun, shown: Run, pinned: Run | None) -> None:
-    """Draw an expander with the objective by iteration; while a run trains, that of this run so far."""
+    """Draw an expander with the objective by iteration; it is updated while the run trains."""
     is_live = current.state not in OVER
     chart = convergence(shown.hasher.trace)
     label, key, icon = f"Convergence. {chart.title}", "convergence_strip", ":material/trending_down:"
@@ -134,13 +134,13 @@ def draw_job_buttons(
 
 
 def steer(order: Callable[[str], bool]) -> None:
-    """Pause, step or cancel a job; show a message if it continues because other visitors view it."""
+    """Pause, step or cancel a job; if it continues because other visitors view it, show a message."""
     if not order(visitor()):
         st.toast("Not stopped: other people are viewing this run.", icon=":material/group:")
 
 
 def steer_owned(job: Job[Any], order: Callable[[str], bool], owner: str = "") -> None:
-    """Pause or cancel a job that the visitor started, or may edit; `owner` if it is not who started the job."""
+    """Pause or cancel a job if the visitor started it or may edit results of `owner`."""
     if job.submitter == visitor() or may_edit(owner or owner_id(job.submitter), visitor()):
         steer(order)
     else:
@@ -148,7 +148,7 @@ def steer_owned(job: Job[Any], order: Callable[[str], bool], owner: str = "") ->
 
 
 def queue_position(job: Job[Any]) -> str:
-    """Return the job's position in the queue as text; "" if it does not wait."""
+    """Return the position of a waiting job in the queue as text; "" if it does not wait."""
     return f"waiting, number {job.position} in the queue" if job.position else ""
 
 
@@ -172,7 +172,7 @@ def draw_progress(job: Job[Run], method: HashMethod, title: str = "") -> None:
 
 
 def describe(source: DatasetSource, method: HashMethod) -> str:
-    """Return a line with the data, method, bits, main parameters and seed of a run."""
+    """Describe a run in one line: data, method, bits, main parameters and seed."""
     about = parameters(method)
     main = [name for name in MAIN[1:] if name in about]
     values = [f"{about[name].symbol} {in_words(name, getattr(method, name))}" for name in main]

@@ -1,4 +1,4 @@
-"""The state of a search, which is part of the link; its query, and its cached results."""
+"""The state of the search controls, which is part of the link; the query they form, and its results."""
 
 import hashlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -42,6 +42,7 @@ from smfh.ui.session import cache_for_visit, visitor
 
 V = TypeVar("V")
 RESULT_COUNTS = (12, 24, 48, 100)
+DISTANCE_NAMES = {"hamming": "Hamming", "asymmetric": "asymmetric"}
 DATABASE_NAMES = {"all": "all items", "training": "training items", "unseen": "unseen items"}
 MAX_UNKNOWN_WORDS = 5  # for which suggestions are drawn
 WORD_CHARACTERS = 40
@@ -53,7 +54,7 @@ DATABASE, LABEL = "search_database", "search_label"
 
 @dataclass(frozen=True)
 class SearchState:
-    """The query (words, else an item, else uploaded pictures, else a default) and how to show results."""
+    """The settings of a search: its query (words, else an item, else uploads), and how to show results."""
 
     source: str
     target: str
@@ -74,7 +75,7 @@ class SearchState:
 
 
 def search_state_part(run: Run) -> Part[SearchState]:
-    """Return the part of the address with the search; the run sets the ranges of its parameters."""
+    """Return the Part of the link that holds the search; ranges of its parameters depend on the run."""
     data, bits = run.data, run.hasher.bits
     modality, item = one_of(data.modalities), whole(0, len(data) - 1)
     return part_of(
@@ -105,7 +106,7 @@ def _other_modality(names: list[str], name: str) -> str:
 
 
 def current_search_state(run: Run) -> tuple[SearchState, Sequence[str]]:
-    """Return the search in the link, or else the visitor's last one, and notes on an invalid link."""
+    """Return the search in the link, or else the visitor's last one, and notes on invalid link parameters."""
     state, notes = current(search_state_part(run), CONTROLS)
     return adapt_state(state, run.data), notes
 
@@ -124,7 +125,7 @@ def change_search(state: SearchState, run: Run, **changes: Any) -> None:
 
 
 def adapt_state(state: SearchState, data: MultimodalDataset) -> SearchState:
-    """Return the state with the source that knows most of the words, and another modality as target."""
+    """Return the search with the text modality that knows most of the words as source, another as target."""
     if state.words is not None and not (state.words.strip() and text_modalities(data)):
         state = replace(state, words=None)
     if state.words is not None:
@@ -137,7 +138,7 @@ def adapt_state(state: SearchState, data: MultimodalDataset) -> SearchState:
 def draw_search_button(
     label: str, key: str, state: SearchState, run: Run, changes: Mapping[str, Any], **look: Any
 ) -> None:
-    """Draw a button that applies `changes` to the search."""
+    """Draw a button that changes fields of the search, given in `changes`."""
     st.button(label, key, on_click=change_search, args=(state, run), kwargs=dict(changes), **look)
 
 
@@ -169,7 +170,7 @@ def draw_database(state: SearchState, run: Run, **look: Any) -> None:
 
 
 def draw_label(state: SearchState, run: Run, **look: Any) -> None:
-    """Draw the choice of a label that all results must have; none if the items have no labels."""
+    """Draw a menu of labels that all results must have; nothing if the items have no labels."""
     if names := run.data.class_names:
         st.selectbox(
             "Label",
@@ -185,7 +186,7 @@ def draw_label(state: SearchState, run: Run, **look: Any) -> None:
 
 
 def draw_unknown_words(state: SearchState, run: Run) -> None:
-    """Draw how unknown words are interpreted; for the others, suggestions to replace them."""
+    """Draw notes on how unknown words are interpreted, and suggestions for words that are not."""
     data, sentence = run.data, state.words or ""
     try:
         query = make_query(state, run) if state.words is not None else None
@@ -213,7 +214,7 @@ def draw_unknown_words(state: SearchState, run: Run) -> None:
 
 
 def make_query(state: SearchState, run: Run) -> Query:
-    """Return the query of words, item, uploads and added items; without any, a query of median AP."""
+    """Return the query made of words, item, uploads and added items; by default a typical held-out query."""
     data, source, row = run.data, state.source, state.row
     pictures, uploads = picture_modalities(data), uploaded_files()
     is_typed = state.words is not None or row is not None
@@ -249,7 +250,7 @@ def _query_from_upload(run: Run, modality: str, file: bytes) -> Query:
 
 
 def call_in_worker(work: Callable[..., V], *arguments: Any) -> V:
-    """Decode and measure pictures in a worker process, since decoders trust their input."""
+    """Decode and measure pictures in a worker process, because a damaged file can crash a decoder."""
     return read_in_worker(visitor(), work, *arguments, max_seconds=QUERY_SECONDS)
 
 
@@ -261,24 +262,24 @@ def results_of(run: Run, query: Query, state: SearchState) -> SearchResults:
 
 
 def derive_from_query(run: Run, query: Query, what: Hashable, make: Callable[[], V]) -> V:
-    """Return a value computed from a query, cached for all visitors; for an upload, for its visitor."""
+    """Return a value computed from a query, cached for all visitors; for uploads, for this visitor only."""
     key = (what, query.identity)
     return cache_for_visit((run.key, key), make) if query.pictures else derive(run, key, make)
 
 
 def describe_nearest(results: SearchResults) -> str:
-    """Return as text how many items are nearest to the query, and their distance."""
+    """Return a sentence with the number of nearest items and their distance from the query."""
     if same := int(results.counts.items[0, 0]):
         return f"{same:,} items have the query's code" if same > 1 else "1 item has the query's code"
     first = int(results.distances.argmin())
     nearest = f"{results.tied[first]:,} nearest items" if results.tied[first] > 1 else "1 nearest item"
     if results.distance == "hamming":
-        return f"{nearest}, {in_bits(results.distances[first])} away by hamming distance"
+        return f"{nearest}, {in_bits(results.distances[first])} away by Hamming distance"
     return f"{nearest}, at {results.distance} distance {results.distances[first]:.3g}"
 
 
 def searched_items(results: SearchResults, state: SearchState) -> str:
-    """Return as text which items are searched, and how many; excluded ones are not counted."""
+    """Return a sentence that says which items are searched and how many, without excluded ones."""
     name = DATABASE_NAMES[state.database] + ("" if state.label is None else f" with label {state.label}")
     first = [f"{results.names} with exactly this name"] if results.names else []
     first += [f"{results.containing} with the words in their text"] if results.containing else []

@@ -82,7 +82,7 @@ def health_path() -> str:
 
 @once
 def run_store() -> RunStore:
-    """Return the store of saved runs on disk, with the results that come with the program."""
+    """Return the store of saved runs on disk, including the results that are shipped with the program."""
     return RunStore(shipped=app_folder() / "assets" / "results")
 
 
@@ -107,7 +107,7 @@ def cluster() -> Engine | None:
 
 @cache
 def local_engine() -> Engine:
-    """Return this machine's worker processes; each call has its own, so a paused job blocks no other."""
+    """Return this machine's worker processes; each call of a job uses its own, so paused jobs block no others."""
     return Engine(workers=READY_WORKERS)
 
 
@@ -128,13 +128,13 @@ def _queue_of(source: DatasetSource) -> JobQueue:
 
 
 def forget_sources(is_unwanted: Callable[[Hashable], bool]) -> None:
-    """Drop the data sets for whose key `is_unwanted` is true; they are loaded again when needed."""
+    """Drop loaded data sets for whose key `is_unwanted` returns true; they are loaded again when needed."""
     for queue in (data_queue(), light_queue()):
         queue.forget(is_unwanted)
 
 
 def load_source(source: DatasetSource, visitor: str = "") -> Loaded:
-    """Return the data set; show a progress bar while it is loading."""
+    """Load a data set and return it; show a progress bar meanwhile."""
     place, bar = st.empty(), None
     while True:
         job = submit_load(source, visitor)
@@ -153,7 +153,7 @@ def load_source(source: DatasetSource, visitor: str = "") -> Loaded:
 
 
 def submit_load(source: DatasetSource, visitor: str = "") -> Job[Loaded]:
-    """Return the job that loads the data set; refuse one that is too large."""
+    """Return the job that loads a data set; raise InputError if the set is too large."""
     queue = _queue_of(source)
     if queue.find(source) is None:
         with logging_refusal("load", visitor):
@@ -163,14 +163,14 @@ def submit_load(source: DatasetSource, visitor: str = "") -> Job[Loaded]:
 
 
 def submit_saved_run(source: DatasetSource, method: HashMethod, loaded: Loaded) -> None:
-    """Read the run if it is saved, so that a visitor need not wait for it."""
+    """Start a job that reads a run from disk if it is saved, before a visitor asks for it."""
     key, store = run_key(*loaded, method), run_store()
     if (saved := store.find(key)) is not None and saved.model_arrays:
         job_queue().submit(key, lambda _: find_or_train(store, source, method, *loaded)).wait()
 
 
 def _load(source: DatasetSource, context: JobContext) -> Loaded:
-    """Load the data set; stop if all its viewers have left."""
+    """Load a data set in a job; stop if all viewers have left."""
 
     def report(share: float, what: str) -> None:
         context.report((share, what))
@@ -220,7 +220,7 @@ def peek_source(source: DatasetSource) -> Loaded | None:
 
 
 def derive(run: Run, what: Hashable, compute: Callable[[], V], spinner: str = "") -> V:
-    """Return a value computed from a run, cached for all its viewers and dropped with the run."""
+    """Return a value computed from a run, cached until the run is dropped from memory."""
     with _weak_lock:
         cache = _derived.setdefault(run, BoundedCache(MAX_DERIVED))
     with st.spinner(spinner) if spinner and cache.peek(what) is None else nullcontext():
@@ -250,7 +250,7 @@ def _snapshots() -> BoundedCache[Hashable, Snapshots]:
 
 
 def fastest_run(source: DatasetSource, run: Run, evaluation: float | None = None) -> tuple[float, float]:
-    """Return the fastest training's ratio of actual to estimated time, and its seconds of evaluation.
+    """Return the ratio of actual to estimated time of the fastest run, and its seconds of evaluation.
 
     It is the fastest on this server with this data and method.
 
@@ -271,7 +271,7 @@ _fastest: dict[tuple[str, str], tuple[float, float]] = {}  # by data set and met
 
 @dataclass(eq=False)
 class Upload:
-    """A visitor's upload, and the runs and studies on it; in memory only."""
+    """A visitor's uploaded data with its runs and studies; held in memory only."""
 
     source: UserDataset
     loaded: Loaded
@@ -286,7 +286,7 @@ _uploads_lock = Lock()
 
 
 def add_upload(owner: str, source: UserDataset, loaded: Loaded) -> None:
-    """Hold an upload until its owner deletes it or is away for an hour, or too many others upload."""
+    """Hold an upload in memory until its owner deletes it or leaves, or too many newer uploads replace it."""
     forget(owner)
     with _uploads_lock:
         upload = _uploads[owner] = Upload(source, loaded)
@@ -299,14 +299,14 @@ def add_upload(owner: str, source: UserDataset, loaded: Loaded) -> None:
 
 
 def upload_of(owner: str) -> Upload | None:
-    """Return the upload of a visitor, or None, and record that the visitor is active."""
+    """Return the upload of a visitor, or None; also record that the visitor is active."""
     if (found := _uploads.get(owner)) is not None:
         found.last_seen = monotonic()
     return found
 
 
 def _expire(owner: str, upload: "ref[Upload]") -> None:
-    """Delete the upload if its owner was away for AWAY_SECONDS; otherwise check again later."""
+    """Delete an upload if its owner was away for AWAY_SECONDS; otherwise check again later."""
     if (found := upload()) is None or _uploads.get(owner) is not found:
         return
     seconds_left = found.last_seen + AWAY_SECONDS - monotonic()
@@ -334,7 +334,7 @@ def read_in_worker(
 ) -> V:
     """Read a visitor's file in a worker process; refuse files that need too much time or memory.
 
-    Each visitor reads one file at a time; while MAX_READERS visitors do, others wait for their turn.
+    Each visitor can read one file at a time, and MAX_READERS visitors at once; others wait for their turn.
     """
     began = monotonic()
 
@@ -365,12 +365,12 @@ def read_in_worker(
 
 @once
 def class_rooms() -> Rooms:
-    """Return the rooms in which classes answer the questions of lessons; in memory only."""
+    """Return the rooms in which classes answer questions of lessons; they are in memory only."""
     return Rooms()
 
 
 def private_key(source: DatasetSource, key: Hashable) -> Hashable:
-    """Return the key of a job on this data; for an upload, a key that is private to the visitor."""
+    """Return the queue's key for a job on this data; for an upload, a key that is private to the visitor."""
     return PrivateKey(visitor(), key) if source.name == UserDataset.name else key
 
 
@@ -404,7 +404,7 @@ def forget(owner: str) -> None:
 
 
 def forget_later(key: PrivateKey) -> None:
-    """Delete the result of a private job after an hour; open pages can still show it."""
+    """Delete the result of a private job after an hour; pages that are open then can still show it."""
     _start_timer(AWAY_SECONDS, _forget_jobs, key.__eq__)
 
 
@@ -414,7 +414,7 @@ def _forget_jobs(is_unwanted: Callable[[Hashable], bool]) -> None:
 
 
 def forget_unused(seconds: float = UNUSED_SECONDS) -> None:
-    """Drop data sets and runs that no page has used for this time, and rooms whose time is over."""
+    """Drop data sets and runs that no page has used for `seconds`, and expired rooms."""
     for queue in (job_queue(), data_queue(), light_queue()):
         queue.forget_results(seconds)
     class_rooms().forget_expired()

@@ -1,4 +1,4 @@
-"""The state of one visit: the visitor's upload, the run on the page, and the pinned run."""
+"""The state of a visitor's session: the upload, the current run, and the pinned run."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ UPLOAD = UserDataset.name  # the source of uploaded data
 UPLOAD_GONE = (
     "Your upload is not on the server: it was deleted, you were away for more than an hour, the server was "
     "restarted, or this link is somebody else's. Uploads are held in memory only. Upload the file again on "
-    "the Data page, or choose another data set on the left."
+    "the Data page, or choose another data set in the sidebar."
 )
 CURRENT_RUN, FINISHED_RUN, PINNED_RUN, UPLOAD_CACHE = "shown", "finished_run", "pinned", "upload_cache"
 REQUESTED_RUN, REQUESTED_REPLAY, TRAIN_ON_CHANGE = "requested_run", "requested_replay", "train_on_change"
@@ -47,7 +47,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False)
 class CurrentRun:
-    """The run on a visitor's pages, finished or not, with its settings and data."""
+    """The run that a visitor's pages show, finished or not, with its settings and data."""
 
     settings: Settings
     loaded: Loaded
@@ -63,12 +63,12 @@ class CurrentRun:
 
     @property
     def is_private(self) -> bool:
-        """Whether the job of this run belongs to the visitor alone."""
+        """Whether only this visitor can see the job of this run."""
         return isinstance(self.job.key, PrivateKey)
 
     @property
     def state(self) -> State:
-        """State of the job; "cancelled" as soon as that was requested, even if its work has not ended."""
+        """State of the run's job; "cancelled" as soon as it was requested, even if the job has not ended yet."""
         return "cancelled" if self.job.is_cancelled else self.job.state
 
     def has(self, settings: Settings) -> bool:
@@ -76,18 +76,18 @@ class CurrentRun:
         return (self.settings.source, self.settings.method) == (settings.source, settings.method)
 
     def is_of(self, settings: Settings) -> bool:
-        """Whether this is the run of these settings, and neither failed nor cancelled."""
+        """Whether this run was started with these settings and has neither failed nor been cancelled."""
         return self.has(settings) and self.state not in ("failed", "cancelled")
 
 
 def cache_for_visit(what: Hashable, compute: Callable[[], V]) -> V:
-    """Return a value computed from an uploaded query, cached until the visitor leaves."""
+    """Return a value computed from an uploaded query, cached in this visitor's session."""
     cache: BoundedCache[Hashable, V] = st.session_state.setdefault(UPLOAD_CACHE, BoundedCache(MAX_CACHED))
     return cache.get(what, compute)
 
 
 def load(settings: Settings) -> Loaded:
-    """Return the data of the settings, which may be the visitor's upload."""
+    """Load and return the data set of these settings, which may be the visitor's upload."""
     if settings.source.name != UPLOAD:
         return load_source(settings.source, visitor())
     if (upload := current_upload()) is None:
@@ -115,18 +115,18 @@ def drop_upload_runs() -> None:
 
 @st.fragment(run_every=AWAY_SECONDS / 4)
 def touch_upload() -> None:
-    """Keep the visitor's upload as long as the page is open; draws nothing."""
+    """Record that the visitor's page is open, so that the upload is not deleted; draws nothing."""
     upload_of(visitor())
 
 
 @st.fragment(run_every=TOUCH_SECONDS)
 def touch_jobs() -> None:
-    """Keep the visitor as a viewer of their own jobs as long as a page is open; draws nothing."""
+    """Record that the visitor's page is open, so that the visitor's jobs go on; draws nothing."""
     job_queue().touch(visitor())
 
 
 def will_start(settings: Settings) -> bool:
-    """Whether a run is shown or started now: after Train, at the first visit, for another data set, if it
+    """Whether a run starts without a further click: after Train, on the first visit, for a new data set, if it
     is saved, or after a change if "Train as I move" is on and the run is short."""
     current = current_run()
     if current is None or st.session_state.get(REQUESTED_RUN) == settings:
@@ -139,7 +139,7 @@ def will_start(settings: Settings) -> bool:
 
 
 def is_saved(settings: Settings) -> bool:
-    """Whether the run of these settings can be shown without training."""
+    """Whether a run with these settings is saved or in memory, so that it need not be trained."""
     own = current_upload() if settings.source.name == UPLOAD else None
     loaded = peek_source(settings.source) if own is None else own.loaded
     if loaded is None:
@@ -162,7 +162,7 @@ def seconds_to_train(settings: Settings) -> float | None:
 
 
 def is_short(settings: Settings) -> bool:
-    """Whether "Train as I move" trains these settings."""
+    """Whether a run with these settings is short enough for "Train as I move"."""
     seconds = seconds_to_train(settings)
     return seconds is not None and seconds <= MAX_SECONDS_ON_CHANGE and is_ready("training")
 
@@ -186,7 +186,7 @@ def start_requested(settings: Settings, loaded: Loaded) -> None:
 
 
 def start(settings: Settings, loaded: Loaded, alone: bool = False, paused: bool = False) -> None:
-    """Submit the run with these settings and show it."""
+    """Start a run with these settings, and make it the visitor's current run."""
     job = submit(settings, loaded, alone)
     if paused:
         job.pause(visitor())
@@ -194,7 +194,7 @@ def start(settings: Settings, loaded: Loaded, alone: bool = False, paused: bool 
 
 
 def submit(settings: Settings, loaded: Loaded, alone: bool = False) -> Job[Run]:
-    """Return the job of a run: a job in the queue, which another visitor may have started, or a new one.
+    """Return the job of a run: one in the queue, which another visitor may have started, or a new one.
 
     With `alone`, the run is trained again for this visitor, who can then pause and watch it. Such runs, and
     runs on an upload, are not saved.
@@ -229,18 +229,18 @@ def submit(settings: Settings, loaded: Loaded, alone: bool = False) -> Job[Run]:
 
 
 def show(settings: Settings, loaded: Loaded, job: Job[Run]) -> None:
-    """Make this the run on the visitor's pages."""
+    """Make this run the visitor's current one."""
     st.session_state[CURRENT_RUN] = CurrentRun(settings, loaded, job)
 
 
 def current_run() -> CurrentRun | None:
-    """Return the run on the visitor's pages, or None."""
+    """Return the visitor's current run, finished or not, or None."""
     current: CurrentRun | None = st.session_state.get(CURRENT_RUN)
     return current
 
 
 def finished_run() -> CurrentRun | None:
-    """Return the run on the visitor's pages that finished last; it stays there while the next one trains."""
+    """Return the visitor's last finished run, which pages show while the next one trains."""
     current = current_run()
     if current is not None and current.job.state == "finished":
         st.session_state[FINISHED_RUN] = current

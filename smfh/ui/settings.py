@@ -1,4 +1,4 @@
-"""The settings of a run and its page, and their conversion to and from a link."""
+"""The settings of a run and of the pages that show it, and their conversion to and from a link."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ QUOTE_CHARACTERS = 80
 
 @dataclass(frozen=True)
 class Settings:
-    """Data set with its options, method with its parameters, and how the page is presented."""
+    """The settings in the sidebar: data set, method with its parameters, and presentation mode."""
 
     source: DatasetSource
     method: HashMethod
@@ -41,7 +41,7 @@ def default_settings() -> Settings:
 
 
 def read_settings(query: UrlQuery) -> tuple[Settings, list[str]]:
-    """Return the settings of a link, with defaults for invalid parameters, and notes on these."""
+    """Return the settings in a link, with defaults for invalid parameters, and a note on each of these."""
     settings, notes = default_settings(), list[str]()
     left = own_keys(query, ("",))
     if (name := left.pop(DATA, settings.source.name)) in DATASETS:
@@ -83,7 +83,7 @@ def to_link(settings: Settings, page: str = "", rest: UrlQuery = MappingProxyTyp
 
 @cache
 def setting_keys() -> list[str]:
-    """Return the link parameters that determine a run; a change of one is a step for Back."""
+    """Return the link parameters that determine a run; changing one adds a step to the browser's history."""
     methods = [name for method in METHODS for name in parameters(make_method(method))]
     options = [f"{OPTION}{name}" for one in DATASETS.values() for name in (*parameters(one()), *choices(one()))]
     return [DATA, METHOD, *dict.fromkeys(methods + options)]

@@ -45,7 +45,7 @@ PRESENTATION_HELP = "Large type, no menus."
 
 
 def draw_sidebar(trains: bool = False, methods: bool = True, data: bool = True) -> Settings:
-    """Draw the controls and return the settings.
+    """Draw the sidebar and return the settings chosen in it.
 
     `trains` adds the Train button, for pages about a run. Pages on which the method or the data set has no
     effect set `methods` or `data` to False: its controls are left out, and its values stay unchanged.
@@ -89,7 +89,7 @@ def draw_sidebar(trains: bool = False, methods: bool = True, data: bool = True) 
 
 
 def source_of(name: str) -> DatasetSource:
-    """Return the data set of this name; an upload that was deleted has no content."""
+    """Return the data source with this name; a deleted upload becomes a source without content."""
     if name != UPLOAD:
         return DATASETS[name]()
     return own.source if (own := current_upload()) else UserDataset()
@@ -141,7 +141,7 @@ def _choose_options(settings: Settings) -> Settings:
 
 
 def _draw_presets(settings: Settings) -> None:
-    """Draw the presets of the method; a click sets the controls of its parameters."""
+    """Draw the method's presets as buttons; a click sets the controls of its parameters."""
     method = settings.method
     offered = method.preset_names(settings.source.name)
     if not offered or "preset" in settings.hidden:
@@ -161,7 +161,7 @@ def _draw_presets(settings: Settings) -> None:
 
 
 def _redundant_presets(settings: Settings) -> frozenset[str]:
-    """Return presets that cannot be told apart from the default, as the last run with the default shows."""
+    """Return the presets that have the same effect as the defaults, as the last run with defaults shows."""
     known: dict[tuple[DatasetSource, str], frozenset[str]] = st.session_state.setdefault(REDUNDANT, {})
     if (shown := finished_run()) is not None:
         method, run, (data, split) = shown.method, shown.job.result, shown.loaded
@@ -177,7 +177,7 @@ def _redundant_presets(settings: Settings) -> frozenset[str]:
 
 
 def _draw_train(settings: Settings) -> None:
-    """Draw the Train button, and a badge if the settings of the shown run differ from these."""
+    """Draw the Train button, and a badge if the settings differ from those of the run on the page."""
     run = current_run()
     is_current = will_start(settings) or (run is not None and run.is_of(settings))
     st.button(
@@ -202,7 +202,7 @@ def _draw_train(settings: Settings) -> None:
 
 @st.dialog("Link to this page")
 def show_link(settings: Settings) -> None:
-    """Draw the link as text and QR code, with options to hide controls, start paused or present."""
+    """Draw a link to the page as text and QR code, with options for students: hide controls, start paused."""
     own = own_keys(st.query_params, SHARED)
     rest = {key: text for key, text in st.query_params.items() if key not in own}
     top = st.container()
@@ -239,7 +239,7 @@ def draw_link(link: str) -> None:
 
 
 def _draw_main_parameter(method: HashMethod, name: str) -> HashMethod:
-    """Draw a slider, a text field and a button that opens Tune with a sweep; return the method with the value."""
+    """Draw a parameter's slider, text field and sweep button; return the method with the chosen value."""
     about, key = parameters(method)[name], key_of(name, method.name)
     problem = f"{key}_problem"  # session key: the typed text, and why it is not valid
 
@@ -266,7 +266,7 @@ def _draw_main_parameter(method: HashMethod, name: str) -> HashMethod:
     row.text_input(f"{label}: exact value", **look, **bound_control(f"{key}_typed", text, read))
     order: dict[str, Any] = {"on_click": st.session_state.__setitem__, "args": (SWEEP, name)}
     sweep, icon = f"Sweep {title_of(name).lower()} ({about.symbol})", ":material/query_stats:"
-    about_sweep = f"{sweep}: opens Tune with scores along its range."
+    about_sweep = f"{sweep}: opens Tune and measures the scores over the parameter's range."
     row.button(sweep, f"sweep_{name}", about_sweep, icon=icon, type="tertiary", **order)
     if why:
         st.warning(plain(why))
@@ -274,7 +274,7 @@ def _draw_main_parameter(method: HashMethod, name: str) -> HashMethod:
 
 
 def read_typed(method: HashMethod, name: str, text: str) -> Any:
-    """Return the typed number; raise InputError if it is not valid for this parameter."""
+    """Return the number that was typed for a parameter; raise InputError if it is not valid."""
     value, before = text.strip(), getattr(method, name)
     if name == "graph_sample" and value.lower() == "all":
         value = "0"
@@ -284,7 +284,7 @@ def read_typed(method: HashMethod, name: str, text: str) -> Any:
 
 
 def _with_parameter(method: HashMethod, name: str, value: Any) -> HashMethod:
-    """Return the method with another value; if it is not valid, warn and return `method` unchanged."""
+    """Return the method with another parameter value; if it is not valid, warn and return it unchanged."""
     try:
         return replace(method, **{name: value})
     except InputError as error:

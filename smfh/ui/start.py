@@ -1,4 +1,4 @@
-"""Work of the server at its start and in the background: log, workers, health address, free memory.
+"""What the server does at its start and in the background: log, workers, health check, freeing memory.
 
 A Streamlit component is registered with the server that runs when the component's module is imported. This
 module is imported before the server runs, so it must not import a component.
@@ -58,7 +58,7 @@ EMPTY_SECONDS = 300.0  # without an open page, after which caches are emptied
 
 @asynccontextmanager
 async def running(app: st.App) -> AsyncIterator[None]:
-    """Start log, workers, compilation and browser with the server; free memory until the server stops."""
+    """Prepare the server (log, workers, compiled code, browser) and free memory regularly until it stops."""
     set_up_log()
     logging.getLogger("streamlit.error_util").addFilter(has_traceback)
     hold_uploads_in_memory()
@@ -80,7 +80,7 @@ async def running(app: st.App) -> AsyncIterator[None]:
 
 
 def warm_up() -> None:
-    """Do what the first visit needs: import Explore, load its data, read its saved run.
+    """Prepare the first visit: import Explore, load its data, read its saved run.
 
     Then start the workers and compile, since both use all cores and the first visit may need neither.
     """
@@ -97,7 +97,7 @@ def warm_up() -> None:
 
 
 def adopt_shipped_studies() -> None:
-    """Give a new cache folder the studies that come with the program."""
+    """Copy the studies that are shipped with the program into a new cache folder."""
     shipped, target = app_folder() / "assets" / "results" / STUDIES_FILE, cache_folder() / STUDIES_FILE
     if "SMFH_STUDIES" in os.environ or target.exists() or not shipped.exists():
         return
@@ -107,7 +107,7 @@ def adopt_shipped_studies() -> None:
 
 
 def hold_uploads_in_memory() -> None:
-    """Never write an upload to disk, and hold at most SESSION_UPLOADS × the largest size per page.
+    """Keep uploads out of the disk, and limit those of a page to SESSION_UPLOADS × the maximum file size.
 
     By default, Starlette writes a body above 1 MB to a temporary file, and Streamlit stores any number.
     """
@@ -134,7 +134,7 @@ def allow_many_files() -> None:
 
 
 async def tidy_up() -> None:
-    """Free memory and files every minute, also while jobs run; without a page, empty all caches."""
+    """Free memory and delete old files every minute, even while jobs run; if no page is open, empty all caches."""
     last_open = monotonic()
     while True:
         await asyncio.sleep(TIDY_SECONDS)
@@ -162,7 +162,7 @@ def memory_bytes() -> int:
 
 
 async def answer_health(request: Request) -> JSONResponse:
-    """Return the state of the server as JSON that is not cached; status 503 if it accepts no more jobs."""
+    """Answer a health check with the server's state as JSON; status 503 if it accepts no more jobs."""
     at_work, waiting = job_queue().load
     is_ready = waiting < job_queue().max_waiting
     about = {"ready": is_ready, "busy": at_work > 0, "queue": waiting, "started": STARTED}
@@ -174,7 +174,7 @@ async def answer_health(request: Request) -> JSONResponse:
 
 
 def note_fault(error: Exception) -> bool:
-    """Log an error of a page; show its problems on the page, and return whether it has any.
+    """Log an exception raised by a page; if it has messages for visitors, show them and return True.
 
     For any other error, Streamlit logs the traceback and shows visitors no details.
     """
@@ -186,7 +186,7 @@ def note_fault(error: Exception) -> bool:
 
 
 def problems_of(error: BaseException | None) -> tuple[str, ...]:
-    """Return the messages of an error that visitors may see; empty for errors of the program itself."""
+    """Return the messages of an error that visitors may see; none if the error is a fault in the program."""
     if error is None or isinstance(error, InputError):
         return () if error is None else error.problems
     frames = [(Path(frame.filename).name, frame.name) for frame in extract_tb(error.__traceback__)]

@@ -41,7 +41,7 @@ WALL = """() => {  // the first eight pictures are there
 
 
 def bench_page(report: Report, repeats: int) -> None:
-    """Measure the time from a click on Train to the scores, and of a display change, on Emoji."""
+    """Measure on Emoji the time from a click on Train to the scores, and from a display change to its effect."""
     os.environ["SMFH_RUNS_GB"] = "0"  # no run is saved or found
     source = DATASETS["emoji"]()
     data, split = source.load()
@@ -68,7 +68,7 @@ def bench_page(report: Report, repeats: int) -> None:
 
 
 def bench_diagram(report: Report, repeats: int) -> None:
-    """Measure the script time from a slider to the updated diagram of Learn, and of the training alone."""
+    """Measure the time from a slider move to the updated diagram on the Learn page, and of training alone."""
     page = AppTest.from_function(_draw_diagram, default_timeout=WAIT_SECONDS)
     page.run()
     data, _ = DATASETS["emoji"]().load()
@@ -89,7 +89,7 @@ def bench_diagram(report: Report, repeats: int) -> None:
 
 
 def _draw_diagram() -> None:
-    """Draw only the diagram, as a slider does on the page: the script of an AppTest."""
+    """Draw only the diagram, as a slider move does on the page (the script of an AppTest)."""
     from smfh.datasets import DATASETS
     from smfh.ui.learn.overview import draw_overview
     from smfh.ui.server import load_source
@@ -98,7 +98,7 @@ def _draw_diagram() -> None:
 
 
 def bench_visits(report: Report, chromium: str) -> None:
-    """Measure the time to a wall of pictures on a new server, first with empty caches, then once more."""
+    """Measure the time until a new server shows pictures on the first page, with empty and with full caches."""
     from playwright.sync_api import sync_playwright
 
     with socket.socket() as free:
@@ -136,7 +136,7 @@ def bench_visits(report: Report, chromium: str) -> None:
 
 
 def _time_sweep(page: Any, address: str) -> float:
-    """Return the seconds from the click on a slider's sweep button in Explore to the first point of the curve."""
+    """Return the seconds from a click on a sweep button in Explore to the first point of the curve in Tune."""
     page.goto(address)
     button = page.wait_for_selector(".st-key-sweep_graph_weight button", timeout=1000 * WAIT_SECONDS)
     sleep(SETTLE_SECONDS)  # Explore trains now, if its run is not saved

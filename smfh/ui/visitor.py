@@ -29,7 +29,7 @@ class PrivateKey:
 
 
 def visitor() -> str:
-    """Return the secret name of this browser; a cookie keeps it across reloads."""
+    """Return the secret random name of this visitor's browser, which a cookie stores."""
     if VISITOR not in st.session_state:
         st.session_state[VISITOR] = visitor_name(str(st.context.cookies.get(COOKIE, "")))
     name: str = st.session_state[VISITOR]
@@ -42,7 +42,7 @@ def visitor_name(cookie: str) -> str:
 
 
 def owner_id(visitor: str) -> str:
-    """Return the hash that is saved as the owner of runs and studies; it does not reveal the cookie."""
+    """Return the hash of a visitor's name that is saved as owner of runs; it does not reveal the cookie."""
     return hashlib.sha256(f"maker {visitor}".encode()).hexdigest()[:32]
 
 
@@ -52,7 +52,7 @@ def may_edit(owner: str, visitor: str) -> bool:
 
 
 def is_only_local() -> bool:
-    """Whether only this computer can reach the server, by its options and by the headers of this visit.
+    """Whether only this computer can reach the server, judging by its options and the request's headers.
 
     Behind a proxy the server may listen on localhost, but browsers name another host as the page's origin.
     """

@@ -100,7 +100,7 @@ def test_one_step_fits_on_a_screen_in_presentation_mode(page: Page, app: str):
             assert place["y"] + place["height"] <= 720, step
         inputs, outputs = page.locator(".st-key-learn_matrices .group").all()
         assert inputs.bounding_box()["x"] < outputs.bounding_box()["x"]
-        assert inputs.get_by_role("heading").inner_text() == "Goes in"
+        assert inputs.get_by_role("heading").inner_text() == "Inputs"
 
 
 def test_steps_of_an_iteration_and_the_numbers_of_an_entry(page: Page, app: str, browser):

@@ -80,7 +80,7 @@ def test_words_find_pictures_a_picture_finds_words_and_back(page: Page, app: str
     page.locator(".st-key-search_why summary").first.click()
     expect(page.get_by_text(re.compile(r"of 64 bits agree")).first).to_be_visible()
     expect(page.locator(".st-key-search_why .js-plotly-plot")).to_be_visible()
-    expect(page.get_by_text("On in both")).to_be_visible()
+    expect(page.get_by_text("Bits on in both codes")).to_be_visible()
     until_still(page)
 
     page.go_back()

@@ -65,7 +65,7 @@ def test_the_radius_changes_size_hit_rate_and_gallery_together():
         assert not page.exception
         values = {metric.label: metric.value for metric in page.metric}
         found = next(text.value for text in page.text if f"items within radius {radius}" in text.value)
-        seen.append((float(values["Items found, mean"]), values["Queries with a hit"], found))
+        seen.append((float(values["Items found (mean)"]), values["Queries with a relevant item"], found))
     page.segmented_control(key="map_kind").set_value("t-SNE").run()
     assert not page.exception
     assert any("by t-SNE" in text.value for text in page.text)
@@ -120,8 +120,8 @@ def test_bits_can_be_ordered_and_filtered():
     assert numbers("Number", "All") == [0, 1, 2, 3]
     assert numbers("Correlated bits together", "All") == [2, 3, 0, 1]
     assert numbers("Class", "All") == [2, 0, 1, 3]
-    assert numbers("Balance, most even first", "One per group") == [2, 0]
-    assert numbers("Agreement, highest first", "One per group") == [0, 2]
+    assert numbers("Balance, most even first", "One bit per group") == [2, 0]
+    assert numbers("Agreement, highest first", "One bit per group") == [0, 2]
     assert numbers("Number", "Dead or redundant") == [1, 3]
     assert groups_of(tuple(known)) == [pair, ((0, 1),)]
 

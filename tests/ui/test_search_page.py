@@ -349,8 +349,8 @@ def test_the_nearest_items_are_counted():
     for distances, text in {
         (0, 0, 3): "2 items have the query's code",
         (0, 1, 3): "1 item has the query's code",
-        (1, 1, 1): "3 nearest items, 1 bit away by hamming distance",
-        (2, 3, 3): "1 nearest item, 2 bits away by hamming distance",
+        (1, 1, 1): "3 nearest items, 1 bit away by Hamming distance",
+        (2, 3, 3): "1 nearest item, 2 bits away by Hamming distance",
         (0.25, 0.25, 3): "2 nearest items, at asymmetric distance 0.25",
     }.items():
         found = SimpleNamespace(

@@ -302,7 +302,7 @@ def test_a_study_that_another_program_works_on_says_so():
     name = "of another program"
     study = Studies().create(StudyPlan(name, (Planted(items=90),), METHOD, (ALPHA,), "sweep", folds=1))
     with take_trial(study):
-        assert "Another program is working on this study: 0 of 4 trials" in texts(
+        assert "Another process is working on this study: 0 of 4 trials" in texts(
             open_page(**SMALL, **{"tune.study": name})
         )
         trial_id = study.storage.get_trial_id_from_study_id_trial_number(study.optuna._study_id, 0)
@@ -456,12 +456,12 @@ def test_a_shipped_study_says_so_and_runs_again_here():
     name = make_study("shipped")
     Studies().open(name).optuna.set_user_attr(SHIPPED, True)
     page = open_page(**SMALL, **{"tune.study": name})
-    assert any("Computed for this version" in one.value for one in page.caption)
+    assert any("computed for this version" in one.value for one in page.caption)
     page.button(key="tune_again").click().run()
     until_over(page)
     assert page.query_params["tune.study"] == "shipped, here"
     assert len(Studies().open("shipped, here").trials) == 4
-    assert not any("Computed for this version" in one.value for one in page.caption)
+    assert not any("computed for this version" in one.value for one in page.caption)
 
 
 def test_studies_of_the_same_parameter_are_overlaid(swept, searched):

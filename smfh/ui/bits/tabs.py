@@ -32,7 +32,7 @@ CLASSES = "query_classes"  # session key
 
 @st.fragment
 def draw_space(run: Run) -> None:
-    """Draw map, brushed items, lookup and buckets; redrawn without the rest of the page."""
+    """Draw the map of codes, items selected on it, lookup and buckets, as a fragment of the page."""
     left, right = st.columns([1, 4], vertical_alignment="bottom")
     kind = left.segmented_control("Map", list(KINDS), default="PCA", required=True, key=MAP_KIND) or "PCA"
     with right:
@@ -69,7 +69,7 @@ def draw_space(run: Run) -> None:
 
 
 def _choose_query(run: Run) -> SearchState:
-    """Draw a list of the last search and held-out queries; return the search that was chosen."""
+    """Draw a menu with the last search and the held-out queries; return the chosen one as a search."""
     queries, (last, _) = run.split.queries, current_search_state(run)
     has_last = last.words is not None or last.row is not None
     try:
@@ -105,7 +105,7 @@ def _query_text(run: Run, state: SearchState) -> str:
 
 
 def _draw_radius(run: Run, state: SearchState, results: SearchResults) -> None:
-    """Draw a slider for the radius, means over all queries, and the items that the query finds."""
+    """Draw a slider for the lookup radius, mean scores at this radius, and the items that the query finds."""
     st.markdown("##### Lookup within a radius")
     bits = run.hasher.bits
     default = min(DEFAULT_RADIUS, bits)
@@ -113,11 +113,11 @@ def _draw_radius(run: Run, state: SearchState, results: SearchResults) -> None:
     scores = run.scores(results.query.source, results.target)
     within = scores.within
     with st.container(horizontal=True, key="radius_measures"):
-        st.metric("Items found, mean", f"{within.items[radius]:,.1f}")
+        st.metric("Items found (mean)", f"{within.items[radius]:,.1f}")
         about = "Share of queries that find at least one relevant item."
-        st.metric("Queries with a hit", f"{within.hits[radius]:.0%}", help=about)
+        st.metric("Queries with a relevant item", f"{within.hits[radius]:.0%}", help=about)
         about = "Queries that find no items count as 0."
-        st.metric("Precision, mean", f"{within.precision[radius]:.3f}", help=about)
+        st.metric("Precision (mean)", f"{within.precision[radius]:.3f}", help=about)
     items, relevant = results.count_within(radius), int(results.counts.relevant[0, : radius + 1].sum())
     hits = "" if results.relevance is None else f", {relevant:,} of them relevant"
     found = "1 item" if items == 1 else f"{items:,} items"
@@ -127,9 +127,9 @@ def _draw_radius(run: Run, state: SearchState, results: SearchResults) -> None:
         notes = [(in_bits(int(distance)),) for distance in results.distances[:near]]
         draw_gallery(run.data, results.rows[:near], notes, "radius", results.relevance)
         all_relevant = results.relevance is None or results.relevance[:near].all()
-        st.caption(f"{near} nearest{'.' if all_relevant else '; ✗: not relevant.'}")
+        st.caption(f"The {near} nearest items{'.' if all_relevant else '; ✗: not relevant.'}")
     else:
-        st.info("No item is this near. Increase the radius.", icon=":material/open_in_full:")
+        st.info("No item is within this radius. Increase the radius.", icon=":material/open_in_full:")
     curves = [Curve(run.method.name, run.method.title, (scores,))]
     hit_rate, size = hit_rate_by_radius(curves, radius), size_by_radius(curves, radius)
     show_charts({"hit_rate": hit_rate, "look_up_size": size})
@@ -190,7 +190,7 @@ def draw_queries(run: Run) -> None:
 
 
 def picked_row(event: Mapping[str, Any]) -> int | None:
-    """Return the position of the row that is selected or contains the selected cell, or None."""
+    """Return the position of the selected table row, or of the row of the selected cell; None without one."""
     selection = event["selection"]
     rows = [*selection["rows"], *(cell[0] for cell in selection["cells"])]
     return int(rows[0]) if rows else None

@@ -1,4 +1,4 @@
-"""All bits as tiles, the chosen bit with its classes, words and items, and correlated bits."""
+"""All bits as tiles; the classes, words and items of the chosen bit; and the bits correlated with it."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ ORDERS: dict[str, Callable[[BitTopic], Any]] = {
     "Balance, most even first": lambda topic: (abs(topic.balance - 0.5), topic.number),
     "Agreement, highest first": lambda topic: (-topic.agreement, topic.number),
 }
-FILTERS = {"All": ("live", "echo", "dead"), "One per group": ("live",), "Dead or redundant": ("echo", "dead")}
+FILTERS = {"All": ("live", "echo", "dead"), "One bit per group": ("live",), "Dead or redundant": ("echo", "dead")}
 KIND_NOTES = {
     "dead": "Dead bit: it is the same for all items, so it carries no information.",
     "twin": "Duplicate bit: it equals or mirrors an earlier bit, so it adds no information.",
@@ -60,13 +60,13 @@ class ChosenBit:
 
 
 def chosen_part(topics: Topics) -> Part[ChosenBit]:
-    """Return the part of the address with the chosen bit; the default is the first live bit."""
+    """Return the Part of the link that holds the chosen bit; the default is the first live bit."""
     first = next((topic.number for topic in topics if topic.kind == "live"), 0)
     return part_of(ChosenBit(first), "bits.", about=f"{len(topics)} {first}", bit=whole(0, len(topics) - 1))
 
 
 def chosen_bit(topics: Topics) -> BitTopic:
-    """Return the bit of the link, the last chosen or the first live bit; draw notes on an invalid link."""
+    """Return the bit to show: from the link, else the last chosen one, else the first live bit."""
     chosen, notes = current(chosen_part(topics), CONTROLS)
     draw_notes(notes)
     keep(chosen_part(topics), chosen)
@@ -79,7 +79,7 @@ def choose_bit(topics: Topics, number: int) -> None:
 
 
 def draw_code_summary(run: Run) -> None:
-    """Draw the number of distinct codes, and the number of groups of correlated bits."""
+    """Draw a sentence with the numbers of distinct codes and of groups of correlated bits."""
     sizes, groups, bits = buckets_of(run).sizes, groups_of(topics_of(run)), run.hasher.bits
     items, enough = int(sizes.sum()), math.ceil(math.log2(max(len(sizes), 2)))
     codes = f"{items:,} items have {len(sizes):,} distinct codes (the most common: {sizes.max():,} items)"
@@ -97,7 +97,7 @@ def groups_of(topics: Topics) -> list[BitGroup]:
 
 
 def draw_tiles(topics: Topics, chosen: BitTopic, data: MultimodalDataset) -> None:
-    """Draw order, filter and number fields, and the bits as tiles; a click chooses a bit."""
+    """Draw fields for order, filter and bit number, and the bits as tiles; a click chooses a bit."""
 
     def clicked() -> None:
         if numbers := picked_numbers(st.session_state[TILES]):
@@ -128,17 +128,17 @@ def draw_tiles(topics: Topics, chosen: BitTopic, data: MultimodalDataset) -> Non
         "classes) that its bit follows most: it is on at least "
         f"{FOLLOWS_DIFFERENCE * 100:.0f} percentage points more often for items of that class than for other "
         "items. The bar shows the share of items for which the bit is on. “≈ 5” means correlated with bit 5 "
-        f"(|ρ| ≥ {GROUP_CORRELATION}), “≈ −5” with its opposite."
+        f"(|correlation| ≥ {GROUP_CORRELATION}), “≈ −5” with its opposite."
     )
 
 
 def kind_of(topic: BitTopic) -> str:
-    """Return "dead", "echo" for a bit that is correlated with an earlier one, or "live"."""
+    """Return the kind of a bit: "dead", "echo" if it is correlated with an earlier bit, or "live"."""
     return "dead" if topic.kind == "dead" else "live" if topic.repeats is None else "echo"
 
 
 def arrange(topics: Sequence[BitTopic], order: str, kind: str) -> list[BitTopic]:
-    """Return the bits that pass the filter `kind`, sorted by `order`."""
+    """Return the descriptions of the bits that pass the filter `kind`, sorted by `order`."""
     return sorted((topic for topic in topics if kind_of(topic) in FILTERS[kind]), key=ORDERS[order])
 
 
@@ -153,7 +153,7 @@ def draw_topic(topics: Topics, chosen: BitTopic, data: MultimodalDataset) -> Non
     about = (
         "How often two modalities of a held-out item give the same bit; "
         f"{chosen.chance:.0%} by chance. κ = {chosen.kappa:.2f} (0: chance, 1: always); words and items are "
-        f"listed from {AGREEMENT_KAPPA} on."
+        f"listed if κ is at least {AGREEMENT_KAPPA}."
     )
     with st.container(horizontal=True, key="bit_measures"):
         st.metric("Balance", f"{chosen.balance:.0%}", help="Share of the database with the bit on.")
@@ -189,7 +189,7 @@ def _draw_relatives(topics: Topics, chosen: BitTopic) -> None:
     others = [(k, f"{rho:+.2f}".replace("-", "−")) for k, rho in chosen.relatives if k not in dict(group)]
     for title, key, bits in (
         (
-            f"Correlated bits: |ρ| ≥ {GROUP_CORRELATION} between any two, so they count as about one bit",
+            f"Correlated bits: |correlation| ≥ {GROUP_CORRELATION} between any two; together they count as one bit",
             "bit_together",
             [(k, "equal" if sign > 0 else "opposite") for k, sign in group],
         ),
@@ -203,7 +203,7 @@ def _draw_relatives(topics: Topics, chosen: BitTopic) -> None:
 
 
 def draw_reasons(topic: BitTopic) -> None:
-    """Draw the words and the classes that switch the bit on, side by side."""
+    """Draw two charts side by side: the words and the classes that switch the bit on."""
     charts = {"bit_classes": plots.bit_classes(topic.number, topic.classes)}
     if topic.words and topic.agrees:
         modality = next(iter(topic.words))
@@ -220,14 +220,14 @@ def draw_matrices(run: Run) -> None:
     topics = topics_of(run)
     groups = [group for group in groups_of(topics) if len(group) > 1]
     if groups:
-        st.text(f"Groups of correlated bits: |ρ| ≥ {GROUP_CORRELATION}; −: opposite of the first bit")
+        st.text(f"Groups of correlated bits: |correlation| ≥ {GROUP_CORRELATION}; −: opposite of the first bit")
         signed = [[f"{'−' if sign < 0 else ''}{bit}" for bit, sign in group] for group in groups]
         classes = [", ".join(topics[group[0][0]].follows) or "no class" for group in groups]
         st.dataframe(
             {
                 "Bits": [", ".join(bits) for bits in signed],
                 "Number": [len(group) for group in groups],
-                "First bit is on for": [harmless(names) for names in classes],
+                "Classes with the first bit on": [harmless(names) for names in classes],
             },
             hide_index=True,
             height="content" if len(groups) <= MAX_GROUP_LINES else 36 * (MAX_GROUP_LINES + 1),
@@ -235,7 +235,7 @@ def draw_matrices(run: Run) -> None:
             alt=f"Table of {len(groups)} groups of correlated bits",
         )
     else:
-        st.text(f"No two bits are correlated with |ρ| ≥ {GROUP_CORRELATION}.")
+        st.text(f"No two bits have a correlation of at least {GROUP_CORRELATION} (or at most −{GROUP_CORRELATION}).")
 
     def make() -> tuple[Chart, Chart, Chart]:
         codes, labels = database_bits(run.hasher, run.data, run.split), run.data.labels[run.split.train]

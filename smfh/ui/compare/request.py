@@ -1,4 +1,4 @@
-"""The state of the Compare page as one value, which is part of the page's link."""
+"""The settings of the Compare page, which are part of the page's link."""
 
 from dataclasses import asdict, dataclass, replace
 
@@ -59,7 +59,7 @@ class GridRequest:
     shares: tuple[int, ...] = link_field((0, 20, 40, 60), several(_share))
 
     def chosen_methods(self, own: HashMethod, dataset: str) -> tuple[HashMethod, ...]:
-        """Return the methods with their parameters for this data set, and `own` if it is switched on."""
+        """Return the methods to compare, with parameters for this data set, and `own` if it is included."""
         chosen = []
         for name in self.methods:
             if self.preset in ("best", "paper"):

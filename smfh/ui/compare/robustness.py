@@ -1,4 +1,4 @@
-"""Scores of a comparison against the share of corrupted training items: controls, job, chart."""
+"""Scores by share of corrupted training items: the controls, the job that measures them, and the chart."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import replace
@@ -34,14 +34,14 @@ from smfh.ui.visitor import visitor
 MAX_CORRUPTED_BYTES = 256 << 20  # of the data, which is copied for every share
 ABOUT = (
     "Trains the methods again with part of the training items corrupted on purpose. Queries and the labels "
-    "that scores use stay true. Choose unseen items as the database to test on clean items only."
+    "that scores use stay correct. Choose unseen items as the database to test on clean items only."
 )
 
 
 def draw_robustness(grid: Grid, view: View, command: str) -> None:
-    """Draw the choice of a corruption and shares and, if one is chosen, the button or the curves.
+    """Draw menus for a kind of corruption and its shares, then the measured curves or a button to measure.
 
-    `command` is the shell command of the comparison at the view's code length, or empty.
+    `command` is the shell command of the comparison at the chosen code length, or empty.
     """
     st.markdown("#### Robustness", help=ABOUT)
     request, helps = current(REQUEST, CONTROLS)[0], parameters(make_source("planted"))
@@ -55,7 +55,7 @@ def draw_robustness(grid: Grid, view: View, command: str) -> None:
         help="\n\n".join(f"**{title}**: {helps[name].help}" for name, title in CORRUPTIONS.items()),
     )
     shares = where.pills(
-        "Shares", SHARES, selection_mode="multi", key="compare_shares", format_func=lambda share: f"{share} %"
+        "Share of items", SHARES, selection_mode="multi", key="compare_shares", format_func=lambda share: f"{share} %"
     )
     keep(REQUEST, replace(request, corruption=corruption or "", shares=tuple(sorted(shares))))
     if not corruption:
@@ -80,7 +80,7 @@ def draw_robustness(grid: Grid, view: View, command: str) -> None:
 
 
 def _grids(grid: Grid, view: View, corruption: str, shares: list[float]) -> Grids:
-    """Return the comparison at the view's code length for each share, cached unless the data is private."""
+    """Return the comparison at the chosen code length for each share, cached unless the data is private."""
     source = grid.comparison.source
 
     def make() -> Grids:

@@ -53,7 +53,7 @@ CommandWriter = Callable[[Comparison, View], str]  # writes the shell command th
 
 
 def draw_results(grid: Grid, write_command: CommandWriter) -> None:
-    """Draw the choice of measure and, once a run is done, charts, tests and exports."""
+    """Draw the controls and, once a run has finished, charts, significance tests and export buttons."""
     source = grid.comparison.source
     title, bits = st.session_state.pop(CLICKED, (None, 0))
     for method, known in grid.comparison.titles.items():
@@ -77,7 +77,7 @@ def draw_results(grid: Grid, write_command: CommandWriter) -> None:
 
 
 def choose_view(grid: Grid) -> View:
-    """Draw the controls of measure, direction, database, distance, bits and radius; return a view."""
+    """Draw menus for metric, direction, database, distance, bits and radius; return the chosen view."""
     request = current(REQUEST, CONTROLS)[0]
     directions = [f"{source} → {target}" for source, target in grid.directions]
     lengths = grid.comparison.bits
@@ -106,7 +106,7 @@ def choose_view(grid: Grid) -> View:
     distance = by.segmented_control(
         "Distance", list(DISTANCES), required=True, key="compare_distance", help="\n\n".join(DISTANCES.values())
     )
-    bits = length.selectbox("Curves at", lengths, key="compare_at", format_func=lambda bits: f"{bits} bits")
+    bits = length.selectbox("Bits in the curves", lengths, key="compare_at", format_func=lambda bits: f"{bits} bits")
     radius = within.selectbox("Lookup radius", range(MAX_RADIUS + 1), key="compare_radius")
     direction, protocol = direction or directions[0], protocol or request.protocol
     distance = distance or request.distance
@@ -117,7 +117,7 @@ def choose_view(grid: Grid) -> View:
 
 
 def draw_figures(grid: Grid, view: View, published: Sequence[Published]) -> None:
-    """Draw all charts, and tests of whether differences are more than noise."""
+    """Draw all charts of a comparison, and tests of whether the differences are more than noise."""
     store, metric = saved_runs(grid.comparison.source), view.metric
     is_private = grid.comparison.source.name == UPLOAD
     found = grid.found(store)
@@ -162,7 +162,7 @@ def draw_figures(grid: Grid, view: View, published: Sequence[Published]) -> None
 
 
 def clicked_point(event: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Return title and bits of the first clicked run; None for other points, such as the chance level."""
+    """Return the method's title and the bits at the clicked point; None for points that are not a run."""
     for point in event["selection"]["points"]:
         if (about := point.get("customdata")) and isinstance(about[0], str):
             return about[0], int(point["x"])
@@ -170,7 +170,7 @@ def clicked_point(event: Mapping[str, Any]) -> tuple[str, int] | None:
 
 
 def draw_test(tested: Mapping[View, Sequence[Difference]]) -> None:
-    """Draw the tests of each measure: each method against the next best, and a table of all pairs."""
+    """Draw significance tests for each metric: every method against the next best, and a table of all pairs."""
     st.markdown("#### Is the difference more than noise?")
     if first := export.winners({view.metric.label: pairs for view, pairs in tested.items()}):
         st.text(first)
@@ -179,14 +179,14 @@ def draw_test(tested: Mapping[View, Sequence[Difference]]) -> None:
             for sentence in export.sentences(pairs, view):
                 st.text(sentence)
             if pairs:
-                with st.expander(f"All {len(pairs)} pairs" if len(pairs) > 1 else "The pair"):
+                with st.expander(f"All {len(pairs)} pairs" if len(pairs) > 1 else "One pair"):
                     alt = f"Differences in {view.metric.label} between all pairs of methods"
                     st.dataframe(export.pair_rows(pairs), hide_index=True, alt=alt)
             st.caption(how_tested(pairs))
 
 
 def draw_classifier_level(grid: Grid) -> None:
-    """Draw a caption about the classifier level, or the button and progress of its measurement."""
+    """Draw the scores of classifiers without hash codes, or the button and progress of their measurement."""
     source = grid.comparison.source
     store = saved_runs(source)
     if (level := store.classifier_level(grid.classifier_key)) is not None:
@@ -206,7 +206,7 @@ def draw_classifier_level(grid: Grid) -> None:
 
 
 def draw_open(grid: Grid) -> None:
-    """Draw a list of the finished runs, and a button that opens the selected run in Explore."""
+    """Draw a menu of the finished runs, and a button that opens the selected run in Explore."""
     source, titles = grid.comparison.source, grid.comparison.titles
     found = list(grid.found(saved_runs(source)))
     if st.session_state.get(CHOSEN) not in found:

@@ -33,7 +33,7 @@ def matching_rows(
     every_class: bool = False,
     words: str = "",
 ) -> IntArray:
-    """Return the rows of a part of the data that have one of the classes, or every class, and all words."""
+    """Return the rows, in one part of the data, that have one (or all) of the classes and all of the words."""
     parts = dict(zip(PARTS, (np.arange(len(data)), split.train, split.queries), strict=True))
     rows: IntArray = np.sort(parts[part])
     if classes:
@@ -63,7 +63,7 @@ def draw_browse(settings: Settings) -> None:
 
 @st.fragment
 def draw_items(title: str, data: MultimodalDataset, split: Split) -> None:
-    """Draw filters and a page of matching items; redrawn without the rest of the page."""
+    """Draw filters and one page of the matching items, as a fragment of the page."""
     by_class, by_word, by_part, by_view = st.columns([4, 3, 3, 3])
     with by_class:
         known = set(data.class_names)
@@ -75,7 +75,7 @@ def draw_items(title: str, data: MultimodalDataset, split: Split) -> None:
     label, look = "Words in the caption", {"on_change": _go_to_first_page}
     words = by_word.text_input(label, key="browse_words", max_chars=200, **look)
     look |= {"default": PARTS[0], "required": True}
-    part = by_part.segmented_control("Part", PARTS, key="browse_part", **look)
+    part = by_part.segmented_control("Part of the data", PARTS, key="browse_part", **look)
     default = "Pictures" if data.thumbnails is not None else "All features"
     views = [default, *(FEATURES + modality for modality in data.modalities)]
     if st.session_state.get(VIEW) not in views:
@@ -93,7 +93,7 @@ def draw_items(title: str, data: MultimodalDataset, split: Split) -> None:
 
 
 def choose_page(title: str, rows: IntArray) -> list[int]:
-    """Draw the number of items and the page menu, and return the rows of the chosen page."""
+    """Draw the number of matching items and a page menu; return the rows on the chosen page."""
     pages = -(-len(rows) // PAGE_ITEMS)
     if st.session_state.get(PAGE, 1) > pages:
         st.session_state[PAGE] = 1

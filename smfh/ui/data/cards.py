@@ -61,7 +61,7 @@ def open_tab(tab: str) -> None:
 
 
 def draw_cards(settings: Settings) -> None:
-    """Draw all cards at once, then load the selected set and complete its card."""
+    """Draw a card for each data set; then load the selected one and complete its card."""
     uploads = [source_of(UPLOAD)] if current_upload() else []
     known = sorted((source() for source in DATASETS.values()), key=lambda source: bool(source.missing()))
     grid = st.grid(min_column_width=CARD_PIXELS, border=True, key="data_cards")
@@ -87,7 +87,7 @@ def draw_cards(settings: Settings) -> None:
 
 
 def draw_card(source: DatasetSource, settings: Settings) -> DeltaGenerator:
-    """Draw a card, and return the placeholder of its body."""
+    """Draw the card of a data set, and return the placeholder for its description."""
     card, missing, is_used = source.card, source.missing(), source.name == settings.source.name
     with st.container(horizontal=True, vertical_alignment="center"):
         st.subheader(card.title, anchor=False)
@@ -128,7 +128,7 @@ def find_loaded(source: DatasetSource) -> Loaded | None:
 
 
 def draw_body(source: DatasetSource, loaded: Loaded | None) -> None:
-    """Draw the description, with a few items and exact figures if the set is loaded."""
+    """Draw the description of a data set; if it is loaded, also a few items and exact numbers."""
     with st.container(gap="small"):
         if loaded is not None:
             data = loaded[0]

@@ -1,4 +1,4 @@
-"""Correct the labels of uploaded data: tag items, rename, merge and delete classes, and save the result."""
+"""Edit the labels of uploaded data: tag items; rename, merge and delete classes; save the result."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class EditedLabels:
 
 
 def edited_labels(data: MultimodalDataset) -> EditedLabels | None:
-    """Draw the toggle, and return the labels being edited; None if it is off or this is not an upload."""
+    """Draw the switch "Edit labels"; return the edited labels, or None if it is off or the data is no upload."""
     upload = current_upload()
     if upload is None or upload.loaded[0] is not data:
         return None
@@ -70,7 +70,7 @@ def draw_editor(edited: EditedLabels, data: MultimodalDataset, matching: IntArra
                     st.button(word, key=f"label_{word}", on_click=tag, args=(word, rows), help=HELP[word])
         with classes:
             old = st.multiselect("Classes to change", edited.classes, key=CLASSES)
-            look = {"max_chars": MAX_LABEL_CHARACTERS, "placeholder": "The name of another class merges them"}
+            look = {"max_chars": MAX_LABEL_CHARACTERS, "placeholder": "To merge classes, type an existing name"}
             name = st.text_input("New name", key=NAME, **look)
             with st.container(horizontal=True):
                 label, key = "Merge" if len(old) > 1 else "Rename", "label_rename"
@@ -81,7 +81,7 @@ def draw_editor(edited: EditedLabels, data: MultimodalDataset, matching: IntArra
         with st.container(horizontal=True, vertical_alignment="center"):
             changed, empty = edited.changed, sum(not own for own in edited.labels)
             words = f"{changed:,} {'item' if changed == 1 else 'items'} changed."
-            words += f" {empty:,} without a label: they are never queries." if empty else ""
+            words += f" {empty:,} without a label are never queries." if empty else ""
             st.caption(words, width="content")
             off = not changed or not edited.classes
             is_clicked = st.button("Apply changes", type="primary", key="label_apply", disabled=off)
@@ -106,7 +106,7 @@ CHANGES: dict[str, Callable[[tuple[str, ...], str], tuple[str, ...]]] = {
 
 
 def tag(how: str, rows: Sequence[int]) -> None:
-    """Change the labels of these rows and clear the selection (a callback)."""
+    """Add, remove or set a label of these rows, and clear the selection (a callback)."""
     edited: EditedLabels = st.session_state[EDITED]
     label = str(st.session_state.get(LABEL) or "").replace("|", " ").strip()[:MAX_LABEL_CHARACTERS]
     if not label:
@@ -131,12 +131,12 @@ def discard() -> None:
 
 
 def draw_selector(row: int) -> None:
-    """Draw a box to select an item."""
+    """Draw the checkbox that selects an item for editing."""
     st.checkbox("Select", key=f"{SELECTED}{row}")
 
 
 def apply_labels(edited: EditedLabels) -> None:
-    """Use the edited labels; runs on the old ones are deleted."""
+    """Replace the upload's labels by the edited ones, and delete the runs on the old labels."""
     source = edited.source.read_as(hand_labels=tuple(edited.labels))
     try:
         loaded = call_with_progress(load_set, source, "Applying the labels")

@@ -1,4 +1,4 @@
-"""Upload files or open a folder, preview contents and problems, and use it; it is private to the visitor."""
+"""Upload files or open a folder: preview, problems, and the button that makes it the visitor's data set."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -112,7 +112,7 @@ def draw_upload(settings: Settings) -> None:
 def choose_files() -> tuple[object, Callable[[], UserDataset]] | None:
     """Draw the file uploader and, on a server for this computer only, a field for a folder.
 
-    Return what identifies the choice, and a function that makes the data set.
+    Return a key that identifies the chosen files, and a function that makes the data set from them.
     """
     uploaders = st.session_state.get(UPLOADERS, 0)
     is_folder = st.toggle("Upload a whole folder", key=f"own_whole_{uploaders}")
@@ -152,7 +152,7 @@ def choose_encoder() -> str:
     folder = preset_folder if name == preset else ""
     if name and is_only_local():
         st.session_state.setdefault(MODEL_FOLDER, folder)
-        folder = st.text_input("Folder of the model (empty: download)", key=MODEL_FOLDER).strip()
+        folder = st.text_input("Model folder (leave empty to download the model)", key=MODEL_FOLDER).strip()
     return f"{name}={folder}" if folder else name
 
 
@@ -203,7 +203,7 @@ def call_with_progress(work: Callable[..., T], source: UserDataset, label: str) 
 
 
 def cancel() -> None:
-    """Forget the files that are being read."""
+    """Stop reading the chosen files and clear the choice (a callback)."""
     for key in (UPLOADED, PREVIEWED):
         st.session_state.pop(key, None)
     if FOLDER in st.session_state:
@@ -212,7 +212,7 @@ def cancel() -> None:
 
 
 def draw_menus(source: UserDataset) -> UserDataset:
-    """Draw menus for the columns of a picture table, and return the data set with the chosen ones."""
+    """Draw menus for the columns of a picture table; return the data set with the chosen columns."""
     preview = preview_of(source)
     if (guess := preview.columns) is None:
         return draw_caption_toggle(source) if preview.has_several_captions else source
@@ -244,8 +244,8 @@ def draw_menus(source: UserDataset) -> UserDataset:
 
 
 def draw_caption_toggle(source: UserDataset) -> UserDataset:
-    """Draw a switch for pictures with several captions, and return the data set with its choice."""
-    several = st.toggle("Each caption is a text of its own", key=f"{MENU}several")
+    """Draw a switch that makes each of a picture's captions a separate text; return the changed data set."""
+    several = st.toggle("Use each caption as a separate text", key=f"{MENU}several")
     return source if several == source.several_texts else source.read_as(several_texts=several)
 
 
@@ -256,7 +256,7 @@ def forget_label_menus() -> None:
 
 
 def draw_label_menu(source: UserDataset) -> UserDataset:
-    """Draw menus for what is used as labels, and for the number of topics; return the data set with them."""
+    """Draw menus for the source of labels and the number of topics; return the changed data set."""
     preview = preview_of(source)
     if preview.unlabelled and source.hand_labels is None:
         label = f"Keep items without a label ({preview.unlabelled:,}), to tag them by hand"
@@ -298,7 +298,7 @@ def draw_file_problems(problems: Sequence[str], has_menus: bool) -> None:
 
 
 def draw_use(source: UserDataset, preview: Preview, is_fixed: bool) -> None:
-    """Draw what is skipped, and a button to use the data; a click computes the features."""
+    """Draw a list of skipped items, and the button "Use this data", which computes the features."""
     label = "Use this data"
     if preview.skipped:
         count = preview.skipped_items

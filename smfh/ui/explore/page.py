@@ -1,4 +1,4 @@
-"""The Explore page: the wall, the scores and curves of a run, and the comparison with the pinned run."""
+"""The Explore page: the wall of results, the scores and curves of a run, and the pinned run."""
 
 from collections.abc import Sequence
 
@@ -71,7 +71,7 @@ def draw_explore() -> None:
 
 
 def draw_scores(run: Run, pinned: Run | None) -> None:
-    """Draw a score card for each of the first two directions, what the score means, and all scores."""
+    """Draw score cards for the first two directions, an explanation, and a table of all scores."""
     directions = run.directions[:2] if len(run.directions) > MAX_DIRECTIONS else run.directions
     for source, target in directions[:2]:
         _draw_card(run, pinned, source, target)
@@ -99,7 +99,7 @@ def draw_scores(run: Run, pinned: Run | None) -> None:
 
 
 def _draw_card(run: Run, pinned: Run | None, source: str, target: str) -> None:
-    """Draw mAP@100 with its margin among unseen and training items, and its change from the pinned run.
+    """Draw mAP@100 with its error margin, on unseen and on training items, and the change from the pinned run.
 
     Without labels, only the matching item is known to be relevant: draw how often it is found.
     """
@@ -131,7 +131,7 @@ def _draw_card(run: Run, pinned: Run | None, source: str, target: str) -> None:
 
 
 def describe_score(run: Run, directions: Sequence[tuple[str, str]]) -> str:
-    """Return as text what the headline scores mean, with the score by chance and how they were measured."""
+    """Return a text that explains the scores on the cards: their meaning, chance level and measurement."""
     if not run.data.has_labels:
         queries = len(run.split.queries)
         return (
@@ -164,7 +164,7 @@ def describe_score(run: Run, directions: Sequence[tuple[str, str]]) -> str:
 
 
 def describe_relevance(labels: BoolArray) -> str:
-    """Return as text which items are relevant; classes that others contain are called groups."""
+    """Return a text that says which items are relevant; classes within other classes are called groups."""
     outermost = outermost_classes(labels)
     name = "classes" if len(outermost) == labels.any(axis=0).sum() else "groups"
     number = NUMBER_WORDS[len(outermost)] if len(outermost) < len(NUMBER_WORDS) else f"{len(outermost):,}"
@@ -176,7 +176,7 @@ def score_column(run: Run, source: str, target: str) -> dict[str, str]:
     """Return the scores of one direction by name, as texts for the table."""
     scores, unseen = (run.scores(source, target, protocol) for protocol in PROTOCOLS)
     pairs = {
-        "Unseen partner": f"R@1 {unseen.graded['recall_at_1']:.3f}, R@5 {unseen.graded['recall_at_5']:.3f}, "
+        "Matching unseen item": f"R@1 {unseen.graded['recall_at_1']:.3f}, R@5 {unseen.graded['recall_at_5']:.3f}, "
         f"R@10 {unseen.graded['recall_at_10']:.3f}, median rank {unseen.graded['median_rank']:g}"
     }
     if not run.data.has_labels:
@@ -193,7 +193,7 @@ def score_column(run: Run, source: str, target: str) -> dict[str, str]:
             f"{'–' if one.distinct_codes is None else f'{one.distinct_codes:,}'} of {items:,} {one.protocol} items"
             for one, items in ((scores, len(run.split.train)), (unseen, len(run.split.queries)))
         ),
-        "Range of ties": f"{score.worst:.3f} – {score.best:.3f}",
+        "Lowest and highest by order of ties": f"{score.worst:.3f} – {score.best:.3f}",
         "Unseen items": f"{on_unseen.mean:.3f} ± {on_unseen.margin:.3f}",
         "Unseen items, by chance": f"{on_unseen.chance:.3f}",
         **pairs,
@@ -208,14 +208,14 @@ def score_column(run: Run, source: str, target: str) -> dict[str, str]:
 
 
 def describe_code(run: Run) -> str:
-    """Return as text how many bits are different, dead, near-duplicate or unbalanced, as on the Bits page."""
+    """Return a sentence that counts the different, dead, near-duplicate and unbalanced bits of a run's codes."""
     codes = unpack(next(iter(run.hasher.database_codes.values())), run.hasher.bits)
     correlation, shares, bits = correlate(codes), codes.mean(axis=0), run.hasher.bits
     different, dead = len(group_bits(correlation)), np.count_nonzero(np.isnan(correlation.diagonal()))
     uneven = np.count_nonzero(abs(shares - 0.5) > 0.4)
     return (
         f"Of {bits} bits, {different} are different, {bits - different - dead} near-duplicates "
-        f"(|ρ| ≥ {GROUP_CORRELATION}) and {dead} dead; {uneven} are on for less than 10 % or more "
+        f"(|correlation| ≥ {GROUP_CORRELATION}) and {dead} dead; {uneven} are on for less than 10 % or more "
         "than 90 % of the items."
     )
 
@@ -264,7 +264,7 @@ def draw_curves(run: Run, pinned: Run | None) -> None:
 
 
 def draw_pin(run: Run, pinned: Run | None) -> None:
-    """Draw a button to pin or unpin; if another run is pinned, also the changes from it."""
+    """Draw a button that pins or unpins this run and, if another run is pinned, the changes from it."""
     if pinned is not None and pinned is not run:
         st.markdown("#### Compared with the pinned run")
         st.text(f"Changed: {', '.join(differences(pinned.method, run.method)) or 'only the data'}")

@@ -1,4 +1,4 @@
-"""The search box of Explore, the query's code, the wall of results, and the map of codes below it.
+"""The search box of Explore, the query's code, the results as a wall of pictures, and the map of codes.
 
 Code and wall are drawn in the browser (wall.js): a click on a picture searches with it, a click on a bit
 flips it. Each is a change of the search state, so the link has it, and Back returns to the former query.
@@ -58,7 +58,7 @@ _WALL = st.components.v2.component(
 
 
 def draw_first_wall(current: CurrentRun) -> None:
-    """Draw search box and wall of the first run of a visit, as soon as it has a snapshot."""
+    """Draw search box and results during a visitor's first run, as soon as it has a snapshot."""
     if frames := snapshots_of(current.job.key).frames():
         draw_wall(Run(current.key, current.settings.source, *current.loaded, frames[-1]), current)
         return
@@ -74,7 +74,7 @@ def draw_first_wall(current: CurrentRun) -> None:
 
 @st.fragment
 def draw_wall(run: Run, current: CurrentRun) -> None:
-    """Draw search box, wall, slider over iterations, and map; redrawn without the rest of the page.
+    """Draw search box, results, slider over iterations, and map, as a fragment of the page.
 
     While a run on the same data trains, the wall shows the results of its latest snapshot.
     """
@@ -89,7 +89,7 @@ def draw_wall(run: Run, current: CurrentRun) -> None:
     is_followed = (current.key.data, current.key.split) == (run.key.data, run.key.split)
     with st.container(key="wall_iterations"):
         if is_live:
-            st.caption("The results follow the iterations." if is_followed else "Results of the last run.")
+            st.caption("The results are updated after each iteration." if is_followed else "Results of the last run.")
         chosen = None if is_live else _choose_snapshot(run)
 
     @st.fragment(run_every=SLOW_REDRAW_SECONDS if is_live else None)
@@ -124,7 +124,7 @@ def _draw_box(state: SearchState, run: Run) -> None:
 
 
 def _draw_map(run: Run, state: SearchState, is_partial: bool) -> None:
-    """Draw an expander; while it is open, it shows the map of codes with query and results marked."""
+    """Draw an expander with the map of codes, on which the query and its results are marked."""
     label = "Map of codes with this query and its results"
     with st.expander(label, icon=":material/scatter_plot:", key=MAP, on_change="rerun") as expander:
         if not expander.open:
@@ -144,7 +144,7 @@ def _draw_map(run: Run, state: SearchState, is_partial: bool) -> None:
 
 
 def _choose_snapshot(run: Run) -> FittedHasher | None:
-    """Draw a slider over iterations, or a replay button; return the chosen snapshot, None if the last."""
+    """Draw a slider over iterations, or a replay button; return the chosen snapshot, or None for the last one."""
     finished = finished_run()
     snapshots = () if finished is None else snapshots_of(finished.job.key).frames()
     if len(snapshots) < 2:
@@ -164,7 +164,7 @@ def _choose_snapshot(run: Run) -> FittedHasher | None:
 
 
 def with_example(state: SearchState, run: Run) -> SearchState:
-    """Return the state; if it has no query, with an example of the data set or a held-out query."""
+    """Return the search state; if it has no query, add the data set's example or a held-out query."""
     if state.words is not None or state.row is not None:
         return state
     if state.source in text_modalities(run.data):
@@ -173,7 +173,7 @@ def with_example(state: SearchState, run: Run) -> SearchState:
 
 
 def _draw_results(run: Run, state: SearchState, snapshot: FittedHasher | None) -> None:
-    """Draw the query's code, the wall and a summary, or the reason why the query cannot be used.
+    """Draw the query's code, the results and a summary, or the reason why the query cannot be used.
 
     The results are those of `snapshot`, or of the finished run if it is None.
     """
@@ -209,13 +209,13 @@ def pick(state: SearchState, run: Run, row: Any) -> None:
 
 
 def valid_flips(sent: Any, bits: int) -> tuple[int, ...]:
-    """Return the flipped bits sent by the browser, in order, without bits that do not exist."""
+    """Return the bits that the visitor flipped, in order, as the browser sent them; ignore invalid numbers."""
     flips = sent if isinstance(sent, list) else []
     return tuple(sorted({bit for bit in flips if isinstance(bit, int) and 0 <= bit < bits}))
 
 
 def wall_content(data: MultimodalDataset, results: SearchResults, state: SearchState) -> dict[str, Any]:
-    """Return what wall.js draws: the query and its code, and the results with their groups."""
+    """Return the data that wall.js draws: the query and its code, and the results in groups."""
     query, rows = results.query, results.rows[:WALL_ITEMS].tolist()
     pictures, (groups, labels) = looks_of(data, rows, results.target), group_results(results, len(rows))
     relevant = [True] * len(rows) if results.relevance is None else results.relevance[: len(rows)].tolist()
@@ -288,7 +288,7 @@ def _digits(code: BoolArray) -> str:
 
 
 def describe_wall(results: SearchResults, state: SearchState) -> str:
-    """Describe in words what is searched, how near and relevant the results are, and the order of ties."""
+    """Return a sentence about the results: what was searched, how near and relevant they are, order of ties."""
     parts = [searched_items(results, state), describe_nearest(results)]
     if results.relevance is not None:
         first = results.relevance[:WALL_ITEMS]

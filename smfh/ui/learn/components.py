@@ -1,4 +1,4 @@
-"""The diagram, galleries and matrices as components, which do not flicker when a slider moves.
+"""Diagram, galleries and matrices of the Learn page as components, which a slider updates without flicker.
 
 Their CSS and JavaScript are in the files next to this one. Names are inserted as text, never as HTML.
 """
@@ -19,7 +19,7 @@ from smfh.types import FloatArray, IntArray, MultimodalDataset
 from smfh.ui.items import caption_of, cut, picture_url, pictures_of
 
 MAX_NAME_LENGTH = 16
-GOES_IN, COMES_OUT, REST = "Goes in", "Comes out", "Not used in this step"
+GOES_IN, COMES_OUT, REST = "Inputs", "Outputs", "Not used in this step"
 WHOLE_NUMBERS = ("code", "graph", "labels", "query", "distances")  # matrices that are shown without decimals
 
 
@@ -52,9 +52,9 @@ _LEGEND = st.components.v2.component(
 def show_diagram(
     walkthrough: Walkthrough, query: int, stage: int, selected: str, key: str, **on_change: Callable[[], None]
 ) -> None:
-    """Show the whole method with the numbers of the example; `stage` is the number of steps done.
+    """Show the diagram of the method with the numbers of the example after `stage` steps.
 
-    A click on a box sets `box` to `name:modality`; moving through the training sets `stage`.
+    The component sets `box` to `name:modality` on a click, and `stage` when the visitor moves to another step.
     """
     data, modalities = walkthrough.example.data, list(walkthrough.example.features)[::-1]  # text first
     relevant = (data.labels & data.labels[query]).any(axis=1).tolist()
@@ -123,7 +123,7 @@ def show_matrices(
 
 
 def matrix_groups(walkthrough: Walkthrough, step: Step) -> dict[str, list[dict[str, Any]]]:
-    """Return all matrices by group: what goes into the step, what comes out, and what it does not use."""
+    """Return the matrices in three groups: inputs of the step, outputs of the step, and all others."""
     info, sample = STEP_INFO[step.name], step.after.sample
 
     def tables(names: Sequence[str], values: Mapping[MatrixKey, FloatArray], is_new: bool = False) -> list[Any]:
@@ -142,7 +142,7 @@ def matrix_groups(walkthrough: Walkthrough, step: Step) -> dict[str, list[dict[s
 def matrix_table(
     walkthrough: Walkthrough, key: MatrixKey, values: FloatArray, sample: IntArray, sizes: FloatArray | None = None
 ) -> dict[str, Any]:
-    """Return a matrix for `show_matrices`; `sizes` are the changes of its entries.
+    """Return a matrix as a table for `show_matrices`; `sizes` are the changes of its entries.
 
     A shade is the ratio of an entry to the largest absolute value: orange from −1, none at 0, violet to 1.
     """
@@ -166,7 +166,7 @@ def matrix_table(
 
 
 def names_of(walkthrough: Walkthrough, key: MatrixKey) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the row names and the column names of a matrix."""
+    """Return the names of the rows and of the columns of a matrix."""
     example, (name, modality) = walkthrough.example, key
     items = [cut(caption_of(example.data, row), MAX_NAME_LENGTH) for row in range(len(example.data))]
     bits = [f"bit {k}" for k in range(walkthrough.method.bits)]

@@ -102,7 +102,7 @@ def draw_iteration(state: LearnState, data: MultimodalDataset, is_presented: boo
 
 
 def load_walkthrough(state: LearnState, data: MultimodalDataset) -> Walkthrough | None:
-    """Return all steps of the small example; if its items are not suitable, explain and return None."""
+    """Return all training steps of the small example; if its items are not suitable, explain and return None."""
     try:
         if data.name not in DATASETS:  # uploads are not cached
             return walk_through(make_example(data, state.rows), state.method)
@@ -118,13 +118,13 @@ def load_walkthrough(state: LearnState, data: MultimodalDataset) -> Walkthrough 
 
 
 def _current_state(state: LearnState) -> LearnState:
-    """Return the state, advanced by the steps that have played since Play was pressed."""
+    """Return the page state, moved on by the steps that have played since Play was pressed."""
     position = played_to(PLAYING, STEP_SECONDS, POSITIONS - 1)
     return state if position is None else state.moved_to(position)
 
 
 def _draw_step(walkthrough: Walkthrough, data: MultimodalDataset, is_presented: bool) -> None:
-    """Draw equation, entry, matrices and ranking of the current step; called repeatedly during Play."""
+    """Draw the current step: equation, chosen entry, matrices, ranking; called repeatedly during Play."""
     now = _current_state(current(learn_part(data), CONTROLS)[0])
     if PLAYING in st.session_state and now.position == POSITIONS - 1:
         st.session_state.pop(PLAYING)
@@ -200,7 +200,7 @@ def _draw_errata(step: str) -> None:
 
 
 def draw_erratum(erratum: Erratum) -> None:
-    """Draw an equation as the paper prints it, its correction, and the reason."""
+    """Draw an erratum: the equation as the paper prints it, its correction, and the reason."""
     for caption, latex in (("The paper prints", erratum.printed), ("It should read", erratum.right)):
         st.caption(caption)
         st.latex(latex)
@@ -234,7 +234,7 @@ def _draw_ranking(walkthrough: Walkthrough, step: Step, query: int) -> None:
 
 
 def draw_files(walkthrough: Walkthrough, query: int) -> None:
-    """Draw buttons that save the example, with its data and numbers, as a notebook and as a script."""
+    """Draw buttons that save the small example, with its data, as a notebook and as a Python script."""
     with st.container(horizontal=True):
         for label, name, kind, make in (
             ("Open as notebook", "smfh-example.ipynb", "application/x-ipynb+json", make_notebook),
@@ -260,7 +260,7 @@ def draw_item_choice(state: LearnState, data: MultimodalDataset) -> None:
 
 
 def draw_sliders(state: LearnState, data: MultimodalDataset, pixels: int = 200) -> None:
-    """Draw sliders for α, μ, m and the number of bits."""
+    """Draw sliders for the weights α and μ, the sample size m, and the number of bits."""
     about = parameters(SMFH)
     with st.container(horizontal=True, width="content"):
         for name, label, values, parameter in (
@@ -275,7 +275,7 @@ def draw_sliders(state: LearnState, data: MultimodalDataset, pixels: int = 200) 
 
 
 def draw_query_choice(state: LearnState, data: MultimodalDataset) -> None:
-    """Draw the choice of the item that is the query."""
+    """Draw a menu to choose the item that is the query."""
     items = len(state.rows)
     asks = control(state, data, "asks", min(state.asks, items - 1))
     names = [caption_of(data, row) for row in state.rows]

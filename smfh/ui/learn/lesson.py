@@ -47,7 +47,7 @@ RANKED_ITEMS = 12
 PLAYING = "replay_playing_since"
 FRAME_SECONDS = 1.0  # time per iteration after Play is pressed
 POLL_SECONDS = 0.1  # between two checks of the replay's progress
-SMFH_PLUS = "SMFH+ is the same idea with a start from the labels, other features, and a discrete final phase."
+SMFH_PLUS = "SMFH+ develops this idea: it starts from the labels, uses other features, and ends with a discrete phase."
 AXIS_SYMBOLS = {"α": r"\alpha", "m": "m", "bits": "r"}
 _map_pictures: BoundedCache[str, Sheet] = BoundedCache(1)
 _replay: BoundedCache[str, Replay] = BoundedCache(1)
@@ -55,7 +55,7 @@ _worked_lessons: BoundedCache[tuple[str, tuple[str, ...]], WorkedLesson] = Bound
 
 
 def load_replay() -> Replay:
-    """Return the replay that comes with the program; if there is none, record one, once for all visitors."""
+    """Return the replay that is shipped with the program; without one, record it once for all visitors."""
     if (replay := _replay.peek("replay")) is not None:
         return replay
     place, loaded, steps = st.empty(), load_source(EMOJI, visitor()), REPLAY_METHOD.iterations
@@ -84,7 +84,7 @@ def load_replay() -> Replay:
 
 
 def draw_replay(replay: Replay, data: MultimodalDataset) -> None:
-    """Draw Play or Pause, and the current iteration; `data` is the sidebar's data set, for the link."""
+    """Draw the replay of a run with its Play button; `data`, the sidebar's data set, is part of the link."""
     iterations = replay.iterations
     now = current(learn_part(data), CONTROLS)[0]
     last, at = len(iterations) - 1, played_to(PLAYING, FRAME_SECONDS, len(iterations) - 1)
@@ -160,7 +160,7 @@ def _draw_frame(replay: Replay, data: MultimodalDataset) -> None:
 
 
 def draw_lesson(state: LearnState, data: MultimodalDataset, settings: Settings) -> None:
-    """Draw the lesson that the link names, or the first; if runs are missing, a button trains them."""
+    """Draw the lesson in the link, or the first one; if its runs are missing, a button that trains them."""
     name = state.lesson or next(iter(LESSONS))
     lesson = LESSONS[name]
     if not settings.present:
@@ -179,7 +179,7 @@ def draw_lesson(state: LearnState, data: MultimodalDataset, settings: Settings) 
     worked = _worked_lessons.peek((name, run_ids)) or shipped_lesson(name, grid)
     if worked is None and grid.missing(run_store()):
         st.caption("This lesson needs runs that are trained once on this server and shared by all visitors.")
-        draw_grid(grid, f"{CONTROLS}grid", "Compute this lesson:", lambda: None)
+        draw_grid(grid, f"{CONTROLS}grid", "Train", lambda: None)
         return
     worked = _worked_lessons.get((name, run_ids), lambda: worked or lesson.answer(read_lesson_runs(grid, run_store())))
     draw_own_room(name, PREDICTIONS[name](worked))
@@ -230,7 +230,7 @@ def _make_sheet(grid: Grid) -> str:
 
 @st.fragment
 def _draw_worked(name: str, worked: WorkedLesson, lesson_data: MultimodalDataset, data: MultimodalDataset) -> None:
-    """Draw slider, charts and results; `data` is the sidebar's data set, which the link refers to."""
+    """Draw a lesson's slider, charts and results; `data`, the sidebar's data set, is part of the link."""
     state = current(learn_part(data), CONTROLS)[0]
     prediction = PREDICTIONS[name](worked)
     draw_status(name, prediction, state, data)
@@ -282,7 +282,7 @@ def _draw_worked(name: str, worked: WorkedLesson, lesson_data: MultimodalDataset
 
 
 def _ask(prediction: Prediction, name: str, state: LearnState, data: MultimodalDataset) -> None:
-    """Ask for a prediction before the lesson shows its measurements."""
+    """Draw the question that asks for a prediction before the lesson shows its measurements."""
     choice = control(state, data, "guess", None, lesson=name)
 
     def answered() -> None:

@@ -1,4 +1,4 @@
-"""The entry of the page: the diagram of the whole method, with sliders, and the box that is open."""
+"""The first part of the Learn page: the diagram of the method, its sliders, and the chosen box."""
 
 import streamlit as st
 
@@ -21,7 +21,7 @@ SOLVED = "exercises_solved"  # session key: numbers of the solved exercises
 
 @st.fragment
 def draw_overview(data: MultimodalDataset) -> None:
-    """Draw sliders, diagram and open box; a slider redraws only these."""
+    """Draw the sliders, the diagram and the chosen box; moving a slider redraws only these."""
     state = current(learn_part(data), CONTROLS)[0]
     if (walkthrough := load_walkthrough(state, data)) is None:
         draw_item_choice(state, data)
@@ -85,7 +85,7 @@ def draw_overview(data: MultimodalDataset) -> None:
 def _draw_box(
     state: LearnState, data: MultimodalDataset, walkthrough: Walkthrough, box: str, stage: int, query: int
 ) -> None:
-    """Draw the numbers of a box, its equation, and the code that computes it."""
+    """Draw the numbers in a box of the diagram, its equation, and the code that computes it."""
     name, modality = box.split(":", 1)
     about, step = BOXES[name], walkthrough.steps[max(stage - 1, 0)]
     snapshot = step.after if stage else step.before

@@ -1,4 +1,4 @@
-"""The choice among the five parts of the Learn page, and two of them: the idea and the symbols."""
+"""The Learn page: a menu of its five parts, and two of them, the idea and the symbols."""
 
 import numpy as np
 import streamlit as st
@@ -31,7 +31,7 @@ on a few items, with the numbers of the real algorithm."""
 
 
 def draw_learn(settings: Settings, data: MultimodalDataset) -> None:
-    """Draw the part that the link names, below the list of parts; presentation mode hides the list."""
+    """Draw the menu of parts, which presentation mode hides, and the part of the page in the link."""
     state, notes = current(learn_part(data), CONTROLS)
     draw_notes(notes)
     keep(learn_part(data), state)
@@ -77,7 +77,7 @@ def draw_learn(settings: Settings, data: MultimodalDataset) -> None:
 
 
 def _draw_codes() -> None:
-    """Draw the code of words, and those of near and distant pictures, from the default run."""
+    """Draw the codes of a few words, and of near and distant pictures, from the default run."""
     source, method, words = Emoji(), SMFHPlus(), Emoji.card.example
     data, split = load_source(source)
     record = run_store().find(run_key(data, split, method))

@@ -1,4 +1,4 @@
-"""A class's answers to a lesson: the room on the teacher's screen, and what students see of it."""
+"""A room collects a class's answers to a lesson: the teacher's view and the students' view."""
 
 from contextlib import suppress
 from urllib.parse import urlencode
@@ -24,7 +24,7 @@ ROOM_HELP = (
 
 
 def draw_own_room(name: str, prediction: Prediction) -> None:
-    """Draw the room that this visitor has opened: code, link, live chart and buttons; nothing without one."""
+    """Draw the room that this visitor has opened, if any: its code, its link, a live chart and buttons."""
     if (code := class_rooms().owned_by(visitor())) is None:
         return
     with st.container(border=True, key=f"{CONTROLS}room"):
@@ -56,9 +56,9 @@ def draw_own_room(name: str, prediction: Prediction) -> None:
 
 
 def _draw_answers(code: str, name: str, prediction: Prediction) -> None:
-    """Draw how many students chose each option; when the answer is shown, mark the measured option.
+    """Draw the number of students for each option; once the answer is shown, mark the correct option.
 
-    That is the option that matches the measured result.
+    The correct option is the one that matches the measured result.
     """
     counts = class_rooms().counts(code, visitor(), name, len(prediction.options))
     if counts is None:  # closed in another tab, or its time is over
@@ -101,7 +101,7 @@ def waits_for_answer(name: str, state: LearnState) -> bool:
 
 
 def draw_waiting(name: str, state: LearnState) -> None:
-    """Draw that the measured answer follows; redraw the page as soon as the teacher shows it."""
+    """Draw a message that asks a student to wait until the teacher shows the answer; then redraw the page."""
 
     @st.fragment(run_every=POLL_SECONDS)
     def wait() -> None:
@@ -141,7 +141,7 @@ def draw_status(name: str, prediction: Prediction, state: LearnState, data: Mult
 
 
 def send_prediction(code: str | None, name: str, option: int | None) -> None:
-    """Send a prediction to the room, if the visitor has joined one."""
+    """Send a student's prediction to the room that the visitor has joined, if any."""
     if code is not None and option is not None:
         with suppress(InputError):  # closed or full: `draw_status` says so when the page is drawn again
             class_rooms().send(code, name, visitor(), option)

@@ -1,4 +1,4 @@
-"""The state of the Learn page as one value, which is part of the page's link."""
+"""The state of the Learn page, which is part of the page's link."""
 
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -27,7 +27,7 @@ POSITIONS = DEFAULT_METHOD.iterations * len(STEP_NAMES)  # steps of the small ex
 
 
 def parameter_reader(field: str) -> Reader:
-    """Return a reader for this parameter of SMFH, which checks the range of the value."""
+    """Return a function that parses a value of this SMFH parameter and checks its range."""
 
     def read(name: str, text: str) -> Any:
         value, about = read_value(name, text, getattr(DEFAULT_METHOD, field)), parameters(SMFH)[field]
@@ -40,7 +40,7 @@ def parameter_reader(field: str) -> Reader:
 
 @dataclass(frozen=True)
 class LearnState:
-    """The current part, the step and settings of the small example, and positions in replay and lesson."""
+    """State of the Learn page: part, step and settings of the small example, positions in replay and lesson."""
 
     part: str | None = link_field(None, one_of(PARTS))
     rows: tuple[int, ...] = ()
@@ -63,7 +63,7 @@ class LearnState:
 
     @property
     def current_part(self) -> str:
-        """The part to show; by default the lessons if a lesson or a room is set, else the idea."""
+        """The part of the page to show; by default the lessons if a lesson or room is set, else the idea."""
         return self.part or ("lessons" if self.lesson or self.room else "idea")
 
     @property
@@ -78,7 +78,7 @@ class LearnState:
         return (self.iteration - 1) * len(STEP_NAMES) + STEP_NAMES.index(self.step)
 
     def moved_to(self, position: int) -> "LearnState":
-        """Return the state at another step; the selected entry is kept if that step computes its matrix."""
+        """Return the state at another step; the entry stays selected if that step computes its matrix."""
         iteration, number = divmod(position, len(STEP_NAMES))
         step, matrix = STEP_NAMES[number], (self.entry or "").split(":")[0]
         stays = step == self.step or matrix in STEP_INFO[step].outputs
@@ -93,7 +93,7 @@ def learn_part(data: MultimodalDataset) -> Part[LearnState]:
 
 
 def played_to(key: str, seconds: float, last: int) -> int | None:
-    """Return the position that Play has reached, at `seconds` per position; None if nothing plays."""
+    """Return the step that Play has reached, at `seconds` per step; None if Play is not running."""
     if key not in st.session_state:
         return None
     start, since = st.session_state[key]
@@ -101,12 +101,12 @@ def played_to(key: str, seconds: float, last: int) -> int | None:
 
 
 def start_playing(key: str, at: int, last: int) -> None:
-    """Start Play at this position, or at the first one if this is the last."""
+    """Start Play at this step, or at the first step if this is the last one."""
     st.session_state[key] = (at if at < last else 0, monotonic())
 
 
 def control(state: LearnState, data: MultimodalDataset, field: str, value: Any, **others: Any) -> dict[str, Any]:
-    """Return `key` and `on_change` of a control that shows `value` and sets a field, and the other fields."""
+    """Return `key` and `on_change` of a control that shows `value` and changes fields of the page state."""
     key = hold(f"{CONTROLS}{field}", value)
 
     def changed() -> None:
@@ -117,5 +117,5 @@ def control(state: LearnState, data: MultimodalDataset, field: str, value: Any, 
 
 
 def change_state(state: LearnState, data: MultimodalDataset, **changes: Any) -> None:
-    """Save the state with these changes; the page shows it when it is drawn again."""
+    """Save the state of the Learn page with these changes; they show when the page is redrawn."""
     keep(learn_part(data), replace(state, **changes))

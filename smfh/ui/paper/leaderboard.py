@@ -34,7 +34,7 @@ ALL = "all"
 FILTERS: Mapping[str, Mapping[str, str]] = {
     "measure": {name: AP_DEFINITIONS[name].label for name in HEADLINE},
     "database": {"training": "training items", "unseen": "unseen items"},
-    "ties": {"database": "database order", "tie_aware": "averaged", "worst": "at worst", "best": "at best"},
+    "ties": {"database": "database order", "tie_aware": "average order", "worst": "worst order", "best": "best order"},
 }
 MAX_SOURCES = 512  # data sets whose default splits are remembered
 ABOUT = (
@@ -143,7 +143,7 @@ def _filter_values(entry: Entry) -> dict[str, str]:
 
 
 def row_of(entry: Entry, place: str, explore: str, write_command: CommandWriter) -> dict[str, str]:
-    """Return the table row of an entry as text; a number that was not measured is empty."""
+    """Return a leaderboard entry as the texts of a table row; a number that was not measured is empty."""
 
     def number(value: float | None) -> str:
         return "" if value is None else f"{value:.3f}"
@@ -191,7 +191,7 @@ def explore_address() -> str:
 
 
 def default_splits(sources: Iterable[DatasetSource]) -> dict[DatasetSource, Fingerprints]:
-    """Return the fingerprints of each data set and its default split, where they are known.
+    """Return the fingerprints of every available data set and of its default split.
 
     Large data sets are included only if they are in memory, since loading them would delay the page.
     """
@@ -206,7 +206,7 @@ def default_splits(sources: Iterable[DatasetSource]) -> dict[DatasetSource, Fing
 
 @lru_cache(MAX_SOURCES)
 def _look_up(source: DatasetSource, folders: tuple[Path, ...]) -> Fingerprints | None:
-    """Load a data set and return its fingerprints, cached by folders; None if it cannot be loaded."""
+    """Load a data set and return its fingerprints, cached; None if it cannot be loaded."""
     try:
         check_source_size(source, current_limits())
         return load_fingerprints(source)

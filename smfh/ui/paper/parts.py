@@ -39,7 +39,7 @@ class Choice:
 
 
 def begin_paper() -> tuple[Choice, Loaded | None]:
-    """Draw title and controls; return the choice and its data (None if it cannot be loaded)."""
+    """Draw the page's title and controls; return the choice and its data set (None if it cannot be loaded)."""
     begin_plainly("Paper", paper.CITATION, methods=False, data=False)
     st.caption("The paper's tables and figures, published and measured here. Its settings are used, not yours.")
     choice = draw_choice()
@@ -63,7 +63,7 @@ def begin_paper() -> tuple[Choice, Loaded | None]:
 
 
 def draw_choice() -> Choice:
-    """Draw the controls, filled from the link; return the choice, which also updates the link."""
+    """Draw the controls for data set, methods and seeds; return the choice, which becomes part of the link."""
     titles = {name: DATASETS[name].card.title for name in (*paper.BENCHMARKS, paper.STAND_IN)}
     for name in paper.BENCHMARKS:
         titles[name] += " (files missing)" if paper.runnable(name) else ""
@@ -95,7 +95,7 @@ def draw_choice() -> Choice:
 
 
 def paper_part() -> Part[Choice]:
-    """Return the page's part of the link; its default is the first available data set of the paper."""
+    """Return the Part of the link for this page; the default is the first available data set of the paper."""
     ready = next((name for name in paper.BENCHMARKS if not paper.runnable(name)), paper.BENCHMARKS[0])
     return part_of(Choice(ready), "paper.", data=one_of((*paper.BENCHMARKS, paper.STAND_IN)))
 
@@ -175,7 +175,7 @@ def _draw_table_1(choice: Choice, loaded: Loaded | None, grid: Grid | None) -> N
 
 
 def read_cells(choice: Choice, loaded: Loaded | None) -> list[paper.Cell]:
-    """Return the cells of both tables, measured by saved runs, else by the makers of this version."""
+    """Return the cells of both tables, measured by saved runs or else by results shipped with the program."""
     if loaded is None:
         return paper.with_shipped(paper.published_cells(choice.data, choice.methods))
     plan = paper.PARTS["table-1"].plan(choice.data, choice.methods, choice.seeds)
@@ -196,7 +196,7 @@ def _draw_legend(agrees: str, higher: str, lower: str) -> None:
 
 
 def _draw_table(cells: Sequence[paper.Cell], text: Callable[[paper.Cell], str]) -> None:
-    """Draw cells as a table, one row per method; `text` returns Markdown without user data."""
+    """Draw cells as a table, one row per method; `text` returns the Markdown text of a cell."""
     rows = {METHODS[method].title: row for method, row in paper.by_method(cells)}
     headings = list(dict.fromkeys(cell.heading for cell in cells))
     texts, colours = (
@@ -207,7 +207,7 @@ def _draw_table(cells: Sequence[paper.Cell], text: Callable[[paper.Cell], str]) 
 
 
 def score_text(cell: paper.Cell, seeds: int) -> str:
-    """Return the text of a score: published, measured ± deviation, and their difference."""
+    """Return a score as text: published, measured ± standard deviation, and their difference."""
     published = "" if cell.published is None else f"{cell.published:.3f}"
     deviation = f" ± {cell.std:.3f}" if cell.seeds > 1 else ""
     measured = "–" if cell.mean is None else f"**{cell.mean:.3f}**{deviation}"
@@ -216,7 +216,7 @@ def score_text(cell: paper.Cell, seeds: int) -> str:
 
 
 def seconds_text(cell: paper.Cell, cells: Sequence[paper.Cell], seeds: int) -> str:
-    """Return the text of a training time: published and measured, with ratios to SMFH, and change."""
+    """Return a training time as text: published, measured, ratios to SMFH, and the speed-up."""
     smfh = next((other for other in cells if (other.method, other.bits) == ("smfh", cell.bits)), None)
     published, measured, change = "", "–", ""
     if cell.published is not None:

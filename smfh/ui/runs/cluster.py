@@ -35,7 +35,7 @@ def _draw_dashboard_link(address: str) -> None:
 
 
 def draw_shards() -> None:
-    """Draw the runs on the shards that SMFH_SHARDS names, and refresh them regularly."""
+    """Draw the runs trained on the shards in the folders of SMFH_SHARDS, and refresh them regularly."""
     if not (address := os.environ.get(SHARDS_SETTING)):
         return
     with st.expander("Runs trained on shards", icon=":material/database:", expanded=True, key="runs_shards"):

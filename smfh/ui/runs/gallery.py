@@ -49,7 +49,7 @@ DataKey = tuple[str, str]  # fingerprints of data set and split
 
 @dataclass(frozen=True, eq=False)
 class GalleryQuery:
-    """The query for all runs on one data set, with the data."""
+    """The query that the cards of all runs on one data set use, with the data."""
 
     title: str  # of the data set
     data: MultimodalDataset
@@ -87,12 +87,12 @@ def draw_cards(runs: Sequence[RunRecord]) -> None:
 
 
 def data_key(run: RunRecord) -> DataKey:
-    """Return what the runs on the same data set and split have in common."""
+    """Return a key that is equal for runs on the same data set and split."""
     return run.key.data, run.key.split
 
 
 def _draw_queries(shown: Sequence[RunRecord], runs: Sequence[RunRecord]) -> dict[DataKey, GalleryQuery | str]:
-    """Draw a query for each data set of these runs; return the queries, or why there is none.
+    """Draw a query field for each data set of these runs; return the queries, or why there is none.
 
     The default query depends on the first of all `runs` on the data set, so it is the same on every page.
     """
@@ -122,7 +122,7 @@ def _draw_query(run: RunRecord) -> GalleryQuery:
     if text_modalities(data):
         example = run.source.card.example
         st.session_state.setdefault(key, example)
-        hint, icon = example or "Type words; empty: a typical held-out item", ":material/search:"
+        hint, icon = example or "Type words, or leave empty for a typical held-out item", ":material/search:"
         label, limit = f"Query for {name}", MAX_CHARACTERS
         words = st.text_input(label, key=key, max_chars=limit, placeholder=hint, icon=icon)
         state = replace(state, words=(words or "").strip() or example or None)
@@ -143,7 +143,7 @@ def _draw_query(run: RunRecord) -> GalleryQuery:
 
 
 def typical_query(run: RunRecord, loaded: Loaded, state: SearchState) -> int:
-    """Return the position of the held-out query with the run's median AP; 0 if that was not scored."""
+    """Return the position of the held-out query with the median average precision; 0 if nothing was scored."""
     way = (state.source, state.target, "training", "hamming")
     return median_query(run_store().scores(run, *loaded, *way)) if way in run.searches else 0
 
@@ -158,7 +158,7 @@ def describe_query(asked: GalleryQuery) -> str:
 
 
 def run_results(run: RunRecord, asked: GalleryQuery | str) -> RunResults | str:
-    """Return the results of a query with a saved run, cached for all visitors; else why there are none."""
+    """Return the results of a query with a saved run, cached, or a message why there are none."""
     if not run.model_arrays:
         return NO_MODEL
     if isinstance(asked, str):
@@ -180,7 +180,7 @@ def run_results(run: RunRecord, asked: GalleryQuery | str) -> RunResults | str:
 
 
 def _draw_card(run: RunRecord, asked: GalleryQuery | str) -> None:
-    """Draw title, settings, note, first results, scores, convergence and the buttons of a run."""
+    """Draw the card of a run: title, settings, note, first results, scores, convergence and buttons."""
     st.text(" · ".join(filter(None, [f"“{run.title}”" if run.title else "", settings_text(run)])))
     st.text(data_text(run))
     if run.note:
@@ -218,7 +218,7 @@ def _draw_wall(data: MultimodalDataset, results: SearchResults) -> None:
 
 
 def scores_text(run: RunRecord) -> str:
-    """Return mAP@100 by Hamming distance of the first two directions of a saved run, one per line."""
+    """Return the mAP@100 of a saved run (Hamming distance, first two directions) as text, one per line."""
     label, ways = AP_DEFINITIONS[SCORE].label, text_to_image_first(run.directions)[:2]
     scores = {" → ".join(way): run.headline(*way).get(SCORE) for way in ways}
     lines = [f"{label} {way} {score:.3f}" for way, score in scores.items() if score is not None]
@@ -226,7 +226,7 @@ def scores_text(run: RunRecord) -> str:
 
 
 def _draw_curve(objective: Sequence[float]) -> None:
-    """Draw the objective by iteration as a small line, with its ends and the iterations as text."""
+    """Draw the objective by iteration as a small line chart; below it, the first and last value as text."""
     text = f"objective {objective[0]:.4g} → {objective[-1]:.4g} in {len(objective)} iterations"
     with st.container(gap=None):
         st.image(sparkline(objective), width=LINE_WIDTH, alt=f"Line: {text}")
@@ -234,7 +234,7 @@ def _draw_curve(objective: Sequence[float]) -> None:
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """Return a line through the values as an SVG file, which contains numbers only."""
+    """Return a small line chart of the values as an SVG image."""
     heights = np.nan_to_num(np.array(values, dtype=np.float64))
     low, high = float(heights.min()), float(heights.max())
     across = np.linspace(1, LINE_WIDTH - 1, len(heights))
@@ -312,7 +312,7 @@ def _draw_compared(run: RunRecord, found: RunResults | str, asked: GalleryQuery 
 
 
 def setting_changes(first: RunRecord, second: RunRecord) -> list[str]:
-    """Return what differs in the settings of two runs; of different methods also bits and seed."""
+    """Return the settings in which two runs differ; for different methods also bits and seed."""
     before, after = first.method, second.method
     changes = differences(before, after)
     if before.name != after.name:
@@ -322,6 +322,6 @@ def setting_changes(first: RunRecord, second: RunRecord) -> list[str]:
 
 
 def shared_text(both: Sequence[SearchResults]) -> str:
-    """Return as text how many of the first results two runs have in common, in any order."""
+    """Return a sentence that counts the first results that two runs have in common, in any order."""
     first, second = (results.rows.tolist() for results in both)
     return f"Results in common: {len(set(first) & set(second))} of the first {len(first)}"

@@ -1,4 +1,4 @@
-"""The saved runs: a table or cards with a search field, and actions on the selected run."""
+"""The list of saved runs, as a table or cards with a search field, and the actions on the selected run."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ SHARED = "Saved runs are visible to all visitors to this server. Uploads, and ru
 
 
 def draw_runs() -> None:
-    """Draw the search field, table or cards, the selected run, and the files that cannot be used."""
+    """Draw the list of saved runs with its search field, the selected run, and files that cannot be used."""
     store = run_store()
     try:
         listing = store.listing()
@@ -83,7 +83,7 @@ def _draw_search(runs: Sequence[RunRecord]) -> tuple[list[RunRecord], bool]:
 
 
 def _draw_table(runs: Sequence[RunRecord]) -> None:
-    """Draw the table with one row per run; it shows the row selected last, and compares the last two."""
+    """Draw the table of runs; the row selected last is shown below, the last two are compared."""
     key = f"{TABLE}_{st.session_state.get(TABLE, 0)}"
 
     def select() -> None:
@@ -108,7 +108,7 @@ def _draw_table(runs: Sequence[RunRecord]) -> None:
 
 
 def runs_table(runs: Sequence[RunRecord]) -> pd.DataFrame:
-    """Return a table of the runs; scores only of the most frequent directions, no empty columns."""
+    """Return a table of the runs, with the scores of the most frequent directions and no empty columns."""
     counts = Counter(direction for run in runs for direction in run.directions)
     directions = [direction for direction, _ in counts.most_common(MAX_DIRECTIONS)]
     rows: list[dict[str, Any]] = []
@@ -165,7 +165,7 @@ def _draw_selected(runs: dict[str, RunRecord]) -> None:
             st.text(f"“{run.title}”")
         if run.note:
             st.text(run.note)
-        outdated = "" if run.is_current else " · by an older version of the method, so Explore trains it again"
+        outdated = "" if run.is_current else " · trained by an older version of the method; Explore trains it again"
         st.text(
             f"{run.training_items:,} training items, {run.queries:,} held-out queries · "
             f"trained {run.when:%d %B %Y, %H:%M} UTC in {run.timing.training:.2f} s{outdated}\n"

@@ -59,7 +59,7 @@ def draw_load(settings: Settings) -> None:
 
 
 def find_data(hasher: FittedHasher, settings: Settings) -> tuple[DatasetSource, Loaded]:
-    """Find the data set that a model was trained on, among saved runs, the sidebar and loaded data."""
+    """Find the data set that a model was trained on, among those of the sidebar, of saved runs and in memory."""
     of_runs = [run.source for run in run_store().records() if run.trained_on == hasher.trained_on]
     in_memory = [source() for source in DATASETS.values() if peek_source(source()) is not None]
     for source in dict.fromkeys([*of_runs, settings.source, *in_memory]):

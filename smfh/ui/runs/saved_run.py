@@ -20,12 +20,12 @@ TABLE = "runs_table"  # session key: a number that is raised to clear the select
 
 
 def description(run: RunRecord) -> str:
-    """Return one line about a run: data set, method, bits, seed and parameters that are not default."""
+    """Describe a run in one line: data set, method, bits, seed and parameters that differ from the defaults."""
     return f"{data_text(run)} · {settings_text(run)}"
 
 
 def settings_text(run: RunRecord) -> str:
-    """Return method, bits, seed and parameters that are not default."""
+    """Return the method, bits, seed and non-default parameters of a run as text."""
     method = run.method
     parts = [method.title, f"{method.bits} bits", f"seed {method.seed}", unusual_in_words(method)]
     return " · ".join(filter(None, parts))
@@ -66,7 +66,7 @@ def reset_table() -> None:
 
 
 def edit_runs(ids: Sequence[str], what: Literal["title", "note", ""] = "", field: str = "") -> None:
-    """Save the title or note in the control with the key `field`; without these, delete the runs (callback).
+    """Save the title or note typed into the control `field`; without a field, delete the runs (callback).
 
     The rights are checked again, because the policy may have changed since the button was drawn.
     """

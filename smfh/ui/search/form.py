@@ -21,6 +21,7 @@ from smfh.ui.address import hold
 from smfh.ui.items import caption_of, cut, in_bits, labels_of, looks_of
 from smfh.ui.plain import plain
 from smfh.ui.search_state import (
+    DISTANCE_NAMES,
     RESULT_COUNTS,
     UPLOAD,
     SearchState,
@@ -38,7 +39,6 @@ PART_PIXELS = 32  # width of the picture of an item that is part of a query
 FORMATS = ("png", "jpg", "jpeg", "gif", "webp", "bmp")
 MAX_OFFERED = 5_000  # queries in the list
 OPTION_CHARACTERS = 70
-DISTANCE_NAMES = {"hamming": "Hamming", "asymmetric": "asymmetric"}
 TIE_ORDERS = {"likeness": "by similarity", "database": "in database order"}
 CODE_HELP = "Highlighted bits are on. Click a bit to flip it: the results below use the code shown here."
 NO_FLIPS = "No flips help: every relevant item has the same code as an item that is not relevant."
@@ -86,7 +86,7 @@ def _draw_queries(state: SearchState, run: Run) -> None:
 
 
 def _draw_upload(state: SearchState, run: Run, picture: Mapping[str, Any]) -> None:
-    """Draw the upload of pictures; `picture` are the changes of the search that use only them."""
+    """Draw the picture uploader; `picture` are the changes that make the uploads the only query."""
     is_typed = state.words is not None or state.row is not None
     st.file_uploader(
         "Upload one or more pictures",
@@ -108,7 +108,7 @@ def _draw_upload(state: SearchState, run: Run, picture: Mapping[str, Any]) -> No
 
 
 def _draw_parts(state: SearchState, run: Run) -> None:
-    """Draw the items that are combined with the query, with buttons to remove them."""
+    """Draw the items that the visitor has added to the query, with buttons to remove them."""
     if not state.also:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="search_also"):
@@ -159,7 +159,7 @@ def _draw_direction(state: SearchState, run: Run) -> None:
 
 
 def draw_code(state: SearchState, results: SearchResults, run: Run) -> None:
-    """Draw every bit of the query's code as a switch; flipped bits are part of the link."""
+    """Draw the bits of the query's code as switches that flip them; flipped bits are part of the link."""
     on = results.code.nonzero()[0].tolist()
     flipped = f" · {in_bits(len(state.flips))} flipped" if state.flips else ""
 

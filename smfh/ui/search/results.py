@@ -1,4 +1,4 @@
-"""The query, its results as cards, why a result matches, other methods' results, distances and export."""
+"""The results of a search: cards, explanations, results of other methods, distances and export."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -34,6 +34,7 @@ from smfh.ui.items import (
 from smfh.ui.plain import plain
 from smfh.ui.running import draw_progress, is_over, steer, watch_job
 from smfh.ui.search_state import (
+    DISTANCE_NAMES,
     SearchState,
     change_search,
     describe_nearest,
@@ -86,7 +87,7 @@ def draw_query(state: SearchState, results: SearchResults, run: Run) -> None:
             if results.relevance is not None:
                 first = results.relevance[: state.number]
                 summary.append(f"{np.count_nonzero(first)} of the first {len(first)} relevant")
-                summary.append(f"AP@100 {results.average_precision:.3f}, {results.distance} distance")
+                summary.append(f"AP@100 {results.average_precision:.3f}, {DISTANCE_NAMES[results.distance]} distance")
             st.text(" · ".join(summary))
     if results.is_unlike_all:
         st.warning("This picture is unlike anything in this data set. The results are guesses.")
@@ -98,7 +99,7 @@ def draw_query(state: SearchState, results: SearchResults, run: Run) -> None:
 
 
 def _draw_query_picture(results: SearchResults, run: Run) -> None:
-    """Draw the pictures of a query: of its item and of uploads; draw nothing for words."""
+    """Draw the pictures of a query: those of its item and of uploads; a query of words has none."""
     query = results.query
     if query.row is not None:
         picture = looks_of(run.data, [query.row], query.source)[0]
@@ -199,7 +200,7 @@ def draw_why(state: SearchState, results: SearchResults, run: Run) -> None:
             st.markdown(f"**Result #{rank + 1}**")
             st.image(looks_of(run.data, [row], results.target)[0], width=PICTURE_PIXELS, alt=caption)
             st.text(cut(caption, CAPTION_CHARACTERS))
-            st.text(f"{in_bits(results.distances[rank])} away by {results.distance} distance")
+            st.text(f"{in_bits(results.distances[rank])} away by {DISTANCE_NAMES[results.distance]} distance")
         with reasons:
             st.text("\n".join(explain(run.data, results, rank)))
         with st.expander("Bits of both codes", icon=":material/grid_on:"):
@@ -214,9 +215,9 @@ def _draw_bits(results: SearchResults, code: BoolArray, run: Run) -> None:
         st.text(weight_sum(results.weights, results.code != code))
         st.caption(f"A bit's weight is the query's distance from that bit's threshold; the weights sum to {len(code)}.")
     for title, chosen in (
-        ("On in both", results.code & code),
-        ("On only in the query", results.code & ~code),
-        ("On only in the result", ~results.code & code),
+        ("Bits on in both codes", results.code & code),
+        ("Bits on only in the query", results.code & ~code),
+        ("Bits on only in the result", ~results.code & code),
     ):
         bits = [topic for topic in topics_of(run) if chosen[topic.number] and topic.kind != "dead"]
         if bits:
@@ -225,7 +226,7 @@ def _draw_bits(results: SearchResults, code: BoolArray, run: Run) -> None:
 
 
 def weight_sum(weights: FloatArray, differ: BoolArray) -> str:
-    """Return an asymmetric distance as the sum of the weights of the bits that differ, heaviest first."""
+    """Return an asymmetric distance as text: the sum of the weights of the differing bits, heaviest first."""
     bits = sorted(np.flatnonzero(differ).tolist(), key=lambda bit: -weights[bit])
     parts = [f"{weights[bit]:.2f} (bit {bit})" for bit in bits[:MAX_MEANINGS]]
     if len(bits) > MAX_MEANINGS:
@@ -235,7 +236,7 @@ def weight_sum(weights: FloatArray, differ: BoolArray) -> str:
 
 
 def meaning_lines(bits: Iterable[BitTopic]) -> list[str]:
-    """Return a line for all bits of equal meaning, `bits 3, 17: animal, mammal`; most bits first."""
+    """Return a line for each meaning with its bits, such as `bits 3, 17: animal, mammal`; most bits first."""
     groups: dict[str, list[int]] = {}
     for bit in bits:
         groups.setdefault(bit.summary, []).append(bit.number)
@@ -249,10 +250,10 @@ def meaning_lines(bits: Iterable[BitTopic]) -> list[str]:
 
 
 def draw_methods(state: SearchState, results: SearchResults, run: Run) -> None:
-    """Draw a row of results per method, the current one first, and buttons to train other methods."""
+    """Draw a row of results for each method, the current one first, and buttons that train other methods."""
     st.subheader("The same query with other methods", anchor=False)
     st.caption(
-        f"Same bits and seed, otherwise defaults. AP@100 by {results.distance} distance, with ties in "
+        f"Same bits and seed, otherwise defaults. AP@100 by {DISTANCE_NAMES[results.distance]} distance, with ties in "
         "database order; –: not scored; ✗: not relevant."
     )
     with st.container(border=True, key=f"search_method_{run.method.name}"):
@@ -304,7 +305,7 @@ def _draw_row(results: SearchResults, run: Run) -> None:
 
 
 def _train(methods: list[HashMethod]) -> None:
-    """Queue a run of each method on the current run's data; the current run stays on the page."""
+    """Queue a run of each of these methods on the same data; the current run stays on the page."""
     if (current := current_run()) is None:
         return
     before: dict[RunKey, Job[Run]] = st.session_state.get(RIVAL_JOBS, {})
@@ -319,7 +320,7 @@ def _train(methods: list[HashMethod]) -> None:
 
 
 def draw_distances(state: SearchState, results: SearchResults, run: Run) -> None:
-    """Draw how many items are at each distance, with a slider for the radius."""
+    """Draw a histogram of the items by distance, with a slider for the lookup radius."""
     bits = run.hasher.bits
     key = hold(f"{RADIUS}_{bits}", min(state.radius, bits))  # a slider with another range is another widget
     st.subheader("Distances to all items", anchor=False)

@@ -1,4 +1,4 @@
-"""The charts of a study. All show the same filtered trials; a click selects a trial in all of them."""
+"""The charts of a study. All show the same filtered trials; a click on a point selects its trial in all."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import ceil, floor, inf, log10
@@ -36,21 +36,21 @@ OVERLAY, WALLS = "tune_overlay", 5
 MAX_TICKS = 4
 MIN_DENSITY_TRIALS = 10
 BANDS = (
-    "Means over the validation folds. The band reaches from the lowest fold to the highest, without the "
-    "differences that all trials share; SE: standard error of a score. Click a point to select its trial."
+    "Means over the validation folds. The band reaches from the lowest fold to the highest; differences between "
+    "folds that all trials share are removed first. SE: standard error of a score. Click a point to select its trial."
 )
 V = TypeVar("V")
 
 
 def remembered(study: Study, trials: Sequence[Trial], what: Hashable, make: Callable[[], V]) -> V:
-    """Return `make()`, cached for all visitors by study, trials and `what`; not cached for uploads."""
+    """Return the result of `make()`, cached by study, trials and `what`; for uploads it is not cached."""
     if study.plan.sources[0].name == UPLOAD:
         return make()
     return remember((study.key, tuple((trial.number, trial.state) for trial in trials), what), make)
 
 
 def axes_of(study: Study) -> list[Axis]:
-    """Return one axis per tuned parameter; the ticks of a log axis are a few powers of ten."""
+    """Return a chart axis for each tuned parameter; the ticks of a log axis are a few powers of ten."""
     about, axes = parameters(study.plan.method), []
     for one in study.plan.ranges:
         ticks = None
@@ -88,7 +88,7 @@ def filter_values(dot: TrialDot, label: str) -> dict[str, float]:
 
 
 def inside(dots: Sequence[TrialDot], spans: Mapping[str, tuple[float, ...]], label: str) -> list[TrialDot]:
-    """Return the trials whose values lie in all ranges; ranges with unknown names are ignored."""
+    """Return the trials whose values lie within all ranges of the filter; unknown names are ignored."""
     return [
         dot
         for dot in dots
@@ -121,7 +121,7 @@ def draw_filter(dots: Sequence[TrialDot], label: str) -> list[TrialDot]:
 
 
 def _draw_slider(name: str, values: Sequence[float], spans: dict[str, tuple[float, ...]]) -> None:
-    """Draw a range slider over these values; the first and last value mean no limit on that side."""
+    """Draw a range slider with these values as stops; the first and last stop mean no limit on that side."""
     low, high = spans.get(name, (-inf, inf))
     within = [value for value in values if low <= value <= high] or values
     # a new key whenever the filter or the first or last value changes resets the slider
@@ -158,7 +158,7 @@ def draw_main(
 
 
 def choose_overlay(studies: Studies, study: Study) -> dict[str, list[TrialDot]]:
-    """Let the visitor choose studies that tune the same parameter; return their trials by name."""
+    """Draw a menu of other studies that tune the same parameter; return the trials of the chosen ones by name."""
     name, goal = study.plan.ranges[0].name, study.plan.goal
     offered = [
         record.name
@@ -177,7 +177,7 @@ def choose_overlay(studies: Studies, study: Study) -> dict[str, list[TrialDot]]:
 
 
 def wall_trials(study: Study, trials: Sequence[Trial], selected: Trial) -> list[Trial]:
-    """Return the trials to compare: five values of a sweep, else the starting point and `selected`."""
+    """Return the trials whose results are compared: five of a sweep, else the starting point and `selected`."""
     if len(study.plan.ranges) > 1 or study.plan.way == "search":
         return [trial for trial in trials if trial.is_start or trial.number == selected.number]
     name = study.plan.ranges[0].name
@@ -218,7 +218,7 @@ def draw_others(study: Study, dots: Sequence[TrialDot], selected: int | None) ->
 
 
 def _draw_front(study: Study, dots: Sequence[TrialDot], selected: int | None) -> None:
-    """Draw the Pareto front of the objectives, or of score and training time; for objectives also its knee."""
+    """Draw the Pareto front of several goals (with its knee), or of score and training time."""
     goal = study.plan.goal
     across, sign = "training seconds", -1
     places = {dot.number: (dot.seconds, dot.score) for dot in dots}
@@ -250,10 +250,10 @@ def _draw_contour(by_share: Sequence[Axis], dots: Sequence[TrialDot], label: str
         with st.container(horizontal=True):
             value = st.session_state.get("tune_contour_x")
             key = hold("tune_contour_x", value if value in names else first)
-            first = st.selectbox("Across", names, key=key, width=120)
+            first = st.selectbox("Horizontal axis", names, key=key, width=120)
             rest, value = [name for name in names if name != first], st.session_state.get("tune_contour_y")
             key = hold("tune_contour_y", value if value in rest else rest[0])
-            second = st.selectbox("Up", rest, key=key, width=120)
+            second = st.selectbox("Vertical axis", rest, key=key, width=120)
     _draw_clickable(plots.trial_contour(dots, axes[first], axes[second], label, selected), "contour")
 
 

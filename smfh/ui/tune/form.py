@@ -28,7 +28,7 @@ from smfh.ui.tune.state import StudyRequest
 FIELD_PIXELS, NUMBER_PIXELS = 100, 90
 NAME, RANGES_OF = "tune_name", "ranges_of"  # session keys: the study's name, and whose ranges are shown
 GOALS = {"balanced": f"Balanced: {', '.join(tuning.BASE_MEASURES.values())}", **tuning.BASE_MEASURES}
-BUDGET_HELP = "Trials below the median of the others after a fold are stopped early."
+BUDGET_HELP = "After each fold, trials that score below the median of the other trials are stopped early."
 FOLDS_HELP = (
     "Each fold holds out another quarter of the training items for validation and uses its own random seed. "
     "More folds: more reliable scores, longer runs. The bands in the charts show how much the folds differ."
@@ -36,7 +36,7 @@ FOLDS_HELP = (
 
 
 def start_sweep(settings: Settings) -> None:
-    """Start the sweep of the parameter whose sweep button in the sidebar was pressed, if any was."""
+    """If the visitor pressed a parameter's sweep button in the sidebar, start that sweep."""
     if (name := st.session_state.pop(SWEEP, None)) is None:
         return
     method = settings.method
@@ -55,14 +55,14 @@ def start_sweep(settings: Settings) -> None:
 
 
 def draw_form(settings: Settings, loaded: Loaded) -> StudyPlan | None:
-    """Draw the controls for a new study, and the Run button if they describe a valid plan; return it."""
+    """Draw the controls for a new study and, if they are valid, the Run button; return the plan of the study."""
     owner = (settings.source.name, settings.method.name)
     if st.session_state.setdefault(RANGES_OF, owner) != owner:  # ranges belong to a method and its data
         st.session_state[RANGES_OF] = owner
         forget(f"tune_{settings.method.name}_")
         state.change(ranges=())
     if problems := st.session_state.pop(state.REFUSED, ()):
-        draw_problems("This did not work. Nothing was changed.", problems)
+        draw_problems("The study could not be started or changed:", problems)
     what = st.container(horizontal=True, vertical_alignment="bottom", key="tune_what")
     row = st.container(horizontal=True, vertical_alignment="bottom", key="tune_how")
     if (plan := choose_plan(settings, what, row)) is None:
@@ -93,7 +93,7 @@ def draw_form(settings: Settings, loaded: Loaded) -> StudyPlan | None:
 
 
 def choose_plan(settings: Settings, what: DeltaGenerator, how: DeltaGenerator) -> StudyPlan | None:
-    """Draw the controls and return the plan they describe; if it is invalid, show why and return None."""
+    """Draw the controls for a new study; return its plan, or None (and say why) if they are not valid."""
     (before, notes), method = current(state.REQUEST, state.CONTROLS), settings.method
     with what:
         st.session_state.setdefault("tune_way", before.way)
@@ -132,7 +132,7 @@ def choose_plan(settings: Settings, what: DeltaGenerator, how: DeltaGenerator) -
 
 
 def make_plan(request: StudyRequest, settings: Settings, spans: Sequence[str]) -> StudyPlan:
-    """Return the plan that a request describes, with these ranges; one InputError lists all problems."""
+    """Return the plan of the requested study, with these ranges; raise one InputError that lists all problems."""
 
     def make_range(name: str, ends: tuple[float, ...]) -> Range:
         default, (low, high, points) = tuning.default_range(settings.method, name), ends
@@ -155,7 +155,7 @@ def make_plan(request: StudyRequest, settings: Settings, spans: Sequence[str]) -
 
 
 def estimate(plan: StudyPlan, studies: Studies, store: SavedRuns, loaded: Loaded) -> float:
-    """Estimate how many seconds the study takes.
+    """Estimate how many seconds a planned study will take.
 
     The estimated costs of its trials are multiplied by the median of measured / estimated seconds of earlier
     trials of the method on this data, else of its saved runs; without either, they are used as they are.
@@ -185,7 +185,7 @@ def estimate(plan: StudyPlan, studies: Studies, store: SavedRuns, loaded: Loaded
 
 
 def _choose_sweep(request: StudyRequest, method: HashMethod) -> list[str]:
-    """Let the visitor choose a ready-made sweep or other parameters; return the parameter names."""
+    """Draw menus for a ready-made sweep or for one or two parameters; return the parameters to sweep."""
     known = tuning.tunable(method)
     offered = [name for name, swept in tuning.SWEEPS.items() if set(swept) <= set(known)] + [state.OTHER]
     if st.session_state.get("tune_sweep") not in offered:

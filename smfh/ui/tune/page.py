@@ -1,4 +1,4 @@
-"""The open study with its charts and findings, and the table of all studies."""
+"""The selected study with its charts and findings, and the table of all studies."""
 
 import shlex
 from collections.abc import Callable, Sequence
@@ -48,7 +48,7 @@ EMPTY = (
 
 
 def draw_open(studies: Studies, settings: Settings, plan: StudyPlan | None) -> None:
-    """Draw the study that the address names, else the saved one of this plan, else how to start one."""
+    """Draw the study in the link, else the saved one with this plan, else instructions to start one."""
     name = current_request().study
     if not name and plan is not None and (found := studies.find(plan)) is not None:
         name = found.name
@@ -66,7 +66,9 @@ def draw_open(studies: Studies, settings: Settings, plan: StudyPlan | None) -> N
             st.caption(plain(note))
         if study.is_shipped:
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.caption("Computed for this version of the program; it comes with it.", width="content")
+                st.caption(
+                    "This study was computed for this version of the program and is shipped with it.", width="content"
+                )
                 again = replace(study.plan, name=f"{study.name}, here"[:MAX_NAME_LENGTH])
                 args, icon = (again, True), ":material/replay:"
                 st.button("Run again here", "tune_again", None, start_study, args, type="tertiary", icon=icon)
@@ -122,7 +124,7 @@ def draw_study(studies: Studies, study: Study, settings: Settings) -> None:
 
 
 def draw_trials(study: Study, trials: Sequence[Trial]) -> list[Trial]:
-    """Draw a table of all trials, and return those whose rows are marked."""
+    """Draw a table of all trials; return the trials whose rows the visitor has marked."""
     symbols = {name: one.symbol for name, one in parameters(study.plan.method).items()}
     rows = [
         {
@@ -146,13 +148,17 @@ def draw_trials(study: Study, trials: Sequence[Trial]) -> list[Trial]:
         placeholder="–",
         alt="All trials with their parameters, scores and times",
     )
-    by_eye = ' "by eye" is the rank learned from choices.' if any("by eye" in row for row in rows) else ""
+    by_eye = (
+        " The column “by eye” is the rank learnt from choices between results."
+        if any("by eye" in row for row in rows)
+        else ""
+    )
     st.caption(f"Mark up to {MAX_MARKED} rows to compare their results and their precision at K.{by_eye}")
     return [trials[row] for row in event["selection"]["rows"][:MAX_MARKED] if row < len(trials)]
 
 
 def precision_curves(study: Study, marked: Sequence[Trial]) -> Chart | None:
-    """Return a chart of precision at K of the marked trials; None if no curves are stored with them."""
+    """Return a chart with precision at K of the marked trials; None if their curves were not stored."""
     curves = {
         f"trial {one.number}: {tuning.setting_in_words(study, one)}": np.mean([f.precision for f in one.folds], axis=0)
         for one in marked
@@ -163,7 +169,7 @@ def precision_curves(study: Study, marked: Sequence[Trial]) -> Chart | None:
 
 
 def draw_refining(study: Study, trials: Sequence[Trial]) -> None:
-    """Draw buttons that extend a study: more points or trials, and more folds for the best trials."""
+    """Draw buttons that extend a study: more points, more trials, or more folds for the best trials."""
     plan, best, running = study.plan, study.best, study_job(study)
     if best is None or (running is not None and not running.over) or not study.is_current:
         return
@@ -209,7 +215,7 @@ def finer_plan(study: Study, trials: Sequence[Trial]) -> StudyPlan:
 
 
 def extend(study: Study, change_plan: Callable[[], object]) -> None:
-    """Extend a study and continue it."""
+    """Add points, trials or minutes to a study and continue it."""
     try:
         change_plan()
     except InputError as error:
@@ -219,7 +225,7 @@ def extend(study: Study, change_plan: Callable[[], object]) -> None:
 
 
 def suggest_by_eye(study: Study) -> None:
-    """Add the trial that the stored choices suggest, and run it."""
+    """Add a trial with the parameters that the stored choices by eye suggest, and run it."""
     if may_edit_study(study):
         extend(study, partial(tuning.add_suggested, study))
     st.rerun()  # the whole page, because the study runs now
@@ -253,7 +259,7 @@ def _draw_study_actions(studies: Studies, study: Study) -> None:
 
 
 def _edit(studies: Studies, name: str, is_deleted: bool) -> None:
-    """Rename or delete a study (callback), after checking again that this visitor may."""
+    """Rename or delete a study (callback), after checking again that the visitor is allowed to."""
     try:
         if not may_edit_study(studies.open(name)):
             raise InputError(NOT_OWNER)

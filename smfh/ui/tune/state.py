@@ -1,4 +1,4 @@
-"""The state of the Tune page: the request in its link, and the study that runs as a background job."""
+"""The state of the Tune page: the settings in its link, and the study that runs as a background job."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ BUSY = "One of your studies is running: stop it, or wait until it is done."
 
 
 def span(numbers: int, largest: float) -> Reader:
-    """Return a function that checks and returns a text of `write_span` with this many numbers."""
+    """Return a function that checks a range, written as by `write_span` with this many numbers."""
 
     def read(name: str, text: str) -> str:
         try:
@@ -87,7 +87,7 @@ def current_request() -> StudyRequest:
 
 
 def change(**changes: Any) -> None:
-    """Change these fields of the request; may be called from callbacks."""
+    """Change these fields of the page's StudyRequest; may be called from callbacks."""
     keep(REQUEST, replace(current_request(), **changes))
 
 
@@ -97,13 +97,13 @@ def write_span(name: str, *numbers: float) -> str:
 
 
 def read_spans(texts: Sequence[str]) -> dict[str, tuple[float, ...]]:
-    """Read texts of `write_span`; return the numbers of each by name."""
+    """Parse ranges written by `write_span`; return their numbers by parameter name."""
     split = [text.rpartition("=") for text in texts]
     return {name: tuple(float(end) for end in ends.split(":")) for name, _, ends in split}
 
 
 def start_study(plan: StudyPlan, is_named: bool) -> None:
-    """Open the study of this plan, or create it, and run its waiting trials (callback)."""
+    """Open the study with this plan, or create it, and run its waiting trials (callback)."""
     if running_study() is not None:
         st.session_state[REFUSED] = [BUSY]
         return
@@ -121,7 +121,7 @@ def start_study(plan: StudyPlan, is_named: bool) -> None:
 
 
 def find_or_create(studies: Studies, plan: StudyPlan, is_named: bool, creator: str = "") -> Study:
-    """Return or create the study of this plan; add a number to a default name that is taken."""
+    """Return the study with this plan, or create it; a number is added to a default name that is taken."""
     if not is_named and (found := studies.find(plan)) is not None:
         return found
     for k in count(1):
@@ -154,12 +154,12 @@ def continue_study(study: Study) -> None:
 
 
 def _job_key(study: Study) -> Hashable:
-    """Return the key of the study's job in the queue; for uploaded data it is private to the visitor."""
+    """Return the queue's key for the job of a study; for uploaded data it is private to the visitor."""
     return private_key(study.plan.sources[0], study.key)
 
 
 def _own_job() -> Job[StudyProgress] | None:
-    """Return the job of this visitor's unfinished study, or of the last one started in this tab."""
+    """Return the job of this visitor's running study, or of the last study started in this browser tab."""
     job: Job[StudyProgress] | None = job_queue().unfinished_of(visitor(), StudyKey)
     return job or st.session_state.get(STARTED)
 
@@ -173,7 +173,7 @@ def running_study() -> str | None:
 
 
 def study_job(study: Study) -> Job[StudyProgress] | None:
-    """Return the running job of this study, or the finished job if this visitor started it."""
+    """Return the job that runs a study, or its finished job if this visitor started it."""
     key, own = _job_key(study), _own_job()
     found = job_queue().find(key)
     if found is not None and not found.over:
@@ -182,7 +182,7 @@ def study_job(study: Study) -> Job[StudyProgress] | None:
 
 
 def draw_running(study: Study) -> bool:
-    """Draw the study's progress and buttons; return whether trials are running, here or elsewhere."""
+    """Draw a study's progress and buttons; return whether any process is running its trials."""
     job = study_job(study)
     if job is not None and (phase := phase_of(job)) != "over":
         draw_job_buttons(job, phase, "tune_job", is_owned=True, owner=study.creator)
@@ -205,7 +205,7 @@ def draw_running(study: Study) -> bool:
         look: dict[str, Any] = {"type": "primary", "icon": ":material/play_arrow:"}
         look["disabled"] = running_study() is not None
         st.button("Continue", "tune_resume", None, continue_study, (study,), **look)
-        what = "Another program is working on this study:" if progress.running else "Interrupted after"
+        what = "Another process is working on this study:" if progress.running else "Interrupted after"
         st.text(f"{what} {describe_progress(study, progress)}")
     return progress.running > 0
 
@@ -217,7 +217,7 @@ def _look_of(job: Job[StudyProgress]) -> tuple[str, bool]:
 
 
 def _draw_progress(study: Study, job: Job[StudyProgress]) -> None:
-    """Draw the finished share of a study with a description; without a number of trials, by time."""
+    """Draw a study's progress bar with a description; studies with a time budget are measured by time."""
     waiting = queue_position(job)
     if not job.reports:
         st.progress(0.0, waiting or "loading validation folds")
@@ -231,7 +231,7 @@ def _draw_progress(study: Study, job: Job[StudyProgress]) -> None:
 
 
 def describe_progress(study: Study, progress: StudyProgress) -> str:
-    """Describe progress, for example "3 of 40 trials · best 0.412 (α 10) · about 2 min left"."""
+    """Describe a study's progress, for example "3 of 40 trials · best 0.412 (α 10) · about 2 min left"."""
     total = f" of {progress.total}" if progress.total else ""
     parts = [f"{progress.done}{total} trials"]
     if (best := progress.best) is not None:

@@ -1,4 +1,4 @@
-"""The selected trial: its scores, its buttons, its test on the held-out queries; results by eye."""
+"""The selected trial with its scores and its test on held-out queries, and the comparison by eye."""
 
 import io
 from collections.abc import Callable, Mapping, Sequence
@@ -49,12 +49,12 @@ TEST_HELP = (
 
 
 def may_edit_study(study: Study) -> bool:
-    """Whether this visitor may rename, delete and annotate the study; always, if it is of an upload."""
+    """Whether this visitor may rename, delete and annotate a study; owners of uploads always may."""
     return study.plan.sources[0].name == UPLOAD or may_edit(study.creator, visitor())
 
 
 def draw_selected(study: Study, trials: Sequence[Trial], selected: Trial, settings: Settings) -> None:
-    """Draw the list of trials, and the scores and buttons of the selected trial."""
+    """Draw a menu of trials, and the scores and buttons of the selected trial."""
 
     def describe(trial: Trial) -> str:
         score, start = study.plan.goal.worth(trial.values), ", start" if trial.is_start else ""
@@ -138,7 +138,7 @@ def _draw_actions(study: Study, trial: Trial, settings: Settings) -> None:
 
 
 def draw_held_out(study: Study, trial: Trial) -> None:
-    """Draw the test of a trial on the held-out queries: its button, its progress, or its outcome."""
+    """Draw the test of a trial on held-out queries: the button to start it, its progress, or its result."""
     st.markdown("#### Held-out queries")
     if study.method_of(trial) == study.plan.method:
         st.caption("This is the starting point (trial 0). Select another trial to compare with it.")
@@ -171,13 +171,13 @@ def draw_held_out(study: Study, trial: Trial) -> None:
 
 
 def ordinal(number: int) -> str:
-    """Return 1st, 2nd, 3rd, 4th, …"""
+    """Return a number as text: 1st, 2nd, 3rd, 4th, …"""
     ending = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
 
 
 def _draw_log(study: Study, tests: Mapping[int, Confirmation]) -> None:
-    """Draw a table of this study's tests, with differences from the starting point in all directions."""
+    """Draw a table of a study's tests on held-out queries, with gains over the starting point by direction."""
     settings = {trial.number: tuning.setting_in_words(study, trial) for trial in study.trials}
     rows = [
         {
@@ -200,7 +200,7 @@ def _draw_log(study: Study, tests: Mapping[int, Confirmation]) -> None:
 
 
 def gain_interval(difference: Difference) -> tuple[float, float]:
-    """Return the interval of the gain over the starting point; a difference has the better setting first."""
+    """Return the confidence interval of a trial's gain over the starting point."""
     low, high = difference.low, difference.high
     return (-high, -low) if difference.first == THE_START else (low, high)
 
@@ -218,7 +218,7 @@ def draw_walls(study: Study, trials: Sequence[Trial]) -> None:
     direction = next(iter(shown[0][0].folds[0].directions))
 
     def difference(row: int) -> int:
-        """Return the number of items that only one of two trials found, over all pairs."""
+        """Return the number of results that two trials do not share, summed over all pairs of trials."""
         return sum(len({*one[row]} ^ {*other[row]}) for (_, one), (_, other) in combinations(shown, 2))
 
     with st.container(horizontal=True, vertical_alignment="center", key="tune_walls"):
@@ -244,7 +244,7 @@ def draw_walls(study: Study, trials: Sequence[Trial]) -> None:
 def draw_wall(
     data: MultimodalDataset, items: Sequence[int], direction: str, relevant: Sequence[bool] | None = None
 ) -> None:
-    """Draw results as small pictures; if `relevant` is given, cross out those that are not."""
+    """Draw results as small pictures; if `relevant` is given, cross out the results that are not relevant."""
     pictures = looks_of(data, items, direction.rpartition(" → ")[2])
     kept = [True] * len(pictures) if relevant is None else relevant
     drawn = [one if is_kept else cross_out(one) for one, is_kept in zip(pictures, kept, strict=True)]
@@ -252,7 +252,7 @@ def draw_wall(
 
 
 def cross_out(picture: bytes) -> bytes:
-    """Return a pale copy of a picture with a cross, as PNG."""
+    """Return a pale copy of a picture with a cross over it, as PNG."""
     from PIL import Image, ImageDraw
 
     with Image.open(io.BytesIO(thumbnail(picture, 2 * PICTURE_PIXELS))) as image:
@@ -265,7 +265,7 @@ def cross_out(picture: bytes) -> bytes:
 
 
 def draw_by_eye(study: Study, trials: Sequence[Trial], suggest: Callable[[], None]) -> None:
-    """Draw the next two trials to compare, the buttons to choose, and one that calls `suggest`."""
+    """Draw the next two trials to compare by eye, buttons to choose one, and a button that calls `suggest`."""
     if not may_edit_study(study) or sum(bool(examples_of(trial)) for trial in trials) < 2:
         return
     choices, me = tuning.read_choices(study), owner_id(visitor())
@@ -285,13 +285,13 @@ def draw_by_eye(study: Study, trials: Sequence[Trial], suggest: Callable[[], Non
         st.caption(text + "The two may disagree: the score counts shared labels, you judge what you see.")
         job = study_job(study)
         is_busy = (job is not None and not job.over) or not study.is_current
-        label, is_off = "Suggest a trial from my choices", decided < MIN_CHOICES or is_busy
+        label, is_off = "Suggest a trial from the choices", decided < MIN_CHOICES or is_busy
         if st.button(label, "tune_suggest", SUGGEST_HELP, icon=":material/auto_awesome:", disabled=is_off):
             suggest()
 
 
 def _draw_pair(study: Study, trials: Sequence[Trial], pair: Comparison) -> None:
-    """Draw the results of two trials for one query, and the buttons; sides vary from pair to pair."""
+    """Draw the results of two trials for one query, with buttons to choose; which is left varies."""
     data, split = load(Settings(study.plan.sources[0], study.plan.method))
     rows, by_number = np.sort(split.train), {trial.number: trial for trial in trials}
     sides = [by_number[pair.first], by_number[pair.second]]
@@ -313,7 +313,7 @@ def _draw_pair(study: Study, trials: Sequence[Trial], pair: Comparison) -> None:
 
 
 def _choose(study: Study, pair: Comparison, winner: int | None) -> None:
-    """Store a choice (callback), after checking again that this visitor may."""
+    """Store which trial the visitor prefers (callback), after checking again that this is allowed."""
     try:
         if not may_edit_study(study):
             raise InputError(NOT_EDITOR)
