@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from smfh.experiments.comparison import Grid, View, points
 from smfh.files.latex import escape, latex_table
@@ -149,6 +148,8 @@ def as_text(cells: Sequence[Cell]) -> str:
 
     A star marks a difference above the tolerance; the reasons are listed at the end.
     """
+    import pandas as pd  # 0.2 s, which pages that import this module do not need
+
     lines: list[str] = []
     titles = {direction: f"{task} ({direction})" for direction, task in TASKS.items()}
     for dataset in dict.fromkeys(cell.dataset for cell in cells):

@@ -2,7 +2,8 @@
 
 The compiler blocks all other threads of its process. Another process compiles the kernels into Numba's
 cache, from which this process loads them. Training kernels are compiled first. Until the ranking kernels are
-ready, small searches are ranked with NumPy.
+ready, small searches are ranked with NumPy. All this starts a few seconds later than the server, whose first
+page needs both Python and the cores, unless a run needs the kernels before.
 """
 
 import logging
@@ -22,30 +23,31 @@ from smfh.types import InputError
 
 Part = Literal["training", "ranking"]
 MAX_WAIT_SECONDS = 120
+FIRST_PAGE_SECONDS = 5.0  # in which nothing is compiled
 SMALL_DATA, BITS = Planted(items=60, sparse_text=True), 12
 
 log = logging.getLogger(__name__)
 _ready: dict[Part, Event] = {}  # empty until begin_compiling is called
+_is_needed = Event()  # set when something waits for kernels
 
 
 def begin_compiling(call: Call) -> None:
-    """Compile the kernels missing in Numba's cache in the background; later calls do nothing."""
+    """Compile the kernels missing in Numba's cache in the background, soon; later calls do nothing."""
     if _ready:
         return
-    from smfh.hamming.kernels import tally_inplace
-    from smfh.hashing.kernels import flip_bits_inplace
-
-    last_kernels: dict[Part, Any] = {"training": flip_bits_inplace, "ranking": tally_inplace}
+    _ready["training"], _ready["ranking"] = Event(), Event()
     rank_plainly_while(lambda: not is_ready("ranking"))
-    for part, kernel in last_kernels.items():
-        _ready[part] = Event()
-        if is_compiled(kernel):
-            _ready[part].set()
 
     def compile_missing() -> None:
-        for part in [part for part in _ready if not is_ready(part)]:
+        _is_needed.wait(FIRST_PAGE_SECONDS)
+        from smfh.hamming.kernels import tally_inplace  # import Numba
+        from smfh.hashing.kernels import flip_bits_inplace
+
+        last_kernels: dict[Part, Any] = {"training": flip_bits_inplace, "ranking": tally_inplace}
+        for part, kernel in last_kernels.items():
             try:
-                call(compile_part, part)
+                if not is_compiled(kernel):
+                    call(compile_part, part)
             except (InputError, OSError) as error:
                 log.warning("The %s kernels are compiled on first use: %s", part, error)
             finally:
@@ -61,6 +63,7 @@ def is_ready(part: Part) -> bool:
 
 def wait_until_ready(part: Part) -> None:
     """If the kernels for "training" or "ranking" are being compiled in the background, wait for them."""
+    _is_needed.set()
     if part in _ready and not _ready[part].wait(MAX_WAIT_SECONDS):
         log.warning("The %s kernels are compiled on first use.", part)
 

@@ -190,17 +190,19 @@ class RunStore:
         """Return the scores of one search of the run: cached, from its file, or computed now."""
         one = as_search(*search)
 
+        def hasher() -> FittedHasher:
+            return self.hasher(record, data.take(split.train) if self.is_shipped(record) else None)
+
         def find() -> Scores:
             saved = record.searches.get(one)
-            train = data.take(split.train) if self.is_shipped(record) else None
             if saved is None or len(saved["search"]) < len(one):  # the second: an old file
-                return evaluate(self.hasher(record, train), data, split, *one)
+                return evaluate(hasher(), data, split, *one)
             names = run_file.array_names(list(record.searches).index(one))
             arrays = read_npz(self._path(record.id), names)
             scores = run_file.read_scores(saved, [arrays[name] for name in names], record.method.bits)
             if scores.distinct_codes is not None or not record.model_arrays:
                 return scores
-            codes, _ = database_codes(self.hasher(record, train), data, split, one[1], one[2])
+            codes, _ = database_codes(hasher(), data, split, one[1], one[2])
             return replace(scores, distinct_codes=count_codes(codes))
 
         key = (record.id, self._stamp(record.id), one)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from PIL import Image
 
 from smfh.hamming import pack
 from smfh.plots import MapChart, code_map
@@ -57,8 +58,6 @@ class Sheet:
 
 def make_sheet(pictures: Sequence[bytes]) -> Sheet:
     """Scale all pictures down and return them as one approximately square image."""
-    from PIL import Image
-
     columns = max(1, math.isqrt(len(pictures) - 1) + 1)
     sheet = Image.new("RGB", (columns * PICTURE_PIXELS, -(-len(pictures) // columns) * PICTURE_PIXELS), "white")
     for k, picture in enumerate(pictures):

@@ -7,7 +7,6 @@ from typing import Any, Literal
 import streamlit as st
 
 from smfh.plots import Chart, csv_of
-from smfh.plots.paper_figure import figure_zip
 from smfh.ui.server import local_engine
 
 MODE_BAR = {"displaylogo": False, "toImageButtonOptions": {"format": "png", "scale": 2}}
@@ -67,6 +66,8 @@ def offer_data(chart: Chart, key: str) -> None:
 
 def figure_files(chart: Chart) -> bytes:
     """Return the chart as files for a paper, drawn in another process so that no page has to wait."""
+    from smfh.plots.paper_figure import figure_zip  # imports pandas
+
     return local_engine().call(figure_zip, {chart.kind: chart})
 
 

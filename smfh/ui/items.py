@@ -4,18 +4,15 @@ import base64
 import io
 from collections.abc import Iterable, Sequence
 from colorsys import hls_to_rgb
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
+from PIL import Image
 
 from smfh.datasets import DATASETS
 from smfh.features.pictures import thumbnail
 from smfh.types import BoolArray, FloatArray, Matrix, MultimodalDataset
-
-if TYPE_CHECKING:
-    from PIL import Image
 
 PICTURE_PIXELS, CARD_PIXELS = 96, 124  # width
 TILE_PIXELS = 2 * PICTURE_PIXELS  # side of a tile in its file, for high-resolution screens
@@ -142,8 +139,6 @@ def top_words(data: MultimodalDataset, row: int, modality: str) -> list[str]:
 
 def feature_tile(features: FloatArray) -> bytes:
     """Return a PNG file with a bar per dimension, or, for many dimensions, cells (darker: larger)."""
-    from PIL import Image
-
     if len(features) <= MAX_LINES * BARS_PER_LINE:
         image = Image.fromarray(draw_bars(features))
     else:
@@ -154,8 +149,6 @@ def feature_tile(features: FloatArray) -> bytes:
 
 def code_strip(query: BoolArray, result: BoolArray) -> bytes:
     """Return a PNG file with two codes, one above the other; 1 bits are dark, differing bits orange."""
-    from PIL import Image
-
     on = np.stack([query, result])[:, :, None]
     differ = (query != result)[None, :, None]
     pixels = np.where(on, np.where(differ, DIFFER, INK), np.where(differ, PALE_DIFFER, PALE))
@@ -167,7 +160,7 @@ def code_strip(query: BoolArray, result: BoolArray) -> bytes:
     return _png(Image.fromarray(marked))
 
 
-def _png(image: "Image.Image") -> bytes:
+def _png(image: Image.Image) -> bytes:
     file = io.BytesIO()
     image.save(file, "PNG")
     return file.getvalue()

@@ -93,7 +93,8 @@ def begin_plainly(title: str, subtitle: str, trains: bool = False, methods: bool
             places = [f"{page.prefix}{key}" for page in PAGES.values() for key in page.places.split()]
             places += setting_keys()
             server = {"started": STARTED, "health": health_path()}
-            _INVISIBLE(data={"places": places, **server, **TIMES}, key="smfh_page")
+            # Streamlit imports pandas to check whether a list is a data frame, but not for a tuple
+            _INVISIBLE(data={"places": tuple(places), **server, **TIMES}, key="smfh_page")
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="title"):
             st.title(title, anchor=False, width="content")
             st.caption(subtitle, width="content")

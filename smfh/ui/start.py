@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Thread
-from time import monotonic
+from time import monotonic, sleep
 from traceback import extract_tb
 
 import psutil
@@ -53,6 +53,7 @@ TIDY_SECONDS = 60.0
 SESSION_UPLOADS = 2  # of the largest size, per open page
 FORM_BYTES = 1 << 20  # around the file in an upload
 COOKIE_SECONDS = 86_400  # that a browser keeps the visitor's cookie after the last open page
+FIRST_PAGE_SECONDS = 5.0  # before workers start
 EMPTY_SECONDS = 300.0  # without an open page, after which caches are emptied
 
 
@@ -82,8 +83,9 @@ async def running(app: st.App) -> AsyncIterator[None]:
 def warm_up() -> None:
     """Prepare the first visit: import Explore, load its data, read its saved run.
 
-    Then start the workers and compile, since both use all cores and the first visit may need neither.
+    Workers start later, because starting them uses all cores and the first visit may not need them.
     """
+    begin_compiling(local_engine().call)
     from smfh.ui.explore.page import draw_explore  # noqa: F401, registers components with the running server
 
     with contextlib.suppress(InputError):  # the page shows what is wrong
@@ -91,8 +93,8 @@ def warm_up() -> None:
         loading = submit_load(source) if source.is_light else None
         if loading is not None and loading.wait() and loading.state == "finished":
             submit_saved_run(source, method, loading.result)
+    sleep(FIRST_PAGE_SECONDS)
     local_engine().connect()
-    begin_compiling(local_engine().call)
     import smfh.experiments.tuning  # noqa: F401, Optuna takes seconds, which the first sweep would wait
 
 

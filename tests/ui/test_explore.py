@@ -77,6 +77,15 @@ def test_scores_stay_until_changed_settings_are_trained_and_are_compared_with_th
     assert any("r 16 → 32" in text.value for text in page.text)
 
 
+def test_all_scores_and_definitions_are_drawn_when_their_box_is_opened():
+    page = until_scores(open_page(data="planted", bits="16"))
+    assert not page.table
+    page.session_state["all_figures"] = True
+    page.run()
+    assert not page.exception
+    assert "P@100" in page.table[0].value["Score"].tolist()
+
+
 def test_presets_that_cannot_be_told_apart_are_not_offered():
     page = until_scores(open_page(data="planted", bits="16")).run()
     (presets,) = [pills for pills in page.sidebar.pills if pills.label == "Preset"]

@@ -103,6 +103,7 @@ def test_an_error_of_the_program_is_left_to_streamlit():
 def test_a_server_that_has_warmed_up_shows_pictures_and_scores_in_the_first_run_of_the_page(monkeypatch):
     monkeypatch.setattr("smfh.runs.training.train", lambda *_: pytest.fail("trained"))
     monkeypatch.setattr(start, "begin_compiling", lambda call: None)
+    monkeypatch.setattr(start, "FIRST_PAGE_SECONDS", 0.0)
     start.warm_up()
     jobs = start.job_queue().load
     page = make_page("streamlit_app.py").run()

@@ -70,20 +70,23 @@ def draw_explore() -> None:
             draw_pin(shown, pinned)
 
 
+@st.fragment
 def draw_scores(run: Run, pinned: Run | None) -> None:
     """Draw score cards for the first two directions, an explanation, and a table of all scores."""
     directions = run.directions[:2] if len(run.directions) > MAX_DIRECTIONS else run.directions
     for source, target in directions[:2]:
         _draw_card(run, pinned, source, target)
-    scores = run.scores(*directions[0])
     st.caption(describe_score(run, directions[:2]))
-    with st.popover("All scores and definitions", width="stretch", key="all_figures"):
+    with st.popover("All scores and definitions", width="stretch", key="all_figures", on_change="rerun") as popover:
+        if not popover.open:  # the library of tables takes longer to load than the page
+            return
         columns = {f"{source} → {target}": score_column(run, source, target) for source, target in directions}
         measures = list(dict.fromkeys(name for column in columns.values() for name in column))
         table = {name: [plain(column.get(name, "")) for name in measures] for name, column in columns.items()}
         alt = "Scores of each direction with chance level and range of ties"
         st.table({"Score": measures} | table, hide_index=True, alt=alt)
         st.caption(derive(run, "bits in words", lambda: describe_code(run)))
+        scores = run.scores(*directions[0])
         if scores.queries_without_relevant and run.data.has_labels:
             st.caption(f"{scores.queries_without_relevant} queries have no relevant item and score 0.")
         definition = scores.average_precision["found"].definition

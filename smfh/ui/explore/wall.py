@@ -215,7 +215,10 @@ def valid_flips(sent: Any, bits: int) -> tuple[int, ...]:
 
 
 def wall_content(data: MultimodalDataset, results: SearchResults, state: SearchState) -> dict[str, Any]:
-    """Return the data that wall.js draws: the query and its code, and the results in groups."""
+    """Return the data that wall.js draws: the query and its code, and the results in groups.
+
+    It has no lists, because Streamlit imports pandas to check whether a list is a data frame.
+    """
     query, rows = results.query, results.rows[:WALL_ITEMS].tolist()
     pictures, (groups, labels) = looks_of(data, rows, results.target), group_results(results, len(rows))
     relevant = [True] * len(rows) if results.relevance is None else results.relevance[: len(rows)].tolist()
@@ -237,10 +240,10 @@ def wall_content(data: MultimodalDataset, results: SearchResults, state: SearchS
         "asked": describe_query(data, query, state),
         "picture": None if query.row is None else picture_url(looks_of(data, [query.row], query.source)[0]),
         "code": _digits(results.code),
-        "flips": list(state.flips),
-        "weights": None if results.weights is None else results.weights.tolist(),
+        "flips": state.flips,
+        "weights": None if results.weights is None else tuple(results.weights.tolist()),
         "order": TIE_NOTES[state.ties],
-        "items": items,
+        "items": tuple(items),
     }
 
 
