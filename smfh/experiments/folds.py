@@ -71,18 +71,18 @@ def average_searches(searches: Sequence[Scores]) -> dict[str, float]:
 
 
 def validation_folds(
-    sources: Sequence[DatasetSource], folds: int, on_fold: Callable[[], None] = lambda: None
+    sources: Sequence[DatasetSource], folds: int, check: Callable[[], None] = lambda: None
 ) -> list[ValidationFold]:
     """Return `folds` validation folds of the training rows of each data set.
 
-    Features are fitted without the fold's validation rows. `on_fold` is called before each fold.
+    Features are fitted without the fold's validation rows. `check` is called before each fold.
     """
     drawn = []
     for source in sources:
         _, split = source.load()
         rows = np.sort(split.train)
         for number in range(folds):
-            on_fold()
+            check()
             inner = validation_as_queries(carve_validation(split, VALIDATION_SHARE, number))
             data, _ = source.load(inner)
             own = Split(*(np.searchsorted(rows, some) for some in (inner.train, inner.queries)))
@@ -97,11 +97,14 @@ def score_fold(
     number: int,
     protocols: Sequence[str],
     distance: str = "hamming",
-    on_step: OnStep | None = None,
+    check: OnStep | None = None,
 ) -> FoldScores:
-    """Train a method on a fold, with the fold's number as seed, and return the validation scores."""
+    """Train a method on a fold, with the fold's number as seed, and return the validation scores.
+
+    `check` is called after each step; an engine calls it in the other process instead, so steps are not sent.
+    """
     with plugin_errors(method):
-        hasher = replace(method, seed=number).fit(data.take(split.train), on_step=on_step)
+        hasher = replace(method, seed=number).fit(data.take(split.train), on_step=check)
     searches = {
         f"{source} → {target}": [evaluate(hasher, data, split, source, target, one, distance) for one in protocols]
         for source, target in text_to_image_first(hasher.directions)

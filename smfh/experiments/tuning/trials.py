@@ -30,6 +30,7 @@ from smfh.experiments.tuning.study import (
     worker_name,
 )
 from smfh.jobs import Call, CancelledJobError, JobContext, here
+from smfh.runs.kernels import wait_until_ready
 from smfh.types import InputError, MissingFilesError
 
 MIN_COMPLETE = 5  # complete trials before any may be stopped early
@@ -39,7 +40,7 @@ POLL_SECONDS = 1.0  # between two checks for trials of other workers
 def load_folds(plan: StudyPlan, call: Call = here, check: Callable[..., None] = lambda *_: None) -> Any:
     """Return the validation folds of a plan, loaded in a worker if it has the files."""
     try:
-        return call(validation_folds, plan.sources, plan.folds, on_fold=check)
+        return call(validation_folds, plan.sources, plan.folds, check=check)
     except MissingFilesError:  # a worker on another machine may not have them
         return validation_folds(plan.sources, plan.folds, check)
 
@@ -93,6 +94,7 @@ def tune(
             check_both()
 
     study.check_current()
+    wait_until_ready("training")
     with errors_in_words(study.key.address), ThreadPoolExecutor(max(1, at_once - 1)) as pool:
         folds = load_folds(study.plan, call, check)
         study.check_data([fold.data.fingerprint for fold in folds])
@@ -210,7 +212,7 @@ def do_trial(
                     number,
                     plan.protocols,
                     plan.distance,
-                    on_step=check,
+                    check=check,
                 )
                 for fold in folds
                 if fold.number == number
