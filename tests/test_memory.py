@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from smfh.memory import BoundedCache
+from smfh.memory import BoundedCache, forget_caches
 
 WAIT_SECONDS = 60  # a test that hangs fails after this time
 
@@ -55,3 +55,11 @@ def test_a_waiting_thread_computes_the_value_if_the_first_one_fails(error):
         gate.set()
         assert second.result(WAIT_SECONDS) == "computed"
         assert isinstance(first.exception(), error)
+
+
+def test_all_caches_are_emptied_but_those_that_last():
+    caches = [BoundedCache(4), BoundedCache(4), BoundedCache(4, lasts=True)]
+    for cache in caches:
+        cache.get("a", lambda: "computed")
+    forget_caches()
+    assert [cache.peek("a") for cache in caches] == [None, None, "computed"]

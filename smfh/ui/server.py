@@ -22,7 +22,7 @@ from smfh.folders import app_folder
 from smfh.hashing import HashMethod
 from smfh.jobs import Job, JobContext, JobQueue
 from smfh.lessons.rooms import Rooms
-from smfh.memory import BoundedCache, call_limited
+from smfh.memory import BoundedCache, call_limited, forget_caches
 from smfh.runs import (
     MemoryRuns,
     Run,
@@ -64,7 +64,7 @@ STARTED = datetime.now(UTC).isoformat(timespec="milliseconds")  # differs after 
 
 Loaded = tuple[MultimodalDataset, Split]
 V = TypeVar("V")
-_shared: BoundedCache[str, Any] = BoundedCache(32)
+_shared: BoundedCache[str, Any] = BoundedCache(32, lasts=True)
 _weak_lock = Lock()  # for the two dictionaries below: a weak dictionary must not grow while it is read
 _live_bytes: WeakKeyDictionary[MultimodalDataset, int] = WeakKeyDictionary()  # all data sets in use
 _derived: WeakKeyDictionary[Run, BoundedCache[Hashable, Any]] = WeakKeyDictionary()
@@ -246,7 +246,7 @@ def snapshots_of(job_key: Hashable) -> Snapshots:
 
 @once
 def _snapshots() -> BoundedCache[Hashable, Snapshots]:
-    return BoundedCache(MAX_RUNS)
+    return BoundedCache(MAX_RUNS, lasts=True)
 
 
 def fastest_run(source: DatasetSource, run: Run, evaluation: float | None = None) -> tuple[float, float]:
@@ -423,7 +423,7 @@ def forget_unused(seconds: float = UNUSED_SECONDS) -> None:
 def forget_all() -> None:
     """When no page is open, drop all cached results and restart idle workers; keep uploads and jobs."""
     forget_unused(0.0)
-    _charts().forget_where()
+    forget_caches()
     _snapshots().forget_where(lambda key: job_queue().find(key) is None)
     with _weak_lock:
         _derived.clear()

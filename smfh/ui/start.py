@@ -6,11 +6,8 @@ module is imported before the server runs, so it must not import a component.
 
 import asyncio
 import contextlib
-import ctypes
-import gc
 import logging
 import os
-import sys
 import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -31,6 +28,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from smfh.files.atomic import remove_all_leftovers, write_atomically
 from smfh.folders import DATA_FOLDER, STUDIES_FILE, app_folder, cache_folder
+from smfh.memory import free_memory, limit_arenas
 from smfh.plugins import load_plugins
 from smfh.runs import begin_compiling
 from smfh.types import InputError
@@ -147,11 +145,8 @@ async def tidy_up() -> None:
         forget_unused()
         with contextlib.suppress(AttributeError):  # else a closed page stays until another one closes
             get_instance()._session_mgr._session_storage._cache.expire()  # type: ignore[attr-defined]
-        gc.collect()  # also closes the files of earlier visits
         await asyncio.to_thread(local_engine().trim)
-        if sys.platform == "linux":
-            with contextlib.suppress(OSError, AttributeError):  # not every C library has it
-                ctypes.CDLL(None).malloc_trim(0)  # give freed memory back to the system
+        free_memory()
 
 
 def memory_bytes() -> int:
@@ -230,6 +225,7 @@ def set_cookie(request: Request, response: Response) -> None:
     )
 
 
+limit_arenas()  # here, because the server has no threads yet
 BASE = health_path().removesuffix("health")
 PAGE_NAMES = ("", *(file.stem.partition("_")[2] for file in (app_folder() / "pages").glob("*.py")))
 ROUTES = [Route(health_path(), answer_health), *(Route(f"{BASE}{name}", answer_page) for name in PAGE_NAMES)]
