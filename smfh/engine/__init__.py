@@ -7,8 +7,6 @@ score_shards(fit, workers)["text", "image", "training"].mean_average_precision
 """
 
 from smfh.engine.engine import Call, Engine, ThisProcess, Workers, find_workers, here
-from smfh.engine.fitting import ShardedFit, fit_shards, hash_codes
-from smfh.engine.scoring import query_data, score_shards, search_shards
-from smfh.engine.shards import ROWS_PER_PART, Manifest, Stream, read_manifest, write_shards
+from smfh.engine.fitting import ShardedFit, fit_shards, hash_codes, query_data, score_shards, search_shards
+from smfh.engine.shards import ROWS_PER_PART, Folder, Manifest, Stream, read_manifest, write_shards
 from smfh.engine.sources import is_streamed, stream_files, stream_source
-from smfh.engine.storage import Folder

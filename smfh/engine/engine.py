@@ -9,6 +9,8 @@ through the same Dask client; the only difference is who starts the scheduler.
 """
 
 import atexit
+import ipaddress
+import logging
 import os
 import secrets
 import signal
@@ -19,18 +21,31 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
-from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
-from smfh.engine.connection import open_client, program_version
-from smfh.engine.worker import BEGUN, ENDED, MAX_UNREAD, MEMORY_LIMIT, ArrayMemory, Packed, run_call, run_task, unpack
+from smfh.engine.worker import (
+    BEGUN,
+    ENDED,
+    MAX_UNREAD,
+    MEMORY_LIMIT,
+    ROOT,
+    ArrayMemory,
+    Packed,
+    program_version,
+    run_call,
+    run_task,
+    unpack,
+)
+from smfh.plugins import load_text, plugin_files
 from smfh.types import InputError, MultimodalDataset
 
 Result = TypeVar("Result")
 Call = Callable[..., Any]  # calls a function with arguments, and callbacks by name: Engine.call or `here`
-ROOT = Path(__file__).parents[2]
+WAIT_SECONDS = 30  # for the first worker on this machine, which may have to start
+CLUSTER_WAIT_SECONDS = 4  # for the scheduler of a cluster, and then for its first worker
 STOP_SECONDS = 2.0  # for a cancelled call to end; then its worker process is killed
 IDLE_SECONDS = 0.02  # between two checks for an idle worker
 POLL_SECONDS = 0.2  # between two checks whether a call was cancelled
@@ -39,6 +54,11 @@ MAX_LOCAL_WORKERS = 12  # five jobs, some of them paused, four data sets, and pa
 CALL_ATTEMPTS = 2  # to run a call, if its worker is killed
 START_ATTEMPTS = 10  # to start it, if a worker or its data was lost just before
 TASK_ATTEMPTS = 20  # to run a task of `map`, which may be one of thousands
+SETTINGS = {
+    "distributed.admin.large-graph-warning-threshold": "1TB",  # arguments of calls may be large
+    "distributed.comm.timeouts.connect": "10s",  # after which the scheduler counts as lost
+    "distributed.admin.tick.interval": "1s",  # less work for an idle server
+}
 WORKER_LOST = (
     "The worker process of this job has ended, most likely because the machine has too little memory. "
     "Use a smaller data set, fewer anchors or fewer bits, and try again."
@@ -165,28 +185,28 @@ class Engine:
 
         A task must return the same result each time it runs, because it is retried if its worker is killed.
         """
+        from distributed import KilledWorker
+
+        def wait_for(future: Any) -> Any:
+            for _ in range(TASK_ATTEMPTS):
+                try:
+                    return _wait_for(future, check)
+                except KilledWorker:
+                    future.retry()
+                except CancelledError as error:
+                    raise InputError(SCHEDULER_LOST) from error
+            raise InputError(
+                f"Workers were killed {TASK_ATTEMPTS} times while running the same task. "
+                "Check that there is enough memory."
+            )
+
         with self._working() as (client, check):
             futures = [client.submit(run_task, task, *given, pure=False) for given in arguments]
             try:
-                return [self._task_result(future, check) for future in futures]
+                return [wait_for(future) for future in futures]
             finally:
                 if client.status == "running":
                     client.cancel(futures)
-
-    def _task_result(self, future: Any, check: Callable[[], None]) -> Any:
-        """Return the result of a task; retry it if its worker is killed."""
-        from distributed import KilledWorker
-
-        for _ in range(TASK_ATTEMPTS):
-            try:
-                return _wait_for(future, check)
-            except KilledWorker:
-                future.retry()
-            except CancelledError as error:
-                raise InputError(SCHEDULER_LOST) from error
-        raise InputError(
-            f"Workers were killed {TASK_ATTEMPTS} times while running the same task. Check that there is enough memory."
-        )
 
     def trim(self) -> None:
         """End the extra worker processes that were started while all were busy, unless one is in use."""
@@ -488,3 +508,90 @@ def _scheduler_errors() -> Iterator[None]:
         yield
     except (OSError, CancelledError) as error:
         raise InputError(SCHEDULER_LOST) from error
+
+
+def open_client(address: str, is_local: bool = False) -> Any:
+    """Return a Dask client of the scheduler; wait for a worker; in a cluster, check that versions agree."""
+    import dask
+    from distributed import Client, Security
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # important problems are raised as errors
+    dask.config.set(SETTINGS)
+    check_address(address)
+    security = Security(require_encryption=True) if address.startswith("tls://") else None
+    if security is not None and security.get_connection_args("client")["ssl_context"] is None:
+        names = "CA_FILE, CLIENT__CERT and CLIENT__KEY"
+        raise InputError(
+            f"{address} needs certificates: set {names}, each prefixed with DASK_DISTRIBUTED__COMM__TLS__."
+        )
+    client: Any = None
+    seconds = WAIT_SECONDS if is_local else CLUSTER_WAIT_SECONDS
+    try:
+        client = Client(
+            address, security=security, timeout=seconds, set_as_default=False, direct_to_workers=is_local or None
+        )
+        client.wait_for_workers(1, timeout=seconds)
+        if not is_local:
+            check_versions(client)
+            send_plugins(client)
+    except BaseException as error:
+        if client is not None:
+            client.close()
+        if isinstance(error, OSError):  # includes timeouts
+            raise InputError(f"No scheduler with a worker answers at {address}: {error}.") from error
+        raise
+    return client
+
+
+def check_versions(client: Any) -> None:
+    """Refuse a cluster where this program is missing or a worker has a different version of it."""
+    found: dict[str, Any] = client.run(find_spec, "smfh")
+    found["the scheduler"] = client.run_on_scheduler(find_spec, "smfh")
+    if without := [worker for worker, spec in found.items() if spec is None]:
+        raise InputError(f"smfh-explorer is not installed on {', '.join(without)}; install the same version.")
+    versions = client.run(program_version, on_error="return")  # an old version may not have the function
+    others = [
+        f"{worker} runs {other if isinstance(other, str) else f'another version ({other})'}"
+        for worker, other in versions.items()
+        if other != program_version()
+    ]
+    if others:
+        raise InputError(f"This is {program_version()}, but {', '.join(others)}: install the same version everywhere.")
+
+
+def send_plugins(client: Any) -> None:
+    """Send the files of plug-ins to the scheduler and all workers of a cluster, also to later workers."""
+    from distributed import WorkerPlugin
+
+    class PluginFiles(WorkerPlugin):
+        name = "smfh-plugins"
+
+        def __init__(self, texts: dict[str, str]) -> None:
+            self.texts = texts
+
+        def setup(self, worker: Any) -> None:
+            for name, text in self.texts.items():
+                load_text(name, text)
+
+    if texts := {path.name: path.read_text(encoding="utf-8") for path in plugin_files() if path.is_file()}:
+        for name, text in texts.items():
+            client.run_on_scheduler(load_text, name, text)
+        client.register_plugin(PluginFiles(texts))
+
+
+def check_address(address: str) -> None:
+    """Refuse an address if data and code would be sent to it unencrypted over a network."""
+    parts = urlsplit(address)
+    if parts.scheme == "tls" and parts.hostname:
+        return
+    if parts.scheme != "tcp" or not parts.hostname:
+        raise InputError(f"The address of a cluster is tls://HOST:PORT, or tcp://127.0.0.1:PORT; got {address}.")
+    try:
+        is_here = parts.hostname == "localhost" or ipaddress.ip_address(parts.hostname).is_loopback
+    except ValueError:
+        is_here = False
+    if not is_here:
+        raise InputError(
+            f"{address} is another machine, and tcp:// is not encrypted: anyone on the network could read "
+            "the data or run programs there. Use tls:// with certificates, or tcp:// on this machine."
+        )

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from smfh.engine.connection import check_client_version
 from smfh.engine.engine import Workers
-from smfh.engine.shards import Manifest, part_problems, read_labels, read_manifest, read_modality
-from smfh.engine.storage import Folder
+from smfh.engine.shards import Folder, Manifest, part_problems, read_labels, read_manifest, read_modality
+from smfh.engine.worker import check_client_version
 from smfh.features.maps import FeatureMap
 from smfh.hamming import pack
 from smfh.hashing.blocks import ROWS, Block, Codes, Items, Pass, Sums, add_inplace, mapped_maxima, rows_of

@@ -1,32 +1,37 @@
 """Functions that run in a worker process: calls, which send reports as they run, and tasks.
 
-Values are packed (pickled) so that read-only arrays stay read-only on the other side.
+Values are packed (pickled) so that read-only arrays stay read-only on the other side. Errors are described
+without their messages, which may contain a visitor's input.
 """
 
 import contextlib
+import hashlib
 import os
 import pickle
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from io import BytesIO
+from pathlib import Path
+from traceback import walk_tb
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smfh.engine.connection import check_client_version
-from smfh.engine.errors import drop_frames, trace
+import smfh
 from smfh.plugins import load_plugins
 from smfh.types import InputError
 
 LARGE_BYTES = 1 << 14  # smallest array that is remembered
 MAX_REMEMBERED = 16  # arrays
 MAX_UNREAD = 4  # messages that a call may send before the engine has read them
+ROOT = Path(__file__).parents[2]
 NICENESS = 5  # lower priority than the pages
 PUT_SECONDS = 0.2  # between two checks whether the call was cancelled
 MEMORY_LIMIT = "SMFH_WORKER_BYTES"
+MAX_FRAMES = 20  # of the trace of an error, innermost first
 BEGUN, ENDED = "begun", "ended"  # sent by every call; other messages have the name of a callback
 
 
@@ -165,7 +170,7 @@ class _Pickler(pickle.Pickler):
         self._is_naming = array is not None
         return number, array
 
-    def reducer_override(self, value: Any) -> Any:
+    def reducer_override(self, value: Any) -> Any:  # pickle cannot import the type of a proxy under its name
         return (_proxy, (dict(value),)) if isinstance(value, MappingProxyType) else NotImplemented
 
 
@@ -179,7 +184,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _proxy(items: dict[Any, Any]) -> MappingProxyType[Any, Any]:
-    return MappingProxyType(items)  # pickle cannot import the type under its name
+    return MappingProxyType(items)
 
 
 def pack(value: Any, memory: ArrayMemory | None = None) -> Packed:
@@ -203,3 +208,50 @@ def unpack(packed: Packed, memory: ArrayMemory | None = None) -> Any:
     unpickler = _Unpickler(BytesIO(packed.body), buffers=buffers)
     unpickler.memory = memory
     return unpickler.load()
+
+
+@cache
+def program_version() -> str:
+    """Return the version of this program: a checksum of all its modules, and NumPy's version."""
+    root, digest = Path(smfh.__file__).parent, hashlib.sha256()
+    for name, file in sorted((file.relative_to(root).as_posix(), file) for file in root.rglob("*.py")):
+        digest.update(f"{name}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+    return f"smfh {digest.hexdigest()[:12]} with NumPy {np.__version__}"
+
+
+def check_client_version(client: str) -> None:
+    """Refuse a client with a different version of the program; "" is a local client, never refused."""
+    if client and client != (worker := program_version()):
+        raise InputError(f"A worker runs {worker}, the client {client}: install the same version on both.")
+
+
+def trace(error: BaseException) -> str:
+    """Describe an error and its causes by type and file:line:function, innermost frame first.
+
+    The attribute `worker_trace` of an error is its trace in a worker process.
+    """
+    described = []
+    for one in _chain(error):
+        frames = []
+        for frame, line in walk_tb(one.__traceback__):
+            path = Path(frame.f_code.co_filename)
+            file = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name
+            frames.append(f"{file}:{line}:{frame.f_code.co_qualname}")
+        text = f"{type(one).__name__} at {' < '.join(reversed(frames[-MAX_FRAMES:])) or '-'}"
+        worker_trace = getattr(one, "worker_trace", "")
+        described.append(f"{text}; in a worker process: {worker_trace}" if worker_trace else text)
+    return ", after ".join(described)
+
+
+def drop_frames(error: BaseException | None) -> None:
+    """Remove the tracebacks of an error and its causes, whose frames keep data in memory."""
+    for one in _chain(error):
+        one.__traceback__ = None
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__

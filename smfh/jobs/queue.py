@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, TypeVar
 from weakref import WeakSet
 
 from smfh.engine import Call, Engine, here
-from smfh.engine.errors import drop_frames, trace
+from smfh.engine.worker import drop_frames, trace
 from smfh.types import InputError
 
 State = Literal["queued", "running", "paused", "finished", "cancelled", "failed"]

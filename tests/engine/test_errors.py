@@ -1,6 +1,6 @@
 """The trace of an error: where it comes from, and nothing of its text."""
 
-from smfh.engine.errors import drop_frames, trace
+from smfh.engine.worker import drop_frames, trace
 
 CAPTION = "a caption that somebody wrote"
 

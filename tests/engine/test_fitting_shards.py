@@ -25,8 +25,7 @@ from smfh.engine import (
     stream_source,
     write_shards,
 )
-from smfh.engine.connection import check_address, open_client
-from smfh.engine.engine import Engine, ThisProcess, find_workers
+from smfh.engine.engine import Engine, ThisProcess, check_address, find_workers, open_client
 from smfh.hamming import DISTANCES
 from smfh.hashing import make_method
 from smfh.hashing.blocks import ROWS
