@@ -15,7 +15,7 @@ import numpy as np
 
 from smfh.engine.engine import Workers
 from smfh.engine.sharded import CODES, PASS, SAVED, FitFolders, SavedPasses, ShardedItems, check_part, open_shards
-from smfh.engine.shards import Folder, Manifest, foreign_parts, part_problems, read_labels, read_manifest
+from smfh.engine.shards import Folder, Manifest, foreign_parts, part_problems, read_labels, read_manifest, read_rows
 from smfh.engine.worker import program_version
 from smfh.hamming import Queries, count_codes, pack, rank
 from smfh.hashing import METHODS, FittedHasher, HashMethod
