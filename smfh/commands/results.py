@@ -22,11 +22,10 @@ from smfh.files.archive import write_npz
 from smfh.folders import STUDIES_FILE, app_folder
 from smfh.hashing import SMFHPlus
 from smfh.hashing.storage import anchors_as_rows, hasher_arrays
-from smfh.lessons.lesson_runs import read_lesson_runs
+from smfh.lessons.lesson_runs import FILE, read_lesson_runs, write_lessons
 from smfh.lessons.lessons import EMOJI, LESSONS
 from smfh.lessons.replay import FILE as REPLAY_FILE
 from smfh.lessons.replay import record_replay, write_replay
-from smfh.lessons.shipped import FILE, write_lessons
 from smfh.runs import RunStore, ensure_saved
 from smfh.runs.run import Run, Timing, ready_searches, run_key
 from smfh.runs.run_file import run_arrays

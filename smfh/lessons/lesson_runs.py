@@ -1,12 +1,22 @@
-"""The evaluated runs that answer a lesson, and the curves and results that the lesson shows."""
+"""The evaluated runs that answer a lesson, and the curves and results that the lesson shows.
 
+The answers of the lessons come with the program, so that a lesson opens without waiting. They are saved with a
+checksum of the runs that they were computed from: data, split, parameters and version of each method. An answer
+of other runs is not used.
+"""
+
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from smfh.experiments.comparison import Grid
+from smfh.folders import app_folder
 from smfh.hashing import FittedHasher, HashMethod
 from smfh.metrics import Scores
 from smfh.runs import RunStore
@@ -17,6 +27,7 @@ TEXT_QUERIES: Direction = ("text", "image")
 IMAGE_QUERIES: Direction = ("image", "text")
 DIRECTIONS = {TEXT_QUERIES: "text → image", IMAGE_QUERIES: "image → text"}
 GALLERY_ITEMS = 6
+FILE = app_folder() / "assets" / "results" / "lessons.json"
 
 
 @dataclass(frozen=True)
@@ -46,11 +57,6 @@ class Gallery:
 Galleries = tuple[Gallery, ...]
 
 
-def count_relevant(galleries: Galleries) -> int:
-    """Return the number of relevant items in all galleries."""
-    return sum(sum(gallery.relevant) for gallery in galleries)
-
-
 @dataclass(frozen=True)
 class WorkedLesson:
     """The measured content of a lesson; all numbers in its texts are computed from runs."""
@@ -61,6 +67,23 @@ class WorkedLesson:
     notes: tuple[str, ...]  # one per stop
     answer: str
     galleries: Mapping[str, tuple[Galleries, ...]]  # query → galleries at each stop; may be empty
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A question with possible answers, which a lesson asks before it shows its measurements."""
+
+    question: str
+    options: tuple[str, ...]
+    truth: int  # index of the measured answer
+
+    def verdict(self, guess: int) -> str:
+        """Return in words whether the guess agrees with the measurements."""
+        measured = self.options[self.truth]
+        if not 0 <= guess < len(self.options):
+            return f"{self.question} Measured: {measured}."
+        agrees = "Correct" if guess == self.truth else "Not so here"
+        return f"{agrees}. {self.question} You predicted: {self.options[guess]}. Measured: {measured}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +144,10 @@ class LessonRuns:
         """Return the galleries of each query for every run; queries that differ most come first."""
         show = show or self.both_directions
         found = {caption: tuple(show(run, row) for run in self.runs) for caption, row in self.queries.items()}
-        changes = {caption: np.ptp([count_relevant(at) for at in stops]) for caption, stops in found.items()}
+        changes = {
+            caption: np.ptp([sum(sum(gallery.relevant) for gallery in galleries) for galleries in stops])
+            for caption, stops in found.items()
+        }
         return dict(sorted(found.items(), key=lambda query: -changes[query[0]]))
 
 
@@ -135,3 +161,33 @@ def read_lesson_runs(grid: Grid, store: RunStore) -> LessonRuns:
         scores = {way: store.scores(record, grid.data, grid.split, *way, "training") for way in DIRECTIONS}
         runs.append(EvaluatedRun(method, store.hasher(record), scores, record.timing.training))
     return LessonRuns(grid.data, grid.split, tuple(runs))
+
+
+def runs_checksum(grid: Grid) -> str:
+    """Return a checksum of the runs of a lesson."""
+    return hashlib.sha256(" ".join(key.id for key in grid.keys.values()).encode()).hexdigest()
+
+
+def write_lessons(worked: Mapping[str, tuple[Grid, WorkedLesson]], file: Path = FILE) -> None:
+    """Write the answers of all lessons."""
+    values = {name: {"runs": runs_checksum(grid), "answer": asdict(one)} for name, (grid, one) in worked.items()}
+    file.write_text(json.dumps(values, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
+
+
+def shipped_lesson(name: str, grid: Grid, file: Path = FILE) -> WorkedLesson | None:
+    """Return the answer of a lesson if it was computed from the same runs, else None."""
+    lessons = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    if name not in lessons or lessons[name]["runs"] != runs_checksum(grid):
+        return None
+    return WorkedLesson(**{field: _revived(value) for field, value in lessons[name]["answer"].items()})
+
+
+def _revived(value: Any) -> Any:
+    """Return a value of the JSON file with tuples, series and galleries in place of lists and objects."""
+    if isinstance(value, list):
+        return tuple(map(_revived, value))
+    if not isinstance(value, dict):
+        return value
+    own = {name: _revived(each) for name, each in value.items()}
+    kind = next((kind for kind in (Series, Gallery) if own.keys() == {each.name for each in fields(kind)}), dict)
+    return kind(**own)

@@ -18,6 +18,7 @@ from smfh.lessons.lesson_runs import (
     Galleries,
     Gallery,
     LessonRuns,
+    Prediction,
     Series,
     WorkedLesson,
 )
@@ -40,6 +41,8 @@ MAX_LOOKED_UP = 100  # items that a look-up returns at most
 TIED_DEPTH = 2_000  # number of results among which ties are reversed
 CLASS_ORDERS = 20  # number of random orders of the classes in which the database is sorted
 RANDOM_HALVES = 400  # number of random draws, each of some runs and half of the queries
+DIFFERENCES = (0.01, 0.05, 0.1)  # limits between the offered sizes of a difference
+SIZES = ("less than 0.01", "0.01 to 0.05", "0.05 to 0.1", "more than 0.1")
 
 
 def compare_label_weights(measured: LessonRuns) -> WorkedLesson:
@@ -64,16 +67,15 @@ def compare_label_weights(measured: LessonRuns) -> WorkedLesson:
             for stop, a, b, c in zip(stops, first.values, whole.values, codes.values, strict=True)
         ),
         f"{highest} At α = {stops[0]} labels do not pull items together: the {items:,} items have "
-        f"{codes.values[0]:,.0f} different codes, which follow appearance. The scores are "
-        f"{first.values[0]:.3f} and {whole.values[0]:.3f}. At α = {stops[-1]} only "
-        f"{codes.values[-1]:,.0f} codes are left for "
-        f"{measured.data.labels.shape[1]} classes, with scores of {first.values[-1]:.3f} and "
-        f"{whole.values[-1]:.3f}. If each class has one code, a query gets either the code of its class, and "
-        "all relevant items come first, or the code of another class, and none do. This helps the whole "
-        "ranking, because no relevant item of a well-coded query is ranked last. It hurts the first hundred: "
-        "similar-looking items, which could have rescued a doubtful query, no longer have their own codes. "
-        "A score means little without its depth, so this app always shows both. (These are image queries. "
-        f"For text queries mAP@100 goes from {by_text[0]:.3f} to {by_text[-1]:.3f}.)",
+        f"{codes.values[0]:,.0f} different codes, which follow appearance. The scores are {first.values[0]:.3f} and "
+        f"{whole.values[0]:.3f}. At α = {stops[-1]} only {codes.values[-1]:,.0f} codes are left for "
+        f"{measured.data.labels.shape[1]} classes, with scores of {first.values[-1]:.3f} and {whole.values[-1]:.3f}. "
+        "If each class has one code, a query gets either the code of its class, and all relevant items come first, "
+        "or the code of another class, and none do. This helps the whole ranking, because no relevant item of a "
+        "well-coded query is ranked last. It hurts the first hundred: similar-looking items, which could have "
+        "rescued a doubtful query, no longer have their own codes. A score means little without its depth, so this "
+        f"app always shows both. (These are image queries. For text queries mAP@100 goes from {by_text[0]:.3f} to "
+        f"{by_text[-1]:.3f}.)",
         measured.for_every_run(),
     )
 
@@ -105,12 +107,11 @@ def compare_samples(measured: LessonRuns) -> WorkedLesson:
             f"m = {stop}: mAP@100 is {a:.3f} text → image and {b:.3f} image → text. Training took {run.seconds:.1f} s."
             for stop, a, b, run in zip(stops, by_text, by_image, runs, strict=True)
         ),
-        f"Each of the {runs[0].hasher.trace[-1].iteration} iterations draws a new sample. {best} A small "
-        f"sample is mostly noise (m = {stops[0]}: {means.values[0]:.3f}). The paper samples to save time, "
-        "because it computes m² pairs. But the affinity of m items is the product of two small matrices, "
-        "Â = L̂ₐL̂ₐᵀ. ÂŶ can be computed as L̂ₐ(L̂ₐᵀŶ), which takes m × classes × bits operations and never "
-        f"computes a pair. Measured here: {seconds[-1]:.1f} s with all items, {seconds[slowest]:.1f} s with "
-        f"m = {stops[slowest]}.{reason}",
+        f"Each of the {runs[0].hasher.trace[-1].iteration} iterations draws a new sample. {best} A small sample is "
+        f"mostly noise (m = {stops[0]}: {means.values[0]:.3f}). The paper samples to save time, because it computes "
+        "m² pairs. But the affinity of m items is the product of two small matrices, Â = L̂ₐL̂ₐᵀ. ÂŶ can be computed "
+        "as L̂ₐ(L̂ₐᵀŶ), which takes m × classes × bits operations and never computes a pair. Measured here: "
+        f"{seconds[-1]:.1f} s with all items, {seconds[slowest]:.1f} s with m = {stops[slowest]}.{reason}",
         measured.for_every_run(),
     )
 
@@ -380,7 +381,7 @@ def choose_on_half(by_query: FloatArray, tried: int, draws: int = RANDOM_HALVES)
 
 @dataclass(frozen=True)
 class Lesson:
-    """The text of a lesson, and the runs that answer its question."""
+    """The texts of a lesson, the runs that answer its question, and the prediction that it asks for first."""
 
     title: str
     question: str
@@ -388,6 +389,54 @@ class Lesson:
     look_at: str
     runs: Comparison
     answer: Callable[[LessonRuns], WorkedLesson]
+    predict: Callable[[WorkedLesson], Prediction]
+
+
+def ask_best_stop(question: str, *series: int) -> Callable[[WorkedLesson], Prediction]:
+    """Ask at which stop the sum of these series is highest."""
+
+    def predict(worked: WorkedLesson) -> Prediction:
+        values = np.sum([worked.series[number].values for number in series], axis=0)
+        return Prediction(question, worked.stops, int(values.argmax()))
+
+    return predict
+
+
+def ask_difference(question: str, first: int, second: int, at: int) -> Callable[[WorkedLesson], Prediction]:
+    """Ask by how much the first series exceeds the second at a stop, which replaces {stop} in the question."""
+
+    def predict(worked: WorkedLesson) -> Prediction:
+        difference = worked.series[first].values[at] - worked.series[second].values[at]
+        truth = int(np.searchsorted(DIFFERENCES, difference, side="right"))
+        return Prediction(question.format(stop=worked.stops[at]), SIZES, truth)
+
+    return predict
+
+
+def ask_reversed_seeds(worked: WorkedLesson) -> Prediction:
+    """Ask with how many seeds the setting that is worse on average is better."""
+    a, b = (np.array(series.values) for series in worked.series)
+    wins = int(np.count_nonzero(np.sign(a - b) != np.sign((a - b).mean())))
+    options = tuple(str(count) for count in range(len(a) // 2 + 1))
+    better, worse = worked.series if (a - b).mean() >= 0 else worked.series[::-1]
+    question = f"On average {better.name} beats {worse.name}. With how many of {len(a)} seeds is it the reverse?"
+    return Prediction(question, options, min(wins, len(options) - 1))
+
+
+def ask_better_classes(worked: WorkedLesson) -> Prediction:
+    """Ask for how many classes text queries are better."""
+    by_text, by_image = (np.array(series.values) for series in worked.series)
+    wins, classes = int(np.count_nonzero(by_text > by_image)), len(by_text)
+    truth = 0 if wins == 0 else 3 if wins == classes else 1 if wins <= classes / 2 else 2
+    options = ("none", "at most half of them", "more than half", "all")
+    return Prediction("For how many classes do text queries find more than picture queries?", options, truth)
+
+
+def ask_classes_of_bit(worked: WorkedLesson) -> Prediction:
+    """Ask for how many classes a bit is on."""
+    truth = int(np.searchsorted((1.5, 3.5), np.mean(worked.series[0].values), side="right"))
+    options = ("about one", "two or three", "four or more")
+    return Prediction("How many classes does a bit follow, on average?", options, truth)
 
 
 LESSONS: Mapping[str, Lesson] = MappingProxyType(
@@ -399,6 +448,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
             "Are both scores highest at the same α? How do the number of codes and the results change?",
             LABEL_WEIGHTS,
             compare_label_weights,
+            ask_best_stop("Image queries: at which α is mAP@100 highest?", 0),
         ),
         "sample": Lesson(
             "A sample of the labels",
@@ -407,6 +457,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
             "How few items are enough? Does training take longer with all of them?",
             SAMPLES,
             compare_samples,
+            ask_best_stop("With which sample size m is mAP@100 highest?", 0, 1),
         ),
         "length": Lesson(
             "Longer codes",
@@ -415,6 +466,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
             "Compare the ranking with what a look-up within 2 bits still finds.",
             LENGTHS,
             compare_lengths,
+            ask_best_stop("With how many bits is mAP@100 highest?", 0),
         ),
         "seed": Lesson(
             "One seed can mislead",
@@ -423,6 +475,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
             "Which setting wins? Would you have published the result of one seed?",
             SEEDS,
             compare_seeds,
+            ask_reversed_seeds,
         ),
         "ties": Lesson(
             "Ties",
@@ -431,6 +484,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
             "How much do the best and the worst order of the ties differ, in score and in results?",
             LENGTHS,
             compare_tie_orders,
+            ask_difference("With {stop} bits, how far apart are the best and the worst order of ties?", 1, 2, 0),
         ),
         "directions": Lesson(
             "Text and pictures",
@@ -439,6 +493,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
             "Both directions search the same database. Which queries fail?",
             SEEDS,
             compare_directions,
+            ask_better_classes,
         ),
         "bit": Lesson(
             "What a bit means",
@@ -447,6 +502,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
             "For which items and how many classes is a bit on? What does the same bit do in the other run?",
             SEEDS,
             compare_bits,
+            ask_classes_of_bit,
         ),
         "test-set": Lesson(
             "Tuning on the test set",
@@ -455,6 +511,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
             "Compare the reported score with the score of the same setting on new queries.",
             SEEDS,
             choose_on_test_queries,
+            ask_difference("By how much is the score of the best of {stop} settings overstated?", 0, 1, -1),
         ),
     }
 )

@@ -2,7 +2,8 @@
 
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from time import monotonic
@@ -75,6 +76,15 @@ class Rooms:
         self._rooms: dict[str, Room] = {}  # by code
         self._lock = Lock()
 
+    @contextmanager
+    def _open_rooms(self) -> Iterator[dict[str, Room]]:
+        """Yield the rooms by code to one thread at a time, without the expired ones."""
+        with self._lock:
+            end = self._clock() - ROOM_SECONDS
+            for code in [room.code for room in self._rooms.values() if room.last_used <= end]:
+                del self._rooms[code]
+            yield self._rooms
+
     def create(self, owner: str) -> str:
         """Return the code of a new room, or of the room that this visitor already has.
 
@@ -83,23 +93,20 @@ class Rooms:
         InputError
             If the server has MAX_ROOMS rooms.
         """
-        with self._lock:
-            self._drop_expired()
-            if (existing := self._code_of(owner)) is not None:
+        with self._open_rooms() as rooms:
+            if (existing := _code_of(rooms, owner)) is not None:
                 return existing
-            if len(self._rooms) >= MAX_ROOMS:
+            if len(rooms) >= MAX_ROOMS:
                 raise InputError(f"All {MAX_ROOMS} rooms of this server are in use. Try again later.")
-            code = _new_code()
-            while code in self._rooms:
-                code = _new_code()
-            self._rooms[code] = Room(code, owner, self._clock())
+            while (code := "".join(secrets.choice(ALPHABET) for _ in range(CODE_LENGTH))) in rooms:
+                pass
+            rooms[code] = Room(code, owner, self._clock())
             return code
 
     def owned_by(self, visitor: str) -> str | None:
         """Return the code of the room that this visitor has created; None if there is none."""
-        with self._lock:
-            self._drop_expired()
-            return self._code_of(visitor)
+        with self._open_rooms() as rooms:
+            return _code_of(rooms, visitor)
 
     def send(self, code: str, lesson: str, visitor: str, option: int) -> None:
         """Save a visitor's answer to a lesson, in place of an earlier one.
@@ -111,61 +118,48 @@ class Rooms:
         """
         if not 0 <= option < MAX_OPTIONS:
             raise InputError(f"An answer must be an option from 0 to {MAX_OPTIONS - 1}; got {option}.")
-        with self._lock:
-            self._drop_expired()
-            if (room := self._rooms.get(code)) is None:
+        with self._open_rooms() as rooms:
+            if (room := rooms.get(code)) is None:
                 raise InputError(f"Room {code[:QUOTE_CHARACTERS]} is not open.")
             answers = {**room.answers, (lesson, visitor): option}
             if len(answers) > MAX_ANSWERS:
                 raise InputError(f"Room {code} is full: it has {MAX_ANSWERS} answers.")
-            self._rooms[code] = replace(room, answers=answers, last_used=self._clock())
+            rooms[code] = replace(room, answers=answers, last_used=self._clock())
 
     def status(self, code: str, lesson: str, visitor: str) -> AnswerStatus:
         """Return whether the room is open and accepts an answer, and what this visitor answered."""
-        with self._lock:
-            self._drop_expired()
-            room = self._rooms.get(code)
-        if room is None:
-            return AnswerStatus(is_open=False)
+        with self._open_rooms() as rooms:
+            if (room := rooms.get(code)) is None:
+                return AnswerStatus(is_open=False)
         option = room.answers.get((lesson, visitor))
         has_space = option is not None or len(room.answers) < MAX_ANSWERS
         return AnswerStatus(True, option, has_space, lesson in room.shown)
 
     def show_answer(self, code: str, owner: str, lesson: str) -> None:
         """Let the room see the measured answer of a lesson; without effect for visitors who do not own the room."""
-        with self._lock:
-            if (room := self._rooms.get(code)) is not None and room.owner == owner:
-                self._rooms[code] = replace(room, shown=room.shown | {lesson})
+        with self._open_rooms() as rooms:
+            if (room := rooms.get(code)) is not None and room.owner == owner:
+                rooms[code] = replace(room, shown=room.shown | {lesson})
 
     def counts(self, code: str, owner: str, lesson: str, options: int) -> tuple[int, ...] | None:
         """Return how many visitors chose each option; None if the room is not open, or not this owner's."""
-        with self._lock:
-            self._drop_expired()
-            room = self._rooms.get(code)
-        if room is None or room.owner != owner:
-            return None
+        with self._open_rooms() as rooms:
+            if (room := rooms.get(code)) is None or room.owner != owner:
+                return None
         chosen = [option for (name, _), option in room.answers.items() if name == lesson]
         return tuple(chosen.count(option) for option in range(options))
 
     def close(self, code: str, owner: str) -> None:
         """Delete a room with its answers; without effect for visitors who have not created it."""
-        with self._lock:
-            if (room := self._rooms.get(code)) is not None and room.owner == owner:
-                del self._rooms[code]
+        with self._open_rooms() as rooms:
+            if (room := rooms.get(code)) is not None and room.owner == owner:
+                del rooms[code]
 
     def forget_expired(self) -> None:
         """Delete the rooms that were not used for ROOM_SECONDS."""
-        with self._lock:
-            self._drop_expired()
-
-    def _code_of(self, owner: str) -> str | None:
-        return next((room.code for room in self._rooms.values() if room.owner == owner), None)
-
-    def _drop_expired(self) -> None:
-        end = self._clock() - ROOM_SECONDS
-        for code in [room.code for room in self._rooms.values() if room.last_used <= end]:
-            del self._rooms[code]
+        with self._open_rooms():
+            pass
 
 
-def _new_code() -> str:
-    return "".join(secrets.choice(ALPHABET) for _ in range(CODE_LENGTH))
+def _code_of(rooms: Mapping[str, Room], owner: str) -> str | None:
+    return next((room.code for room in rooms.values() if room.owner == owner), None)

@@ -10,7 +10,6 @@ from smfh.datasets import Planted
 from smfh.experiments.comparison import Grid, train_grid
 from smfh.lessons.lesson_runs import GALLERY_ITEMS, IMAGE_QUERIES, LessonRuns, WorkedLesson, read_lesson_runs
 from smfh.lessons.lessons import LESSONS, choose_on_half, class_bit_agreement, sort_ties_by_class
-from smfh.lessons.predictions import PREDICTIONS
 from smfh.runs import RunStore
 from smfh.types import InputError
 
@@ -81,7 +80,7 @@ def replace_scores(run):
 @pytest.mark.parametrize("name", LESSONS)
 def test_the_truth_of_a_prediction_is_measured(worked, name):
     """If values rise along the stops, the answer to a question about the best stop is the last one."""
-    prediction = PREDICTIONS[name](worked[name])
+    prediction = LESSONS[name].predict(worked[name])
     assert 0 <= prediction.truth < len(prediction.options) == len(set(prediction.options))
     assert prediction.verdict(prediction.truth).startswith("Correct")
     assert prediction.verdict((prediction.truth + 1) % len(prediction.options)).startswith("Not so here")
@@ -89,7 +88,7 @@ def test_the_truth_of_a_prediction_is_measured(worked, name):
     if prediction.options == worked[name].stops:
         rising = tuple(range(len(prediction.options)))
         series = tuple(replace(one, values=rising) for one in worked[name].series)
-        assert PREDICTIONS[name](replace(worked[name], series=series)).truth == rising[-1]
+        assert LESSONS[name].predict(replace(worked[name], series=series)).truth == rising[-1]
 
 
 def test_a_gallery_shows_the_nearest_items(worked, measured):

@@ -3,7 +3,9 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -46,12 +48,36 @@ def test_a_notebook_with_another_number_is_noticed(example, capsys):
         run_cells(notebook.replace("α=1.0", "α=1.5"))
 
 
-def test_the_script_runs_alone(example, tmp_path):
-    file = tmp_path / "example.py"
-    file.write_text(make_script(walk_through(example, DEFAULT_METHOD)), encoding="utf-8")
-    done = subprocess.run([sys.executable, "-I", file], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "The numbers equal those of the page." in done.stdout
-    assert "cat face" in done.stdout
+@pytest.fixture
+def only_numpy(tmp_path) -> Callable[[str], str]:
+    """Run a program in a Python that has NumPy and the standard library alone; return what it prints."""
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    for folder in Path(np.__file__).parents[1].glob("numpy*"):
+        (packages / folder.name).symlink_to(folder)
+
+    def run(program: str) -> str:
+        file = tmp_path / "program.py"
+        file.write_text(program, encoding="utf-8")
+        start = f"import runpy, sys; sys.path.append({str(packages)!r}); runpy.run_path({str(file)!r})"
+        command = [sys.executable, "-I", "-S", "-c", start]  # without site-packages
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    with pytest.raises(subprocess.CalledProcessError):
+        run("import scipy")
+    return run
+
+
+def test_script_and_notebook_need_only_numpy(example, only_numpy):
+    walkthrough = walk_through(example, DEFAULT_METHOD)
+    cells = json.loads(make_notebook(walkthrough))["cells"]
+    assert [cell["cell_type"] for cell in cells] == ["markdown", "code"] * 5
+    assert cells[0]["source"][0] == "# SMFH on a small example\n"
+    notebook = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    for program in (make_script(walkthrough), notebook):
+        printed = only_numpy(program)
+        assert "The numbers equal those of the page." in printed
+        assert "cat face" in printed
 
 
 def test_captions_of_any_kind_stay_data(example):

@@ -10,7 +10,6 @@ import pytest
 from smfh.lessons.lesson_runs import Gallery, Series, WorkedLesson
 from smfh.lessons.lessons import LESSONS
 from smfh.lessons.offline import lesson_page, teacher_sheet
-from smfh.lessons.predictions import PREDICTIONS
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
@@ -30,7 +29,7 @@ def test_a_lesson_page_holds_the_measurements_and_no_markup_of_the_data(worked, 
     content = json.loads(re.search(r'id="lesson">(.*?)</script>', page, re.DOTALL)[1])
     assert content["series"][0]["values"] == list(worked.series[0].values)
     assert content["galleries"][HOSTILE][0][0]["items"][1]["name"] == emoji.captions[1]
-    assert content["verdicts"][PREDICTIONS["ties"](worked).truth].startswith("Correct")
+    assert content["verdicts"][LESSONS["ties"].predict(worked).truth].startswith("Correct")
     assert "http" not in re.sub(r"http-equiv|http://www.w3.org/2000/svg", "", page)
 
 
@@ -42,7 +41,7 @@ def test_the_sheet_has_question_and_measured_answer_of_every_lesson():
     sheet = teacher_sheet(lessons)
     assert HOSTILE not in sheet
     for name, one in lessons.items():
-        prediction = PREDICTIONS[name](one)
+        prediction = LESSONS[name].predict(one)
         assert html.escape(prediction.question) in sheet
         assert html.escape(LESSONS[name].task) in sheet
     assert np.all([f"{number}. " in sheet for number in range(1, len(LESSONS) + 1)])

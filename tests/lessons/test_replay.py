@@ -7,7 +7,6 @@ import pytest
 from PIL import Image
 
 from smfh.datasets import Planted
-from smfh.lessons.animation import replay_animation
 from smfh.lessons.replay import REPLAY_METHOD, Replay, record_replay, shipped_replay, write_replay
 from smfh.retrieval.evaluation import evaluate
 
@@ -35,7 +34,7 @@ def test_there_are_codes_per_iteration_and_the_last_are_those_of_the_run(replay,
     assert len(replay.maps) == len(replay.scores) == len(replay.iterations)
     caption, row = next(iter(replay.items.queries.items()))
     found = hasher.search("text", data.modalities["text"][[row]], "image", 5, "hamming")
-    assert replay.nearest(-1, caption, 5)[0] == replay.items.split.train[found.rows[0]].tolist()
+    assert replay.nearest(-1, caption, 5)[0].rows == tuple(replay.items.split.train[found.rows[0]].tolist())
 
 
 def test_scores_improve_from_the_random_start(replay, hasher):
@@ -58,7 +57,7 @@ def test_a_written_replay_is_read_only_for_the_same_run(replay, tmp_path):
 
 
 def test_the_animation_has_a_different_frame_per_iteration(replay):
-    file = Image.open(io.BytesIO(replay_animation(replay, next(iter(replay.galleries)))))
+    file = Image.open(io.BytesIO(replay.animation(next(iter(replay.galleries)))))
     assert file.n_frames == len(replay.iterations)
     frames = []
     for number in (0, file.n_frames - 1):

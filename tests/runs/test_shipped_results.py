@@ -7,8 +7,8 @@ from smfh.experiments.comparison import Grid, default_comparison
 from smfh.experiments.tuning import Studies, default_sweep
 from smfh.folders import STUDIES_FILE, app_folder
 from smfh.hashing import SMFHPlus
+from smfh.lessons.lesson_runs import shipped_lesson
 from smfh.lessons.lessons import LESSONS
-from smfh.lessons.shipped import shipped_lesson
 from smfh.retrieval.evaluation import evaluate
 from smfh.runs import RunStore, find_or_train
 from smfh.runs.training import Snapshots

@@ -9,10 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 from smfh.experiments.comparison import Grid
 from smfh.lessons.example import default_rows, make_example
+from smfh.lessons.lesson_runs import shipped_lesson
 from smfh.lessons.lessons import LESSONS
-from smfh.lessons.predictions import PREDICTIONS
 from smfh.lessons.rooms import MAX_ROOMS, Rooms
-from smfh.lessons.shipped import shipped_lesson
 from smfh.lessons.walkthrough import DEFAULT_METHOD, STEP_INFO, walk_through
 from smfh.ui.learn.components import COMES_OUT, GOES_IN, REST, matrix_groups, names_of, read_entry
 from smfh.ui.learn.state import PARTS
@@ -91,7 +90,7 @@ def test_a_lesson_asks_for_a_prediction_before_it_shows_the_truth():
     runs = LESSONS["ties"].runs
     if (worked := shipped_lesson("ties", Grid(runs, *runs.source.load()))) is None:
         pytest.skip("the features of this processor differ in the last bit, so lessons are computed here")
-    page, prediction = open_page(**{"learn.lesson": "ties"}), PREDICTIONS["ties"](worked)
+    page, prediction = open_page(**{"learn.lesson": "ties"}), LESSONS["ties"].predict(worked)
     assert worked.notes[0] not in text_of(page)
     assert worked.answer not in text_of(page)
     page.radio(key="learn_guess").set_value(prediction.truth).run()

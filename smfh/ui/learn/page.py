@@ -6,7 +6,6 @@ import streamlit as st
 from smfh.datasets import Emoji
 from smfh.hamming import unpack
 from smfh.hashing import SMFHPlus
-from smfh.lessons.replay import REPLAY_METHOD
 from smfh.lessons.symbols import SYMBOLS
 from smfh.paper import CONTRADICTED_CLAIMS, EQUATION_NOTE, ERRATA, NOT_AN_ERROR
 from smfh.retrieval.search import encode_query, query_from_words
@@ -15,7 +14,7 @@ from smfh.types import MultimodalDataset
 from smfh.ui.address import current, draw_notes, keep
 from smfh.ui.items import caption_of, code_strip, pictures_of
 from smfh.ui.learn.iteration import PRESENTATION_STYLE, draw_erratum, draw_iteration
-from smfh.ui.learn.lesson import draw_lesson, draw_replay, load_replay
+from smfh.ui.learn.lesson import draw_lesson, draw_replay
 from smfh.ui.learn.overview import draw_overview
 from smfh.ui.learn.state import CONTROLS, PARTS, control, learn_part
 from smfh.ui.server import load_source, run_store
@@ -55,12 +54,7 @@ def draw_learn(settings: Settings, data: MultimodalDataset) -> None:
         case "iteration":
             draw_iteration(state, data, settings.present)
         case "film":
-            st.markdown(
-                f"A complete run: the built-in emoji, {REPLAY_METHOD.bits} bits, {REPLAY_METHOD.iterations} "
-                "iterations of the five steps, starting from random numbers. Move the slider to see what "
-                "the results would be if training had stopped at that iteration."
-            )
-            draw_replay(load_replay(), data)
+            draw_replay(data)
         case "lessons":
             draw_lesson(state, data, settings)
         case _:
@@ -105,7 +99,6 @@ def _draw_codes() -> None:
             st.image(code_strip(query_bits, codes[place]), width=STRIP_PIXELS, alt=text)
             st.text(f"{caption_of(data, row)}: {text}")
     st.markdown(
-        "**How are the codes learnt?** By repeating the five small steps of the diagram. The next part shows "
-        "them one by one, with all numbers. The third part replays a complete run. The lessons show what can "
-        "go wrong."
+        "**How are the codes learnt?** By repeating the five small steps of the diagram. The next part shows them "
+        "one by one, with all numbers. The third part replays a complete run. The lessons show what can go wrong."
     )

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from smfh.lessons.predictions import Prediction
+from smfh.lessons.lesson_runs import Prediction
 from smfh.lessons.rooms import read_code
 from smfh.plots import answer_counts
 from smfh.types import InputError, MultimodalDataset
@@ -25,8 +25,19 @@ ROOM_HELP = (
 
 def draw_own_room(name: str, prediction: Prediction) -> None:
     """Draw the room that this visitor has opened, if any: its code, its link, a live chart and buttons."""
-    if (code := class_rooms().owned_by(visitor())) is None:
+    rooms, owner = class_rooms(), visitor()
+    if (code := rooms.owned_by(owner)) is None:
         return
+
+    @st.fragment(run_every=POLL_SECONDS)
+    def draw_answers() -> None:
+        """Draw the number of students for each option; once the answer is shown, mark the measured option."""
+        counts = rooms.counts(code, owner, name, len(prediction.options))
+        if counts is None:  # closed in another tab, or its time is over
+            st.rerun()
+        is_shown = rooms.status(code, name, owner).is_shown
+        show_chart(answer_counts(prediction.options, counts, prediction.truth if is_shown else None), "room_answers")
+
     with st.container(border=True, key=f"{CONTROLS}room"):
         left, right = st.columns([1, 2], gap="medium")
         with left:
@@ -34,38 +45,25 @@ def draw_own_room(name: str, prediction: Prediction) -> None:
             draw_link(f"{page_address()}?{urlencode({'learn.lesson': name, 'learn.room': code})}")
         with right:
             st.markdown(prediction.question)
-            st.fragment(_draw_answers, run_every=POLL_SECONDS)(code, name, prediction)
+            draw_answers()
             with st.container(horizontal=True):
                 st.button(
                     "Show the answer",
                     icon=":material/visibility:",
-                    on_click=class_rooms().show_answer,
-                    args=(code, visitor(), name),
-                    disabled=class_rooms().status(code, name, visitor()).is_shown,
+                    on_click=rooms.show_answer,
+                    args=(code, owner, name),
+                    disabled=rooms.status(code, name, owner).is_shown,
                     help="Here and on the students' screens.",
                     key=f"{CONTROLS}room_show",
                 )
                 st.button(
                     "Close the room",
                     icon=":material/close:",
-                    on_click=class_rooms().close,
-                    args=(code, visitor()),
+                    on_click=rooms.close,
+                    args=(code, owner),
                     help="Deletes the room and its answers, for all lessons.",
                     key=f"{CONTROLS}room_close",
                 )
-
-
-def _draw_answers(code: str, name: str, prediction: Prediction) -> None:
-    """Draw the number of students for each option; once the answer is shown, mark the correct option.
-
-    The correct option is the one that matches the measured result.
-    """
-    counts = class_rooms().counts(code, visitor(), name, len(prediction.options))
-    if counts is None:  # closed in another tab, or its time is over
-        st.rerun()
-    is_shown = class_rooms().status(code, name, visitor()).is_shown
-    chart = answer_counts(prediction.options, counts, prediction.truth if is_shown else None)
-    show_chart(chart, "room_answers")
 
 
 def draw_room_controls(name: str, state: LearnState, data: MultimodalDataset) -> None:
