@@ -19,7 +19,7 @@ import numpy as np
 
 from smfh.features.maps import is_signed, magnitude, split_signs
 from smfh.hamming import CodeIndex
-from smfh.hashing.blocks import Items, ItemsInMemory
+from smfh.hashing.blocks import Items
 from smfh.hashing.configuration import Configuration
 from smfh.hashing.function import HashFunction
 from smfh.parallel import one_blas_thread
@@ -321,7 +321,7 @@ class BlockMethod(IterativeMethod):
         return False
 
     def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Training:
-        return self.learn_from(ItemsInMemory(train.modalities, train.labels), rng, trace)
+        return self.learn_from(Items(train.modalities, train.labels), rng, trace)
 
     @abstractmethod
     def learn_from(self, data: Items, rng: np.random.Generator, trace: Trace) -> Training:

@@ -9,9 +9,9 @@ depend on the order of addition. The sums of each block of a pass are therefore 
 power of two that is large enough for all later additions to be exact, in any order and grouping.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from threading import Lock
 from typing import Any
 
@@ -21,7 +21,7 @@ from scipy import sparse
 from smfh.features.maps import FeatureMap, scale_rows
 from smfh.hamming import pack
 from smfh.parallel import each_block, over_rows
-from smfh.types import BoolArray, FloatArray, IntArray, Matrix, Words, read_only
+from smfh.types import BoolArray, FloatArray, IntArray, Matrix, Words
 
 ROWS = 16_384  # rows of a block
 TINY = 1e-15  # smaller factors are set to 0, because arithmetic with subnormal numbers is slow
@@ -60,12 +60,12 @@ class Block:
         return places
 
 
+@dataclass(frozen=True)
 class Pass:
-    """A call of `work(block, *codes, **arguments)` for every block; picklable, for use on workers."""
+    """A call of `work(block, *codes)` for every block; picklable, for use on workers."""
 
-    def __init__(self, work: Callable[..., tuple[Any, Sums]], bits: int = 0, **arguments: Any) -> None:
-        self.work, self.arguments = work, arguments
-        self.bits = bits  # number of columns of the new codes; 0 if `work` returns only sums
+    work: Callable[..., tuple[Any, Sums]]
+    bits: int = 0  # number of columns of the new codes; 0 if `work` returns only sums
 
     @property
     def name(self) -> str:
@@ -74,55 +74,30 @@ class Pass:
     def __call__(self, *block_and_codes: Any) -> tuple[Any, Sums]:
         """Call `work` without overflow warnings; the training loop checks the objective instead."""
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            return self.work(*block_and_codes, **self.arguments)
+            return self.work(*block_and_codes)
 
 
-class Items(ABC):
-    """The training items of a method, in memory or on workers."""
+class Items:
+    """The training items of a method, in memory; a subclass has them on workers.
 
-    X: Mapping[str, Any]  # features before φ; rows can be read from each value
-    labels: Any  # (items, classes); rows can be read from it
-    dtype: np.dtype[Any]
-    sizes: IntArray  # number of items of each class
-    unlabelled: int  # number of items without a label
-    widths: Mapping[str, int]  # dimensions of φ
-    maxima: Mapping[str, FloatArray]  # upper bounds of |φ(x)_j|
-
-    @abstractmethod
-    def __len__(self) -> int: ...
-
-    @abstractmethod
-    def with_features(self, maps: Mapping[str, FeatureMap]) -> "Items":
-        """Return the same items with the mapped features φ(x)."""
-
-    @abstractmethod
-    def run(self, step: Pass, *codes: Codes) -> tuple[Codes, Sums]:
-        """Run a pass over all blocks in any order; return the new codes and the sums."""
-
-    @abstractmethod
-    def sweep(self, step: Pass, carried: Sums, *codes: Codes) -> tuple[Codes, Sums]:
-        """Run a pass block by block in order; each call gets the sums that the previous call returned."""
-
-    @abstractmethod
-    def take_codes(self, codes: Codes, rows: IntArray) -> FloatArray:
-        """Return the given rows of the codes."""
-
-    @abstractmethod
-    def divide(self, codes: Codes, heights: FloatArray) -> Codes:
-        """Return the codes with column k divided by heights[k]."""
-
-    @abstractmethod
-    def pack(self, codes: Codes, thresholds: FloatArray) -> Words:
-        """Return the packed bits codes > thresholds; empty if the codes stay on the workers."""
-
-
-class ItemsInMemory(Items):
-    """Items in memory; threads process several blocks at once."""
+    Attributes
+    ----------
+    X
+        Features before φ, by modality; rows can be read from each value.
+    labels
+        (items, classes); rows can be read from it.
+    sizes, unlabelled
+        Number of items of each class, and of items without a label.
+    widths
+        Dimensions of φ, by modality.
+    maxima
+        Upper bounds of |φ(x)_j|, by modality.
+    """
 
     def __init__(
         self,
-        X: Mapping[str, Matrix],
-        labels: BoolArray,
+        X: Mapping[str, Any],
+        labels: Any,
         blocks: tuple[Block, ...] = (),
         maxima: Mapping[str, FloatArray] | None = None,
     ) -> None:
@@ -132,23 +107,25 @@ class ItemsInMemory(Items):
             for rows in (slice(start, start + ROWS) for start in range(0, len(labels), ROWS))
         )
         self.maxima = maxima or {t: column_maxima(x) for t, x in X.items()}
-        self.dtype = np.result_type(*(x.dtype for x in X.values()))
+        self.dtype: np.dtype[Any] = np.result_type(*(x.dtype for x in X.values()))
         self.sizes: IntArray = labels.sum(axis=0)
         self.unlabelled = int(np.count_nonzero(~labels.any(axis=1)))
-        self.widths = {t: x.shape[1] for t, x in self.blocks[0].X.items()}
+        self.widths: Mapping[str, int] = {t: x.shape[1] for t, x in self.blocks[0].X.items()}
 
     def __len__(self) -> int:
         return len(self.labels)
 
-    def with_features(self, maps: Mapping[str, FeatureMap]) -> "ItemsInMemory":
+    def with_features(self, maps: Mapping[str, FeatureMap]) -> "Items":
+        """Return the same items with the mapped features φ(x)."""
+
         def work(rows: slice) -> Block:
             block = self.blocks[rows.start]
             return Block(block.start, {t: maps[t](x) for t, x in block.X.items()}, block.labels)
 
-        blocks = tuple(over_rows(work, len(self.blocks), 1))
-        return ItemsInMemory(self.X, self.labels, blocks, mapped_maxima(self.maxima, maps))
+        return Items(self.X, self.labels, tuple(over_rows(work, len(self.blocks), 1)), mapped_maxima(self.maxima, maps))
 
-    def run(self, step: Pass, *codes: FloatArray) -> tuple[Codes, Sums]:
+    def run(self, step: Pass, *codes: Codes) -> tuple[Codes, Sums]:
+        """Run a pass over all blocks in any order; return the new codes and the sums."""
         new = np.empty((len(self), step.bits), self.dtype) if step.bits else None
         total, lock = Sums(), Lock()
 
@@ -163,19 +140,24 @@ class ItemsInMemory(Items):
         over_rows(work, len(self.blocks), 1)
         return new, total
 
-    def sweep(self, step: Pass, carried: Sums, *codes: FloatArray) -> tuple[Codes, Sums]:
+    def sweep(self, step: Pass, carried: Sums, *codes: Codes) -> tuple[Codes, Sums]:
+        """Run a pass block by block in order; each call gets the sums that the previous call returned."""
         new = np.empty_like(codes[0])
         for block in self.blocks:
             new[block.rows], carried = step(block, carried, *(Y[block.rows] for Y in codes))
         return new, carried
 
-    def take_codes(self, codes: FloatArray, rows: IntArray) -> FloatArray:
-        return codes[rows]
+    def take_codes(self, codes: Codes, rows: IntArray) -> FloatArray:
+        """Return the given rows of the codes."""
+        taken: FloatArray = codes[rows]
+        return taken
 
-    def divide(self, codes: FloatArray, heights: FloatArray) -> Codes:
+    def divide(self, codes: Codes, heights: FloatArray) -> Codes:
+        """Return the codes with column k divided by heights[k]."""
         return codes / heights
 
-    def pack(self, codes: FloatArray, thresholds: FloatArray) -> Words:
+    def pack(self, codes: Codes, thresholds: FloatArray) -> Words:
+        """Return the packed bits codes > thresholds; empty if the codes stay on the workers."""
         return pack(codes > thresholds)
 
 
@@ -243,97 +225,131 @@ def code_sums(
 
 @dataclass(frozen=True, eq=False)
 class UniformRows:
-    """A row of uniform random numbers for each item; drawing them in blocks or all at once gives the same."""
+    """A row of uniform random numbers for each item, the same by blocks of ROWS items as in one draw."""
 
-    state: Mapping[str, Any]  # state of the generator before the first number
+    states: Sequence[Any]  # of the generator, before each block
     bits: int  # numbers in a row
     dtype: np.dtype[Any]
 
     @staticmethod
     def draw(rng: np.random.Generator, items: int, bits: int, dtype: Any) -> "UniformRows":
         """Represent `rng.random((items, bits), dtype)`, and advance `rng` as that call would."""
-        rows = UniformRows(rng.bit_generator.state, bits, np.dtype(dtype))
-        _skip(rng, items * bits, rows.dtype)
-        return rows
+        states = []
+        for start in range(0, items, ROWS):
+            states.append(rng.bit_generator.state)
+            rng.random((min(ROWS, items - start), bits), dtype)
+        return UniformRows(states, bits, np.dtype(dtype))
 
-    def block(self, start: int, rows: int) -> FloatArray:
-        """Return the random numbers of `rows` consecutive items, the first of which is item `start`."""
-        bit_generator: Any = np.random.PCG64()
-        bit_generator.state = self.state
-        rng = np.random.Generator(bit_generator)
-        _skip(rng, start * self.bits, self.dtype)
-        return rng.random((rows, self.bits), dtype=self.dtype.type)
+    def of(self, block: Block) -> FloatArray:
+        """Return the random numbers of the items of a block."""
+        bit_generator = np.random.PCG64()
+        bit_generator.state = self.states[block.start // ROWS]
+        return np.random.Generator(bit_generator).random((len(block), self.bits), self.dtype.type)
 
 
-def _skip(rng: np.random.Generator, numbers: int, dtype: np.dtype[Any]) -> None:
-    """Advance `rng` past `numbers` uniform numbers: a double uses 64 random bits, a single 32."""
-    bit_generator: Any = rng.bit_generator  # PCG64, from default_rng
-    before = bit_generator.state  # its buffer may hold the spare half of 64 bits
-    if dtype == np.float64:
-        bit_generator.advance(numbers)
-        bit_generator.state |= {name: before[name] for name in ("has_uint32", "uinteger")}
-    elif numbers:
-        numbers -= before["has_uint32"]
-        bit_generator.advance(numbers // 2)
-        if numbers % 2:
-            rng.random(dtype=np.float32)
+@dataclass(frozen=True, eq=False)
+class BlockState:
+    """The unknowns Y, U and W of SMFH, SMFH+ and CMFH, and products that several steps use."""
+
+    Y: Codes
+    U: Mapping[str, FloatArray]
+    W: Mapping[str, FloatArray]
+    XtY: Mapping[str, FloatArray]
+    YtY: FloatArray
+    mean: FloatArray  # of the rows of Y, (bits,)
+
+
+class BlockProblem:
+    """The training items of SMFH, SMFH+ or CMFH, with sums of their features.
+
+    The steps run functions on all blocks of items, on workers if the items are there. These functions are
+    defined inside the steps and use local variables only, because everything they use is sent to the workers.
+    """
+
+    def __init__(self, data: Items, weights: Mapping[str, float], mu: float, bits: int) -> None:
+        self.data, self.weights, self.mu, self.bits = data, weights, mu, bits  # λ_t and μ
+        self.items, self.dtype, self.sizes = len(data), data.dtype, data.sizes.astype(np.float64)
+
+    def sum_features(
+        self, graph: Callable[[Block], Any] | None = None, max_degree: float = 0.0, without_gram: Sequence[str] = ()
+    ) -> None:
+        """Compute `features`, the sums 1ᵀX, ‖X‖² and XᵀX over all items, and the `means` of features.
+
+        With a `LabelGraph` of each block, also XᵀF and XᵀDX. The elements of F are at most 1. If all degrees are
+        1, `max_degree` is 0, and XᵀDX is left out because it equals XᵀX.
+        """
+        items, maxima = self.items, self.data.maxima
+
+        def feature_sums(block: Block) -> tuple[None, Sums]:
+            sums: Sums = {}
+            for t, x in block.X.items():
+                most, squares = maxima[t], np.outer(maxima[t], items * maxima[t])
+                sums["sum", t] = on_grid(column_sums(x), items * most, items)
+                sums["squared", t] = on_grid(squared_norm(x), np.trace(squares), items)
+                if t not in without_gram:
+                    sums["XtX", t] = on_grid(gram(x), squares, items)
+                if graph is not None:
+                    rows = graph(block)
+                    sums["XtF", t] = on_grid(cross_product(x, rows.factors), items * most[:, None], items)
+                    if max_degree:
+                        scatter = cross_product(x, x, rows.degrees)
+                        sums["XtDX", t] = on_grid(scatter, max_degree * squares, items)
+            return None, sums
+
+        _, self.features = self.data.run(Pass(feature_sums))
+        self.means = {t: self.features["sum", t] / items for t in self.data.X}
+
+    def scatter(self, t: str) -> FloatArray:
+        """Return XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ for modality t and the graph that `sum_features` was given."""
+        XtF: FloatArray = self.features["XtF", t]
+        scatter: FloatArray = self.features.get(("XtDX", t), self.features["XtX", t]) - XtF @ XtF.T
+        return scatter
+
+    def centred_gram(self, t: str) -> FloatArray:
+        """Return X_cᵀX_c = XᵀX − N x̄ x̄ᵀ for modality t."""
+        gram: FloatArray = self.features["XtX", t] - self.items * np.outer(self.means[t], self.means[t])
+        return gram
+
+    def new_codes(
+        self, make: Callable[..., FloatArray], sums: Callable[[Block, FloatArray], Sums], *codes: Codes
+    ) -> tuple[Codes, Sums]:
+        """Return the codes that `make` returns for each block, and their sums."""
+
+        @wraps(make)
+        def step(block: Block, *codes: FloatArray) -> tuple[FloatArray, Sums]:
+            Y = make(block, *codes)
+            return Y, sums(block, Y)
+
+        return self.data.run(Pass(step, self.bits), *codes)
+
+    def summed(self, Y: Codes, sums: Sums) -> dict[str, Any]:
+        """Return those fields of a state that a pass over the items computes."""
+        return {
+            "Y": Y,
+            "XtY": {t: sums["XtY", t].astype(self.dtype) for t in self.data.X},
+            "YtY": sums["YtY", ""].astype(self.dtype),
+            "mean": sums["sum", ""] / self.items,
+        }
 
 
 def times(X: Matrix, V: FloatArray) -> FloatArray:
     """Return X V for a dense or sparse X."""
-    if isinstance(X, sparse.csr_array):
-        total = np.zeros((X.shape[0], V.shape[1]), dtype=V.dtype)
-        add_times_inplace(total, X, V)
-        return total
-    product = np.empty((X.shape[0], V.shape[1]), dtype=np.result_type(X, V))
-    over_rows(lambda rows: np.matmul(X[rows], V, out=product[rows]), X.shape[0], ROWS)
-    return product
-
-
-def add_times_inplace(total: FloatArray, X: Matrix, V: FloatArray) -> None:
-    """Add X V to `total` for a dense or sparse X."""
-    if not isinstance(X, sparse.csr_array):
-        total += times(X, V)
-        return
-    from smfh.hashing.kernels import add_sparse_times_inplace
-
-    data, indices, indptr = _parts(X)
-    V = read_only(V)
-
-    def work(rows: slice) -> None:
-        starts = indptr[rows.start : rows.stop + 1]
-        add_sparse_times_inplace(total[rows], data, indices, starts, V)
-
-    over_rows(work, X.shape[0], ROWS)
+    if X.shape[0] <= ROWS:
+        return X @ V
+    return np.concatenate(over_rows(lambda rows: rows_of(X, rows) @ V, X.shape[0], ROWS))
 
 
 def transposed_times(X: Matrix, Y: FloatArray) -> FloatArray:
     """Return XᵀY for a dense or sparse X."""
-    if not isinstance(X, sparse.csr_array):
-        return sum_rows(lambda rows: X[rows].T @ Y[rows], X.shape[0]).astype(np.result_type(X, Y))
-    from smfh.hashing.kernels import sparse_transposed_times
-
-    data, indices, indptr = _parts(X)
-    Y = read_only(Y)
-
-    def work(rows: slice) -> FloatArray:
-        starts = indptr[rows.start : rows.stop + 1]
-        return sparse_transposed_times(data, indices, starts, Y[rows], X.shape[1])
-
-    return sum_rows(work, X.shape[0]).astype(Y.dtype)
-
-
-def _parts(X: sparse.csr_array) -> tuple[FloatArray, IntArray, IntArray]:
-    """Return data, indices and row starts, read-only, because Numba compiles again for writable arrays."""
-    return read_only(X.data), read_only(X.indices), read_only(X.indptr)
+    return sum_rows(lambda rows: rows_of(X, rows).T @ Y[rows], X.shape[0]).astype(np.result_type(X.dtype, Y.dtype))
 
 
 def project(X: Mapping[str, Matrix], V: Mapping[str, FloatArray]) -> FloatArray:
     """Return Σ_t X_t V_t over all modalities t."""
-    first, *others = sorted(X, key=lambda t: sparse.issparse(X[t]))  # dense first: sparse products add to it
+    first, *others = X
     total = times(X[first], V[first])
     for t in others:
-        add_times_inplace(total, X[t], V[t])
+        total += times(X[t], V[t])
     return total
 
 

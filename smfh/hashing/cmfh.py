@@ -9,7 +9,7 @@ computed from its features in one modality.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -18,9 +18,10 @@ from smfh.features.maps import FeatureMap, fit_rbf
 from smfh.hashing.base import ITERATIONS_HELP, BlockMethod, Model, StepReport, Trace, Training
 from smfh.hashing.blocks import (
     Block,
+    BlockProblem,
+    BlockState,
     Codes,
     Items,
-    Pass,
     Sums,
     UniformRows,
     code_sums,
@@ -31,7 +32,6 @@ from smfh.hashing.blocks import (
 )
 from smfh.hashing.configuration import ANCHORS_HELP, PREDICTION_HELP, RIDGE_HELP, Preset
 from smfh.hashing.function import HashFunction, shared_codes
-from smfh.hashing.problem import BlockProblem, BlockState
 from smfh.hashing.solvers import Factor, RidgeSolver, warnings_of
 from smfh.hashing.views import UNIT_ROWS
 from smfh.types import EPS, FloatArray, parameter
@@ -69,7 +69,7 @@ class Problem(BlockProblem):
     """The objective for given data, and the steps that lower it."""
 
     def __init__(self, method: CMFH, data: Items) -> None:
-        super().__init__(data, method.shares(tuple(data.X)), method.projection_weight)
+        super().__init__(data, method.shares(tuple(data.X)), method.projection_weight, method.bits)
         self.method = method
         self.sum_features()
         grams = {t: self.centred_gram(t) for t in data.X}
@@ -91,10 +91,7 @@ class Problem(BlockProblem):
     def start(self, uniform: UniformRows) -> BlockState:
         """Return the initial state: Y uniform at random, and W that fits this Y."""
 
-        def start(block: Block) -> FloatArray:
-            return uniform.block(block.start, len(block))
-
-        return self.with_hash_functions({}, *self.new_codes(start, np.ones(self.method.bits)))
+        return self.with_hash_functions({}, *self.new_codes(uniform.of, self.block_sums(np.ones(self.bits))))
 
     def descend(self, state: BlockState) -> BlockState:
         """Run one iteration: update U, Y and W in turn; each minimises O with the other two fixed."""
@@ -118,7 +115,7 @@ class Problem(BlockProblem):
             parts = [times(x, V[t].astype(dtype)) - offsets[t].astype(dtype) for t, x in block.X.items()]
             return np.asarray(np.sum(parts, axis=0))  # Σ_t (X_t − 1x̄_tᵀ) V_t
 
-        return self.new_codes(update, np.asarray(2 * most), Y)  # the factor 2 covers rounding
+        return self.new_codes(update, self.block_sums(np.asarray(2 * most)), Y)  # the factor 2 covers rounding
 
     def with_hash_functions(self, U: Mapping[str, FloatArray], Y: Codes, sums: Sums) -> BlockState:
         """Return the state with W = (XᵀX + γ/μ I)⁻¹XᵀY for centred X."""
@@ -127,16 +124,9 @@ class Problem(BlockProblem):
         W = {t: self.solvers[t].solve(XtY[t]) for t in XtY}
         return BlockState(Y, U, W, XtY, sums["YtY", ""], total / self.items)
 
-    def new_codes(self, make: Callable[..., FloatArray], ceiling: FloatArray, *codes: Codes) -> tuple[Codes, Sums]:
-        """Return the codes that `make` returns for each block, up to `ceiling`, and their sums."""
-        items, maxima = self.items, self.data.maxima
-
-        @wraps(make)
-        def step(block: Block, *codes: FloatArray) -> tuple[FloatArray, Sums]:
-            Y = make(block, *codes)
-            return Y, code_sums(block, Y, items, maxima, ceiling, double=True)
-
-        return self.data.run(Pass(step, len(ceiling)), *codes)
+    def block_sums(self, ceiling: FloatArray) -> Callable[[Block, FloatArray], Sums]:
+        """Return a function that computes the sums of a block for |Y| ≤ ceiling, in double precision."""
+        return partial(code_sums, items=self.items, maxima=self.data.maxima, ceiling=ceiling, double=True)
 
     def model(self, state: BlockState, maps: Mapping[str, FeatureMap]) -> Model:
         """Return the model: bit k is 1 if y_ik, or (x − x̄)·w_k for a query, exceeds the mean of y_k."""

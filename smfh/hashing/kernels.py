@@ -1,4 +1,4 @@
-"""Compiled loops: sparse products, and the cubic step and bit flips of SMFH+.
+"""Compiled loops: the cubic step and the bit flips of SMFH+.
 
 Each function processes a block of rows and releases the GIL, so that threads can process several blocks at
 once. The functions are compiled on first use. Their constants are defined in this file, because Numba's cache
@@ -15,34 +15,6 @@ compiled = njit(cache=True, nogil=True, error_model="numpy")
 MIN_DIVISOR = 1e-12
 NEWTON_STEPS = 4
 CUBE_ROOT_OFFSET = 709_921_077  # bits(∛x) ≈ bits(x) / 3 + this, for the bits of a 32-bit float
-
-
-@compiled
-def add_sparse_times_inplace(
-    total: FloatArray, data: FloatArray, indices: IntArray, indptr: IntArray, V: FloatArray
-) -> None:
-    """Add X V to `total` for a sparse X given as (data, indices, indptr)."""
-    for i in range(total.shape[0]):
-        row = total[i]
-        for e in range(indptr[i], indptr[i + 1]):
-            value, v = data[e], V[indices[e]]
-            for k in range(row.shape[0]):
-                row[k] += value * v[k]
-
-
-@compiled
-def sparse_transposed_times(
-    data: FloatArray, indices: IntArray, indptr: IntArray, Y: FloatArray, dimensions: int
-) -> FloatArray:
-    """Return XᵀY for a sparse X given as (data, indices, indptr)."""
-    total = np.zeros((dimensions, Y.shape[1]), dtype=Y.dtype)
-    for i in range(Y.shape[0]):
-        y = Y[i]
-        for e in range(indptr[i], indptr[i + 1]):
-            value, row = data[e], total[indices[e]]
-            for k in range(y.shape[0]):
-                row[k] += value * y[k]
-    return total
 
 
 @compiled

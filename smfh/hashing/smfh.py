@@ -1,15 +1,11 @@
-"""SMFH as published (Liu, Ji, Wu & Hua, IJCAI 2016, Algorithm 1), with corrected equations.
+"""SMFH as published (Liu, Ji, Wu & Hua, IJCAI 2016), with corrected equations, in the order of the paper.
 
 Letters follow the paper, but items are rows here, so the equations are transposed:
 
     X_t (items, dimensions) features ≥ 0     U_t (dimensions, bits) ≥ 0    basis: X_t ≈ Y U_tᵀ
-    Y (items, bits) ≥ 0 relaxed codes        W_t (dimensions, bits)        hash function: Y ≈ X_t W_t
-    A = L_a L_aᵀ label affinity, D its degrees, L = D − A its Laplacian; with a hat (Â, Ŷ): of m sampled items
-
-Objective (Eq. 8 and 19):
-
-    O = Σ_t λ_t ‖X_t − Y U_tᵀ‖² + α Tr(YᵀLY)
-        + μ Σ_t { ‖Y − X_tW_t‖² + η Tr(W_tᵀX_tᵀL X_tW_t) + γ ‖W_t‖² } + β ‖YᵀY − I‖²
+    Y  (items, bits) ≥ 0 relaxed codes       W_t (dimensions, bits)        hash function: Y ≈ X_t W_t
+    A = L_a L_aᵀ label affinity (Eq. 4), D its degrees, L = D − A its Laplacian
+    S  selects m sampled items, which a hat marks: Ŷ = SᵀY, Â, D̂, L̂
 
 The paper prints 4β in its Y step, where the gradient has 2β. Its β = 0.001 is therefore 0.002 here, which
 reproduces all mAP values of its Wiki table within 0.021. μ is the parameter times 2/n_t for n_t modalities.
@@ -28,9 +24,10 @@ from smfh.hashing.blocks import (
     HEIGHT,
     TINY,
     Block,
+    BlockProblem,
+    BlockState,
     Codes,
     Items,
-    Pass,
     Sums,
     UniformRows,
     code_sums,
@@ -45,7 +42,6 @@ from smfh.hashing.blocks import (
 )
 from smfh.hashing.configuration import ORTHOGONALITY_HELP, RIDGE_HELP, SMOOTHNESS_HELP, Preset
 from smfh.hashing.function import HashFunction, shared_codes
-from smfh.hashing.problem import BlockProblem, BlockState
 from smfh.hashing.solvers import LabelGraph, RidgeSolver, WideFeatures, WideSolver, warnings_of
 from smfh.types import EPS, FloatArray, IntArray, parameter
 
@@ -103,21 +99,28 @@ class Problem(BlockProblem):
     """The objective for the given data, and the steps of Algorithm 1."""
 
     def __init__(self, method: SMFH, data: Items) -> None:
-        super().__init__(data, method.shares(tuple(data.X)), method.projection_weight * 2 / len(data.X))
+        mu = method.projection_weight * 2 / len(data.X)
+        super().__init__(data, method.shares(tuple(data.X)), mu, method.bits)
         self.method, self.samples = method, method.graph_sample < self.items
         wide = [t for t, d in data.widths.items() if method.graph_sample < self.items < d]
-        graph = None if self.samples else partial(graph_of, rows=None, sizes=self.sizes, dtype=self.dtype)
-        self.sum_features(graph, float(self.sizes.sum()), wide)
+        whole = SampledGraph(None, self.sizes, self.dtype)
+        self.sum_features(None if self.samples else whole.of, float(self.sizes.sum()), wide)
         everything = np.arange(self.items)
         self.wide = {t: WideFeatures(data.X[t][everything], method.ridge, method.smoothness) for t in wide}
 
     def terms(self, state: State) -> dict[str, float]:
-        """Return the weighted terms of O (Eq. 8) for the sampled graph, without another pass over X."""
+        """Return the weighted terms of the objective (Eq. 8 and 19) for the sampled graph:
+
+            O = Σ_t λ_t ‖X_t − Y U_tᵀ‖² + α Tr(YᵀLY)
+                + μ Σ_t { ‖Y − X_tW_t‖² + η Tr(W_tᵀX_tᵀL X_tW_t) + γ ‖W_t‖² } + β ‖YᵀY − I‖²
+
+        They are computed from products that the steps have left, without another pass over X.
+        """
         method, mu, solvers = self.method, self.mu, state.solvers
         U, W, XtY, YtY = state.U, state.W, state.XtY, state.YtY
         squared = {t: float(self.features["squared", t]) for t in U}
         error = {t: reconstruction_error(squared[t], U[t], XtY[t], YtY) for t in U}
-        excess = YtY.astype(np.float64) - np.eye(method.bits)
+        excess = YtY.astype(np.float64) - np.eye(self.bits)
         return {
             **{f"reconstruction ({t})": self.weights[t] * error[t] for t in U},
             "graph": method.graph_weight * (float(state.length.sum()) - squared_norm(state.FtY)),
@@ -133,18 +136,17 @@ class Problem(BlockProblem):
         The values are drawn in double precision and then rounded, so that training in single and in double
         precision starts from the same numbers.
         """
-        bits, rows, dtype = self.method.bits, np.arange(0), self.dtype
-        uniform = UniformRows.draw(rng, self.items, bits, np.float64)
-        U = {t: rng.random((d, bits)).astype(dtype) for t, d in self.data.widths.items()}
-        graph = LabelGraph.of(self.data.labels[rows], dtype)
-        _, sums = self.sample(rows, graph, np.ones(bits))
+        no_rows, dtype = np.arange(0), self.dtype
+        uniform = UniformRows.draw(rng, self.items, self.bits, np.float64)
+        U = {t: rng.random((d, self.bits)).astype(dtype) for t, d in self.data.widths.items()}
+        graph = LabelGraph.of(self.data.labels[no_rows], dtype)
+        sums = self.block_sums(self.sampled(no_rows, graph), np.ones(self.bits))
 
-        def start(block: Block) -> tuple[FloatArray, Sums]:
-            Y = uniform.block(block.start, len(block)).astype(dtype)
-            return Y, sums(block, Y)
+        def start(block: Block) -> FloatArray:
+            return uniform.of(block).astype(dtype)
 
         W = {t: np.zeros_like(U[t]) for t in U}
-        return State(U=U, W=W, rows=rows, graph=graph, solvers={}, **self.summed(*self.data.run(Pass(start, bits))))
+        return State(U=U, W=W, rows=no_rows, graph=graph, solvers={}, **self.summed(*self.new_codes(start, sums)))
 
     def update_bases(self, state: State, rng: np.random.Generator) -> State:
         """Return the state after the U step (Eq. 12): U_t ← U_t ∘ (X_tᵀY) / (U_t YᵀY)."""
@@ -171,21 +173,17 @@ class Problem(BlockProblem):
             B = Σ_t X_t(λ_tU_t + μW_t) + α S Â Ŷ + 2β Y
             M = Σ_t λ_tU_tᵀU_t + n_t μ I + 2β YᵀY
 
-        B is split by sign, because X_tW_t can be negative. Ŷ = SᵀY. An iteration passes over X only here.
+        B is split by sign, because X_tW_t can be negative. An iteration passes over X only here.
         """
         U, FtY, maxima = state.U, state.FtY, self.data.maxima
         alpha, beta = float(self.method.graph_weight), float(self.method.orthogonality_weight)
         V = {t: self.weights[t] * U[t] + self.mu * state.W[t] for t in U}
-        curvature = weighted_gram(U, self.weights) + len(U) * self.mu * np.eye(self.method.bits)
+        curvature = weighted_gram(U, self.weights) + len(U) * self.mu * np.eye(self.bits)
         M = (curvature + 2 * beta * state.YtY).astype(self.dtype)
-        # An upper bound of y_ik: a ratio of sums is at most the largest ratio of their terms, and the ratio
-        # of the graph and β terms is at most 1 if all y_ik were at most 1. The factor 2 covers rounding.
-        most = sum(maxima[t] @ np.maximum(V[t], 0) for t in V)
-        ceiling = 2 * np.maximum(1, most / np.maximum(np.diag(curvature), EPS))
-        sampled, sums = self.sample(state.rows, state.graph, ceiling)
+        sampled = self.sampled(state.rows, state.graph)
 
-        def update(block: Block, Y: FloatArray) -> tuple[FloatArray, Sums]:
-            drawn, graph = sampled(block)
+        def update(block: Block, Y: FloatArray) -> FloatArray:
+            drawn, graph = block.places(sampled.rows), sampled.of(block)
             B = project(block.X, V)
             B[drawn] += alpha * times(graph.factors, FtY)  # Â Ŷ = F̂ (F̂ᵀŶ)
             B += 2 * beta * Y
@@ -194,9 +192,13 @@ class Problem(BlockProblem):
             new = Y * np.maximum(B, 0, out=B)
             new /= np.maximum(divisor, EPS, out=divisor)  # B⁻ can be left out, because B⁺ is 0 wherever B⁻ is not
             new *= new > TINY
-            return new, sums(block, new)
+            return new
 
-        return replace(state, **self.summed(*self.data.run(Pass(update, len(M)), state.Y)))
+        # An upper bound of y_ik: a ratio of sums is at most the largest ratio of their terms, and the ratio
+        # of the graph and β terms is at most 1 if all y_ik were at most 1. The factor 2 covers rounding.
+        most = sum(maxima[t] @ np.maximum(V[t], 0) for t in V)
+        sums = self.block_sums(sampled, 2 * np.maximum(1, most / np.maximum(np.diag(curvature), EPS)))
+        return replace(state, **self.summed(*self.new_codes(update, sums, state.Y)))
 
     def rescale(self, state: State, rng: np.random.Generator) -> State:
         """Scale each column of Y to a maximum of 1, and U inversely: y_k ← y_k / h_k, u_k ← u_k h_k."""
@@ -220,16 +222,14 @@ class Problem(BlockProblem):
 
     def solvers(self, state: State) -> dict[str, RidgeSolver | WideSolver]:
         """Return a solver of Eq. 18 per modality, for the graph of the sampled items or of all items."""
-        gamma, eta = self.method.ridge, self.method.smoothness
-        rows, graph, solvers = state.rows, state.graph, dict[str, RidgeSolver | WideSolver]()
+        gamma, eta, solvers = self.method.ridge, self.method.smoothness, dict[str, RidgeSolver | WideSolver]()
         for t, X in self.data.X.items():
-            if not self.samples:
-                solvers[t] = RidgeSolver.of_sums(self.features, t, gamma, eta)
-            elif t in self.wide:
+            if t in self.wide:
                 Y = self.data.take_codes(state.Y, np.arange(self.items))
-                solvers[t] = WideSolver(self.wide[t], rows, graph, Y)
+                solvers[t] = WideSolver(self.wide[t], state.rows, state.graph, Y)
             else:
-                solvers[t] = RidgeSolver(self.features["XtX", t], gamma, graph.scatter(X[rows]), eta)
+                scatter = state.graph.scatter(X[state.rows]) if self.samples else self.scatter(t)
+                solvers[t] = RidgeSolver(self.features["XtX", t], gamma, scatter, eta)
         return solvers
 
     def model(self, state: State) -> Model:
@@ -238,33 +238,27 @@ class Problem(BlockProblem):
         functions = {t: HashFunction(t, d, FeatureMap(), state.W[t], thresholds) for t, d in self.data.widths.items()}
         return Model(functions, shared_codes(tuple(functions), self.data.pack(state.Y, thresholds)), state.U)
 
-    def sample(
-        self, rows: IntArray, graph: LabelGraph, ceiling: FloatArray
-    ) -> tuple[Callable[[Block], tuple[IntArray, LabelGraph]], Callable[[Block, FloatArray], Sums]]:
-        """Return two functions of a block, for this sample of items (all items if N ≤ m).
+    def sampled(self, rows: IntArray, graph: LabelGraph) -> "SampledGraph":
+        """Return the graph of these sampled items, or of all items if N ≤ m, for use block by block."""
+        if not self.samples:
+            return SampledGraph(None, self.sizes, self.dtype)
+        return SampledGraph(rows, np.asarray(graph.factors.sum(axis=0), dtype=np.float64), self.dtype)
 
-        The first returns the positions of the sampled items in the block, and their graph. The second returns
-        the sums that later steps need: products with Y ≤ ceiling, and maxima of Y.
-        """
-        items, maxima, dtype = self.items, self.data.maxima, self.dtype
-        drawn, sizes = None, self.sizes
-        if self.samples:
-            drawn, sizes = rows, np.asarray(graph.factors.sum(axis=0), dtype=np.float64)
-
-        def sampled(block: Block) -> tuple[IntArray, LabelGraph]:
-            return block.places(drawn), graph_of(block, drawn, sizes, dtype)
+    def block_sums(self, sampled: "SampledGraph", ceiling: FloatArray) -> Callable[[Block, FloatArray], Sums]:
+        """Return a function that computes the sums of a block that later steps need, for Y ≤ ceiling."""
+        items, maxima, sizes = self.items, self.data.maxima, sampled.sizes
 
         def sums(block: Block, Y: FloatArray) -> Sums:
-            places, graph = sampled(block)
-            length = graph.degrees.astype(np.float64) @ Y[places] ** 2
+            graph, drawn = sampled.of(block), Y[block.places(sampled.rows)]
+            length = graph.degrees.astype(np.float64) @ drawn**2
             return {
                 **code_sums(block, Y, items, maxima, ceiling),
                 HEIGHT: Y.max(axis=0).astype(np.float64),
-                ("FtY", ""): on_grid(transposed_times(graph.factors, Y[places]), np.outer(sizes, ceiling), items),
+                ("FtY", ""): on_grid(transposed_times(graph.factors, drawn), np.outer(sizes, ceiling), items),
                 ("length", ""): on_grid(length, ceiling**2 * float(sizes @ sizes), items),
             }
 
-        return sampled, sums
+        return sums
 
     def summed(self, Y: Codes, sums: Sums) -> dict[str, Any]:
         """Return those fields of a `State` that a pass over the items computes."""
@@ -276,9 +270,17 @@ class Problem(BlockProblem):
         }
 
 
-def graph_of(block: Block, rows: IntArray | None, sizes: FloatArray, dtype: np.dtype[Any]) -> LabelGraph:
-    """Return the graph of the sampled items of a block; `rows` is None if all items are used."""
-    return LabelGraph.of(block.labels if rows is None else block.labels[block.places(rows)], dtype, sizes)
+@dataclass(frozen=True, eq=False)
+class SampledGraph:
+    """The label graph of the sampled items, computed block by block."""
+
+    rows: IntArray | None  # the sampled items, ascending; None if all are used
+    sizes: FloatArray  # number of sampled items of each class
+    dtype: np.dtype[Any]
+
+    def of(self, block: Block) -> LabelGraph:
+        """Return the graph's rows for the sampled items of a block."""
+        return LabelGraph.of(block.labels[block.places(self.rows)], self.dtype, self.sizes)
 
 
 # The steps of an iteration, in order.

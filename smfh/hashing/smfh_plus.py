@@ -1,13 +1,9 @@
 """SMFH+: SMFH that does not depend on scale, never raises its objective, and ends with binary codes.
 
-    O = Σ_t λ_t ‖X_t − Y U_tᵀ‖² + α Tr(Yᵀ(I − A)Y)
-        + μ Σ_t { ‖Y − H_t‖² + η Tr(W_tᵀX_tᵀ(I − A)X_tW_t) + γ_t ‖W_t‖² } + β/(N r) ‖YᵀY − T‖²
-
-is minimised over U_t ≥ 0, 0 ≤ Y ≤ 1, W_t and b_t. H_t = X_tW_t + 1b_tᵀ are the hash functions, A = F Fᵀ is
-the degree-normalised label graph of all N items, in which rare labels weigh more (p), and T = N/4 (11ᵀ + I)
-is YᵀY for balanced, independent bits. Items are rows, and letters mean the same as in `smfh.py`. No step
-raises O: U is multiplied by a ratio, Y by the root of a cubic equation, and W and b are solved for in closed
-form. Then Y is made binary, and bits are flipped to lower O.
+Items are rows, and letters mean the same as in `smfh.py`. H_t = X_tW_t + 1b_tᵀ are the hash functions, A = F Fᵀ
+is the degree-normalised label graph of all N items, in which rare labels weigh more (p), and T = N/4 (11ᵀ + I) is
+YᵀY for balanced, independent bits. No step raises the objective O: U is multiplied by a ratio, Y by the root of a
+cubic equation, and W and b are solved for in closed form. Then Y is made binary, and bits are flipped to lower O.
 
 If m < N, the Y step uses the graph of m items, sampled anew in each iteration; the mean over samples is A.
 The W step always uses A, and its system is factored once. Using all items costs no more than a sample; m
@@ -18,7 +14,7 @@ says how the defaults were chosen, and what did not help.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial, wraps
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +26,8 @@ from smfh.hashing.base import FIT_HELP, PULL_HELP, BlockMethod, Model, StepRepor
 from smfh.hashing.blocks import (
     TINY,
     Block,
+    BlockProblem,
+    BlockState,
     Codes,
     Items,
     Pass,
@@ -55,7 +53,6 @@ from smfh.hashing.configuration import (
 )
 from smfh.hashing.function import HashFunction, shared_codes
 from smfh.hashing.labels import RARITY_HELP, NormalisedGraph, class_codes, label_codes, rank_codes, rarity_weights
-from smfh.hashing.problem import BlockProblem, BlockState
 from smfh.hashing.solvers import RidgeSolver, warnings_of
 from smfh.parallel import side_by_side
 from smfh.types import EPS, FloatArray, MultimodalDataset, parameter
@@ -163,8 +160,9 @@ class Problem(BlockProblem):
     """The objective for the given data, and the steps that lower it."""
 
     def __init__(self, method: SMFHPlus, data: Items, ridges: Mapping[str, float] | None = None) -> None:
-        super().__init__(data, method.shares(tuple(data.X)), method.projection_weight * 2 / len(data.X))
-        self.method, self.bits = method, method.bits
+        mu = method.projection_weight * 2 / len(data.X)
+        super().__init__(data, method.shares(tuple(data.X)), mu, method.bits)
+        self.method = method
         self.ridges = ridges or dict.fromkeys(data.X, method.ridge or USUAL_RIDGE)  # γ by modality
         self.label_weights = rarity_weights(self.sizes, method.rarity, data.unlabelled, self.items)
         self.graph = NormalisedGraph(self.sizes, self.label_weights, self.items, self.dtype)
@@ -175,13 +173,18 @@ class Problem(BlockProblem):
 
     def solver(self, t: str) -> RidgeSolver:
         """Return the solver of the W step with X_cᵀX_c + η Xᵀ(I − A)X + γI, which is constant."""
-        gram, eta = self.centred_gram(t), self.method.smoothness
-        solver = RidgeSolver.of_sums(self.features, t, self.ridges[t], eta, gram)
+        solver = RidgeSolver(self.centred_gram(t), self.ridges[t], self.scatter(t), self.method.smoothness)
         solver.factor.inverse  # noqa: B018, computed here, for all modalities in parallel
         return solver
 
     def terms(self, state: State) -> dict[str, float]:
-        """Return the weighted terms of O, computed without another pass over X."""
+        """Return the weighted terms of the objective, computed without another pass over X:
+
+            O = Σ_t λ_t ‖X_t − Y U_tᵀ‖² + α Tr(Yᵀ(I − A)Y)
+                + μ Σ_t { ‖Y − H_t‖² + η Tr(W_tᵀX_tᵀ(I − A)X_tW_t) + γ_t ‖W_t‖² } + β/(N r) ‖YᵀY − T‖²
+
+        It is minimised over U_t ≥ 0, 0 ≤ Y ≤ 1, W_t and b_t.
+        """
         method, mu = self.method, self.mu
         U, W, XtY, YtY = state.U, state.W, state.XtY, state.YtY
         squared = {t: float(self.features["squared", t]) for t in U}
@@ -206,16 +209,13 @@ class Problem(BlockProblem):
         W, mean, solver, eta = state.W[t], state.mean, self.solvers[t], self.method.smoothness
         explained = inner(W, self.centred(t, state.XtY[t], mean))
         rest = explained - solver.factor.ridge * squared_norm(W)  # q + η s
-        if not self.data.unlabelled:
-            across = squared_norm(self.features["XtF", t].T @ W)
-            beside = self.items * squared_norm(self.means[t] @ W) - across
-            q = (rest - eta * beside) / (1 + eta)
-            rough = q + beside
-        else:
+        if self.data.unlabelled:
             rough = solver.roughness(W)
-            q = rest - eta * rough
+        else:
+            between = self.items * squared_norm(self.means[t] @ W) - squared_norm(self.features["XtF", t].T @ W)
+            rough = (rest + between) / (1 + eta)
         length = float(np.trace(state.YtY)) - self.items * squared_norm(mean)
-        return length - 2 * explained + q, rough
+        return length - 2 * explained + rest - eta * rough, rough
 
     def start(self, rng: np.random.Generator) -> State:
         """Return the initial state: random U, W and b fitted to Y, and Y from the labels and noise.
@@ -228,18 +228,10 @@ class Problem(BlockProblem):
         U = {t: rng.random((d, self.bits)).astype(dtype) for t, d in self.data.widths.items()}
 
         def start(block: Block) -> FloatArray:
-            noise = uniform.block(block.start, len(block))
-            Y: FloatArray = (1 - START_NOISE) * label_codes(block.labels, ranked) + START_NOISE * noise
+            Y: FloatArray = (1 - START_NOISE) * label_codes(block.labels, ranked) + START_NOISE * uniform.of(block)
             return Y.astype(dtype)
 
-        return self.with_hash_functions(U, *self.new_codes(start))
-
-    def draw_graph(self, rng: np.random.Generator) -> NormalisedGraph:
-        """Return the graph of m newly sampled items, or of all items if sampling is off."""
-        if not 0 < self.method.graph_sample < self.items:
-            return self.graph
-        rows = np.sort(rng.choice(self.items, size=self.method.graph_sample, replace=False))
-        return replace(self.graph, sample=rows, sample_sizes=self.data.labels[rows].sum(axis=0))
+        return self.with_hash_functions(U, *self.new_codes(start, self.block_sums()))
 
     def descend(self, state: State, graph: NormalisedGraph) -> State:
         """Run one iteration: update U, then Y, then W and b; with the graph of all items, O never rises."""
@@ -252,6 +244,13 @@ class Problem(BlockProblem):
         for _ in range(steps):
             U = {t: drop_tiny(U[t] * XtY[t] / np.maximum(U[t] @ YtY, EPS)) for t in U}
         return U
+
+    def draw_graph(self, rng: np.random.Generator) -> NormalisedGraph:
+        """Return the graph of m newly sampled items, or of all items if sampling is off."""
+        if not 0 < self.method.graph_sample < self.items:
+            return self.graph
+        rows = np.sort(rng.choice(self.items, size=self.method.graph_sample, replace=False))
+        return replace(self.graph, sample=rows, sample_sizes=self.data.labels[rows].sum(axis=0))
 
     def update_codes(self, state: State, U: Mapping[str, FloatArray], graph: NormalisedGraph) -> tuple[Codes, Sums]:
         """Run the Y step, and return the new Y and its sums.
@@ -280,7 +279,7 @@ class Problem(BlockProblem):
             cubic_step_inplace(new, Y, P, Y @ G, Y @ C, diagonal, *sparse_F, attraction, offset, balance, TINY)
             return new
 
-        return self.new_codes(update, state.Y)
+        return self.new_codes(update, self.block_sums(), state.Y)
 
     def pull(self, state: State, U: Mapping[str, FloatArray]) -> tuple[dict[str, FloatArray], FloatArray]:
         """Return V_t = λ_tU_t + μW_t of each modality, and μ Σ_t b_t."""
@@ -327,7 +326,7 @@ class Problem(BlockProblem):
         def binarise(block: Block, Y: FloatArray) -> FloatArray:
             return (mean < Y).astype(Y.dtype)
 
-        return self.with_hash_functions(state.U, *self.new_codes(binarise, state.Y), is_binary=True)
+        return self.with_hash_functions(state.U, *self.new_codes(binarise, self.block_sums(), state.Y), is_binary=True)
 
     def refine(self, state: State, graph: NormalisedGraph) -> State:
         """Run a round of refinement: update U, flip bits once, update W and b; O never rises."""
@@ -364,17 +363,6 @@ class Problem(BlockProblem):
             t: HashFunction(t, X.shape[1], maps[t], state.W[t], thresholds - state.b[t]) for t, X in self.data.X.items()
         }
         return Model(functions, shared_codes(tuple(functions), self.data.pack(state.Y, thresholds)), state.U)
-
-    def new_codes(self, make: Callable[..., FloatArray], *codes: Codes) -> tuple[Codes, Sums]:
-        """Return the codes that `make` returns for each block, and their sums."""
-        sums = self.block_sums()
-
-        @wraps(make)
-        def step(block: Block, *codes: FloatArray) -> tuple[FloatArray, Sums]:
-            Y = make(block, *codes)
-            return Y, sums(block, Y)
-
-        return self.data.run(Pass(step, self.bits), *codes)
 
     def block_sums(self) -> Callable[[Block, FloatArray], Sums]:
         """Return a function that computes the sums of a block that later steps need, with the whole graph."""

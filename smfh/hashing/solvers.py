@@ -4,7 +4,7 @@ The affinity of the graph is A = F Fᵀ; only F is stored. The matrix of a regre
 solutions.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,18 +14,7 @@ from scipy import sparse
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.linalg.lapack import dpotri
 
-from smfh.hashing.blocks import (
-    Block,
-    Sums,
-    column_sums,
-    cross_product,
-    gram,
-    inner,
-    on_grid,
-    squared_norm,
-    times,
-    transposed_times,
-)
+from smfh.hashing.blocks import cross_product, inner, squared_norm, times, transposed_times
 from smfh.parallel import one_blas_thread
 from smfh.types import EPS, BoolArray, FloatArray, IntArray, Matrix
 
@@ -71,8 +60,7 @@ class LabelGraph:
 
     def spread(self, Y: FloatArray) -> FloatArray:
         """Return the product of the Laplacian with Y, L Y = D Y − A Y."""
-        F = self.factors
-        spread: FloatArray = self.degrees[:, None] * Y - F @ (F.T @ Y)
+        spread: FloatArray = self.degrees[:, None] * Y - self.attract(Y)
         return spread
 
     def energy(self, Y: FloatArray) -> float:
@@ -146,35 +134,6 @@ def warnings_of(factors: Iterable[Factor]) -> str:
     return "; ".join(dict.fromkeys(factor.note for factor in factors if factor.note))
 
 
-def feature_sums(
-    block: Block,
-    items: int,
-    maxima: Mapping[str, FloatArray],
-    graph: Callable[[Block], LabelGraph] | None = None,
-    max_degree: float = 0.0,
-    without_gram: Sequence[str] = (),
-) -> tuple[None, Sums]:
-    """Return the sums 1ᵀX, ‖X‖² and XᵀX of a block; with a graph also XᵀF and XᵀDX.
-
-    The elements of F are at most 1. If all degrees are 1, `max_degree` is 0, and XᵀDX is left out because it
-    equals XᵀX.
-    """
-    sums: Sums = {}
-    for t, x in block.X.items():
-        most, squares = maxima[t], np.outer(maxima[t], items * maxima[t])
-        sums["sum", t] = on_grid(column_sums(x), items * most, items)
-        sums["squared", t] = on_grid(squared_norm(x), np.trace(squares), items)
-        if t not in without_gram:
-            sums["XtX", t] = on_grid(gram(x), squares, items)
-        if graph is not None:
-            rows = graph(block)
-            sums["XtF", t] = on_grid(cross_product(x, rows.factors), items * most[:, None], items)
-            if max_degree:
-                scatter = cross_product(x, x, rows.degrees)
-                sums["XtDX", t] = on_grid(scatter, max_degree * squares, items)
-    return None, sums
-
-
 @dataclass(frozen=True, eq=False)
 class RidgeSolver:
     """Solver of W = (XᵀX + η XᵀLX + γI)⁻¹XᵀY; the system is factored once for constant X and L."""
@@ -183,13 +142,6 @@ class RidgeSolver:
     ridge: float  # γ
     scatter: FloatArray | None = None  # XᵀLX; None without a graph
     smoothness: float = 0.0  # η
-
-    @staticmethod
-    def of_sums(sums: Sums, t: str, ridge: float, smoothness: float, gram: FloatArray | None = None) -> "RidgeSolver":
-        """Make the solver of modality t from `feature_sums`, with XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ."""
-        XtX, XtF = sums["XtX", t], sums["XtF", t]
-        scatter = sums.get(("XtDX", t), XtX) - XtF @ XtF.T
-        return RidgeSolver(XtX if gram is None else gram, ridge, scatter, smoothness)
 
     @cached_property
     def factor(self) -> Factor:
@@ -209,7 +161,7 @@ class RidgeSolver:
 
 
 class WideFeatures:
-    """Features with more dimensions than items, for which XXᵀ + γI is factored instead of XᵀX + γI."""
+    """Features X with more dimensions than items, for which XXᵀ + γI is factored instead of XᵀX + γI."""
 
     def __init__(self, X: Matrix, ridge: float, smoothness: float) -> None:
         self.X, self.smoothness = X.astype(np.float64), smoothness
@@ -217,27 +169,19 @@ class WideFeatures:
         self.factor = Factor.of(product.toarray() if sparse.issparse(product) else product, ridge)
 
 
-@dataclass(frozen=True, eq=False)
 class WideSolver:
-    """Solver of W = (C + η X̂ᵀL̂X̂)⁻¹XᵀY with C = XᵀX + γI, for features with many dimensions.
+    """A `RidgeSolver` with the Laplacian L̂ of m sampled rows X̂ = SᵀX, for features with many dimensions.
 
-    L̂ is the Laplacian of m sampled rows X̂ = SᵀX. C is constant, and the other term has rank m at most. By
-    Woodbury's identity, W is the solution without a graph for targets that are corrected in the sampled rows:
+    In W = (C + η X̂ᵀL̂X̂)⁻¹XᵀY, C = XᵀX + γI is constant, and the other term has rank m at most. By Woodbury's
+    identity, W is the solution without a graph for targets that are corrected in the sampled rows:
 
         W = C⁻¹Xᵀ(Y − SQ),   Q = η (I + ηL̂T)⁻¹ L̂P,   P = X̂C⁻¹XᵀY,   T = X̂C⁻¹X̂ᵀ
 
     With K = (XXᵀ + γI)⁻¹, C⁻¹Xᵀ = XᵀK and XC⁻¹Xᵀ = I − γK, so no dimensions × dimensions matrix is needed.
-    This class has the same methods as `RidgeSolver`.
     """
 
-    features: WideFeatures
-    rows: IntArray  # positions of the sampled items
-    graph: LabelGraph  # of the sampled items, with Laplacian L̂
-    Y: FloatArray  # of all items
-
-    @property
-    def factor(self) -> Factor:
-        return self.features.factor
+    def __init__(self, features: WideFeatures, rows: IntArray, graph: LabelGraph, Y: FloatArray) -> None:
+        self.features, self.rows, self.graph, self.Y, self.factor = features, rows, graph, Y, features.factor
 
     def solve(self, XtY: FloatArray) -> FloatArray:
         K, gamma, eta, rows = self.factor.inverse, self.factor.ridge, self.features.smoothness, self.rows
@@ -249,9 +193,7 @@ class WideSolver:
         return W.astype(XtY.dtype)
 
     def error(self, W: FloatArray, XtY: FloatArray, YtY: FloatArray) -> float:
-        """Return ‖Y − XW‖² = ‖Y‖² − 2⟨W, XᵀY⟩ + ‖XW‖²."""
         return float(np.trace(YtY)) - 2 * inner(W, XtY) + squared_norm(times(self.features.X, W))
 
     def roughness(self, W: FloatArray) -> float:
-        """Return Tr(WᵀX̂ᵀL̂X̂W)."""
         return self.graph.energy(times(self.features.X[self.rows], W.astype(np.float64)))

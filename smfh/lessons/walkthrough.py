@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from smfh.hashing import SMFH
-from smfh.hashing.blocks import ItemsInMemory
+from smfh.hashing.blocks import Items
 from smfh.hashing.smfh import STEPS, Problem, State
 from smfh.lessons.example import Example
 from smfh.types import BoolArray, FloatArray, IntArray
@@ -193,7 +193,7 @@ class Walkthrough:
 def walk_through(example: Example, method: SMFH) -> Walkthrough:
     """Run SMFH on the example and return all its steps; uses the internals of SMFH."""
     data, rng = example.data, np.random.default_rng(method.seed)
-    problem = Problem(method, ItemsInMemory(data.modalities, data.labels))
+    problem = Problem(method, Items(data.modalities, data.labels))
     X = {t: np.asarray(x) for t, x in data.modalities.items()}
 
     def take_snapshot(state: State) -> Snapshot:

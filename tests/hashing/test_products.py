@@ -7,10 +7,9 @@ import pytest
 from scipy import sparse
 from threadpoolctl import threadpool_info
 
-from smfh.hashing import blocks, kernels
-from smfh.hashing.blocks import add_times_inplace, column_means, gram, times, transposed_times
+from smfh.hashing import blocks
+from smfh.hashing.blocks import column_means, gram, project, times, transposed_times
 from smfh.parallel import one_blas_thread
-from smfh.types import read_only, read_only_matrix
 
 ITEMS = 3 * blocks.ROWS + 17  # several blocks
 
@@ -27,9 +26,7 @@ def test_products_equal_those_of_numpy(matrices, rng, kind):
     V, Y = rng.random((7, 5)), rng.random((ITEMS, 5))
     np.testing.assert_allclose(times(X, V), dense @ V)
     np.testing.assert_allclose(transposed_times(X, Y), dense.T @ Y)
-    total = Y.copy()
-    add_times_inplace(total, X, V)
-    np.testing.assert_allclose(total, Y + dense @ V)
+    np.testing.assert_allclose(project({"a": X, "b": dense}, {"a": V, "b": 2 * V}), 3 * dense @ V)
     np.testing.assert_allclose(gram(X), dense.T @ dense)
     np.testing.assert_allclose(column_means(Y), Y.mean(axis=0))
 
@@ -39,18 +36,6 @@ def test_gram_of_single_precision_can_be_centred(rng):
     exact = X.astype(np.float64)
     centred = gram(X) - len(X) * np.outer(exact.mean(axis=0), exact.mean(axis=0))
     np.testing.assert_allclose(centred, (exact - exact.mean(axis=0)).T @ (exact - exact.mean(axis=0)), rtol=1e-4)
-
-
-def test_kernels_are_compiled_once_for_writable_and_read_only_matrices(matrices, rng):
-    V, Y = rng.random((7, 5)), rng.random((ITEMS, 5))
-    for X in (matrices["sparse"], read_only_matrix(matrices["sparse"])):
-        for change in (np.asarray, read_only):
-            times(X, change(V))
-            transposed_times(X, change(Y))
-    written_to = {kernels.add_sparse_times_inplace: 1, kernels.sparse_transposed_times: 0}  # the total
-    for kernel, number in written_to.items():
-        for types in kernel.signatures:
-            assert sum(getattr(argument, "mutable", False) for argument in types) == number
 
 
 def blas_thread_counts():

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from smfh.datasets.planted import Planted
 from smfh.hashing import SMFH
-from smfh.hashing.blocks import ItemsInMemory, gram
+from smfh.hashing.blocks import Items, gram
 from smfh.hashing.reference import affinity, algorithm_1
 from smfh.hashing.smfh import Problem
 from smfh.hashing.solvers import LabelGraph, RidgeSolver, WideFeatures, WideSolver
@@ -92,7 +92,7 @@ def test_normalised_degrees_are_one_and_zero_without_labels(rng):
 
 def test_each_sample_is_drawn_without_replacement(planted):
     data = planted[0]
-    problem, rng = Problem(SMFH(graph_sample=40), ItemsInMemory(data.modalities, data.labels)), seeded()
+    problem, rng = Problem(SMFH(graph_sample=40), Items(data.modalities, data.labels)), seeded()
     state = problem.start(rng)
     first, second = problem.draw(state, rng).rows, problem.draw(state, rng).rows
     assert len(np.unique(first)) == 40
@@ -101,7 +101,7 @@ def test_each_sample_is_drawn_without_replacement(planted):
 
 def test_basis_steps_find_a_planted_factorisation(rng):
     Y, U = rng.random((80, 4)), rng.random((20, 4))
-    items = ItemsInMemory({"image": Y @ U.T}, rng.random((80, 2)) < 0.5)
+    items = Items({"image": Y @ U.T}, rng.random((80, 2)) < 0.5)
     problem = Problem(SMFH(bits=4), items)
     state = replace(problem.start(rng), XtY={"image": U @ Y.T @ Y}, YtY=Y.T @ Y)
     for _ in range(3000):

@@ -15,7 +15,7 @@ from smfh.features.maps import SHARES
 from smfh.features.ridge import RIDGES, USUAL_RIDGE
 from smfh.hamming import distances
 from smfh.hashing import SMFHPlus
-from smfh.hashing.blocks import ItemsInMemory
+from smfh.hashing.blocks import Items
 from smfh.hashing.kernels import cubic_root
 from smfh.hashing.labels import NormalisedGraph, class_codes, label_codes, rank_codes
 from smfh.hashing.smfh_plus import Problem
@@ -30,7 +30,7 @@ def random_problem(rng, method: SMFHPlus, modalities: int = 2, sparse_too: bool 
     labels = rng.random((items, 5)) < 0.3
     labels[0] = False
     labels[1] = [True, False, True, False, False]
-    return Problem(method, ItemsInMemory(X, labels))
+    return Problem(method, Items(X, labels))
 
 
 def dense(X):
