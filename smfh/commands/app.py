@@ -21,14 +21,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--port", type=int, default=8501, help="port of the server (default 8501)")
     add("--address", help="who can connect: localhost (default) for this machine, 0.0.0.0 for all machines")
-    add("--host", nargs="+", help="names by which browsers may open it; set it with --address (default there: any)")
+    add(
+        "--host",
+        nargs="+",
+        help="host names by which browsers may open the app; set it with --address (default then: any)",
+    )
     add("--data", metavar="FOLDER", help="open this folder or file on the Data page; only without --address")
     add("--encoder", metavar="NAME[=FOLDER]", help="offer this encoder first: clip or siglip2, as in `fit`")
     add("--headless", action="store_true", help="do not open a browser")
 
 
 def run(arguments: Namespace) -> None:
-    """Replace this process by the server, so that stopping the command stops the server."""
+    """Run the server in place of this process, so that stopping the command stops the server."""
     script = app_folder() / APP_SCRIPT
     if not script.is_file():
         raise InputError(f"The app's pages are missing: there is no {script}. Install the program again.")

@@ -39,11 +39,11 @@ def run(arguments: Namespace) -> None:
         problems += report(f"data set {name}", dataset_checks(make_source(name)))
     if problems:
         raise InputError(problems)
-    print("Everything holds. Use it with --plugin, in any command and in the app.")
+    print("All checks passed. Use the file with --plugin, in any command and in the app.")
 
 
 def report(subject: str, checks: Iterator[Check]) -> list[str]:
-    """Run the checks of one class and print each outcome; return the problems.
+    """Run the checks of a method or data set and print each result; return the problems.
 
     An error ends the checks of this class, since the later ones need what it prevents.
     """
@@ -63,7 +63,7 @@ def report(subject: str, checks: Iterator[Check]) -> list[str]:
 
 
 def method_checks(method: HashMethod) -> Iterator[Check]:
-    """Yield the contract of a method; it is trained on a small set with planted classes."""
+    """Yield the checks of a method, which is trained on a small data set with planted classes."""
     data, split = Planted(items=240).load()
     train = data.take(split.train)
     fitted: list[FittedHasher] = []
@@ -113,12 +113,12 @@ def method_checks(method: HashMethod) -> Iterator[Check]:
     yield "the same seed gives the same codes", is_repeatable
     yield "an item has the same code alone and among others", encodes_alone
     yield "a model can be saved and loaded", can_be_saved
-    yield "it takes other code lengths", takes_other_lengths
+    yield "it can produce other code lengths", takes_other_lengths
     yield "it finds planted classes better than chance", beats_chance
 
 
 def dataset_checks(source: DatasetSource) -> Iterator[Check]:
-    """Yield the contract of a data set."""
+    """Yield the checks of a data set."""
 
     def loads() -> str:
         if missing := source.missing():
@@ -132,5 +132,5 @@ def dataset_checks(source: DatasetSource) -> Iterator[Check]:
         first, second = (source.load()[0].fingerprint for _ in range(2))
         return "" if first == second else "two loads gave different data; fix the random seed."
 
-    yield "it loads with a split", loads
+    yield "it can be loaded, with a split", loads
     yield "it loads the same data every time", is_repeatable

@@ -121,18 +121,20 @@ def run(arguments: Namespace) -> None:
 
 
 def chosen_corruptions(arguments: Namespace) -> tuple[dict[str, float], str]:
-    """Return the first share of each given corruption, and which of them has several shares, or ""."""
+    """Return the first share of each given corruption, and the one that has several shares ("" if none)."""
     given = {name: shares for name in CORRUPTIONS if (shares := getattr(arguments, name)) is not None}
     curves = [name for name, shares in given.items() if len(shares) > 1]
     if len(curves) > 1:
         raise InputError(f"Give several shares for one option only, not for each of {', '.join(curves)}.")
     if curves and (arguments.html or arguments.figures or arguments.latex or arguments.markdown):
-        raise InputError("A curve over shares is printed as text, --csv or --json; leave out the rest.")
+        raise InputError(
+            "A curve over shares can be printed only as text, --csv or --json; leave out the other output options."
+        )
     return {name: shares[0] for name, shares in given.items()}, "".join(curves)
 
 
 def run_curve(comparison: Comparison, corruption: str, rows: str | Split, arguments: Namespace) -> None:
-    """Train the comparison at every share of a corruption, and print the scores by share."""
+    """Train a comparison with every share of corrupted items, and print the scores by share."""
     clean = Grid(comparison, *clean_source(comparison.source).load(rows, arguments.split_seed))
     grids = corrupted_grids(clean, corruption, getattr(arguments, corruption))
     store: SavedRuns = MemoryRuns() if isinstance(comparison.source, UserDataset) else RunStore()
@@ -173,7 +175,7 @@ def run_curve(comparison: Comparison, corruption: str, rows: str | Split, argume
 
 
 def train_missing(grid: Grid, store: SavedRuns, call: Call = here, at_once: int = 1) -> Problems:
-    """Train the missing runs with a progress bar; return the problems of the runs that failed."""
+    """Train the missing runs of a grid with a progress bar; return the problems of failed runs."""
     total, missing = len(grid.keys), len(grid.missing(store))
     print(f"{total - missing} of {total} runs are saved; {missing} to train", file=sys.stderr, flush=True)
     with options.progress_bar(total, "run", initial=total - missing) as bar:
@@ -189,7 +191,7 @@ def show_progress(bar: tqdm, progress: GridProgress, before: int = 0) -> None:
 
 
 def as_output(grid: Grid, store: SavedRuns, view: View, arguments: Namespace) -> str:
-    """Return the scores of the finished runs as CSV, LaTeX, JSON or text, as the options say."""
+    """Return the scores of the finished runs in the format that the options name: CSV, LaTeX, JSON or text."""
     if arguments.csv:
         return csv_of(csv_rows(grid, store, view)).rstrip()
     if arguments.latex:
@@ -213,7 +215,7 @@ def as_output(grid: Grid, store: SavedRuns, view: View, arguments: Namespace) ->
 
 
 def json_row(point: Point, others: Mapping[str, float], view: View) -> dict[str, Any]:
-    """Return one method, code length and direction: the chosen score, and the means of other measures."""
+    """Return the scores of one method, code length and direction as a row of the JSON output."""
     worst, best = point.ties or (point.mean, point.mean)
     return {
         "method": point.method,
@@ -284,7 +286,7 @@ def compare_command(comparison: Comparison, view: View) -> str:
 
 
 def method_text(method: HashMethod) -> str:
-    """Return a method as text for `read_method`: name and changed parameters, except bits and seed."""
+    """Return a method as text for `read_method`: name and non-default parameters, except bits and seed."""
     changed = (f"{name}={text}" for name, text in _changed_fields(method) if name not in OF_A_RUN)
     return ":".join([method.name, *changed])
 

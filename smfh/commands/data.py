@@ -40,7 +40,7 @@ def run(arguments: Namespace) -> None:
         from smfh.datasets.emoji_remake import remake
 
         if not isinstance(source, Emoji):
-            raise InputError(f"--remake works for {Emoji.name} only; got {source.name}.")
+            raise InputError(f"--remake works only for {Emoji.name}; got {source.name}.")
         with options.show_progress() as show:
             remake(on_progress=show)
     if arguments.fetch:

@@ -22,7 +22,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_data_arguments(parser)
     options.add_metric_argument(parser)
     options.add_distance_argument(parser)
-    add("--unseen-only", action="store_true", help="search the held-out queries only; any split will do")
+    add(
+        "--unseen-only",
+        action="store_true",
+        help="use the held-out items as database; the split may differ from that of the training",
+    )
     add("--json", action="store_true", help="print one JSON object instead of a table")
 
 
@@ -41,7 +45,7 @@ def run(arguments: Namespace) -> None:
 
 
 def check_data(hasher: FittedHasher, data: MultimodalDataset, split: Split | None, hint: str = "") -> None:
-    """Refuse data that lacks a modality of the model; with a split, also other training items."""
+    """Raise InputError if data lacks a modality of the model or, with a split, has other training items."""
     if absent := [name for name in hasher.modalities if name not in data.modalities]:
         raise InputError(f"The model encodes {', '.join(absent)}; {data.name} has {', '.join(data.modalities)}.")
     if split is not None and data.take(split.train).fingerprint != hasher.trained_on:

@@ -42,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_option_argument(parser)
     options.add_split_arguments(parser)
     add("--source", help="modality of the typed words (html; default: the first that can encode words)")
-    add("--target", help="modality to search (default: for html the first but --source, else the first)")
+    add("--target", help="modality to search (default: the first; for html the first other than --source)")
     add(
         "--ties",
         default="likeness",
@@ -74,7 +74,7 @@ def run(arguments: Namespace) -> None:
 
 
 def checked_output(arguments: Namespace) -> Path:
-    """Return the path of the output file; refuse the model file itself."""
+    """Return the path of the output file; raise InputError if it is the model file itself."""
     out = options.output_path(arguments.out, "--out")
     if out is None or out.resolve() == Path(arguments.model).resolve():
         raise InputError(f"--out is the model file itself, {out}; choose another name.")
@@ -82,7 +82,7 @@ def checked_output(arguments: Namespace) -> Path:
 
 
 def load_codes(path: Path) -> FittedHasher:
-    """Load a model; refuse a model without codes, since there is nothing to export."""
+    """Load a model; raise InputError if it has no codes to export."""
     hasher = load_hasher(path)
     if not any(map(len, hasher.database_codes.values())):
         raise InputError(

@@ -129,13 +129,13 @@ def run_on_shards(arguments: Namespace) -> None:
 
 
 def given_options(arguments: Namespace, defaults: Mapping[str, Any]) -> list[str]:
-    """List the options, as written on the command line, whose values differ from these defaults."""
+    """Return the options, as written on the command line, whose values differ from these defaults."""
     values = {name: getattr(arguments, name) for name in defaults}
     return [f"--{name.replace('_', '-')}" for name, value in values.items() if value != defaults[name]]
 
 
 def print_resumed(passes: int) -> None:
-    """Print after which pass an interrupted fit continues; 0 passes: it starts from the beginning."""
+    """Print after which pass over the data an interrupted fit continues; 0 means from the beginning."""
     start = "No interrupted fit found: starting from the beginning."
     print(f"The fit continues after pass {passes}." if passes else start, file=sys.stderr)
 
@@ -154,7 +154,7 @@ def show_steps(method: HashMethod, steps: list[TrainingStep]) -> Iterator[OnStep
 
 
 class DataSummary(NamedTuple):
-    """Name of a data set, numbers of training items, queries and classes, and the origin of its labels."""
+    """Summary of a data set: name, numbers of training items, queries and classes, origin of its labels."""
 
     name: str
     training_items: int

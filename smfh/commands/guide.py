@@ -1,4 +1,4 @@
-"""Write the tables of README and guide from measured scores and benchmarks, so that no number is typed in.
+"""Write the tables of README and guide from measured scores and benchmarks, so that no number is typed.
 
 The measurements are in files of assets/guide: measured.json (scores with `--measure`, speed with `--bench`),
 robustness.json (`--robustness`), equal.json (`--equal`) and search.json (`--search`). Each table stands between
@@ -197,7 +197,7 @@ def overview(measured: Measured) -> str:
 
 
 def lengths(measured: Measured) -> str:
-    """Return the table of SMFH+ at 8, 16 and 64 bits and SMFH at 64."""
+    """Return the table of scores by code length: SMFH+ with 8, 16 and 64 bits, SMFH with 64."""
     which = [("smfh-plus", 8), ("smfh-plus", 16), ("smfh-plus", 64), ("smfh", 64)]
     head, rows = by_place(measured, {f"{METHODS[name].title} {bits}": f"{name} {bits}" for name, bits in which})
     return _table(["mAP@100", "bits", *head], [[*title.split(), *cells] for title, *cells in rows])
@@ -409,14 +409,14 @@ def kernel_ridge(measured: Measured) -> str:
 
 
 def ratios(measured: Measured) -> str:
-    """Return the ratios of a benchmark with what they compare, and the machine."""
+    """Return the table of a benchmark's ratios, with what each compares, and the machine."""
     bench = measured["bench"]
     rows = [[name, f"{ratio:.2f}", bench["notes"][name]] for name, ratio in bench["ratios"].items()]
     return f"{bench['machine']}:\n\n" + _table(["ratio", "measured", "what is compared"], rows)
 
 
 def seconds(measured: Measured) -> str:
-    """Return the times of a benchmark."""
+    """Return the table of a benchmark's times."""
     times = measured["bench"]["seconds"].items()
     return _table(
         ["", "measured"], [[name, f"{time:.3f}{'' if name.endswith('GB') else ' s'}"] for name, time in times]

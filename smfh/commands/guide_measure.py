@@ -88,7 +88,7 @@ def here_and_today() -> str:
 
 
 def settings(part: str) -> list[tuple[str, str, HashMethod]]:
-    """Return data set, name in the file and method of every run of some tables, without seeds."""
+    """Return the runs of some tables as (data set, name in the file, method), without seeds."""
     if part == "groups":
         return [("emoji-groups", "smfh-plus", best_method("smfh-plus", "emoji").set_params(bits=16))]
     if part == "paper":
@@ -176,7 +176,7 @@ def measure_kernel_ridge() -> dict[str, dict[str, float]]:
 
 
 def measure_equal(seeds: int) -> dict[str, Any]:
-    """Compare SMFH+ with newer methods by the paired test of Compare; return a row per comparison.
+    """Compare SMFH+ with newer methods by paired tests; return a row per comparison.
 
     The rivals have the features of SMFH+ or, with 64 bits, also their own "strong" features. Each pair is
     tested on its own.

@@ -28,7 +28,7 @@ Model = tuple[MultimodalDataset, Split, FittedHasher]
 
 
 def read_words() -> dict[str, Any]:
-    """Return the words with the keywords of sensible results, by name, and the reviewed queries."""
+    """Return the lists of words, each with the keywords that sensible results have, and the judged queries."""
     found: dict[str, Any] = json.loads((app_folder() / FILE).read_text(encoding="utf-8"))
     return found
 
@@ -57,7 +57,7 @@ def sensible_results(model: Model, keywords: Mapping[str, str], database: str, i
 
 
 def measure_search() -> dict[str, Any]:
-    """Return the words and queries, each with what SMFH+ (64 bits, seed 0) finds for it now."""
+    """Return the words and queries with their current results by SMFH+ (64 bits, seed 0)."""
     measured, counts = read_words(), dict[str, float]()
     for labels in LABELS:
         source = Emoji(labels=labels)
@@ -72,7 +72,7 @@ def measure_search() -> dict[str, Any]:
 
 
 def review(model: Model, words: str, old: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the names of the first results, and the judgement by eye if they are the ones that were judged."""
+    """Return the names of a query's first results, and the stored judgement if it is about these results."""
     data, split, hasher = model
     rows = search(hasher, data, split, query_from_words(data, "text", words), "image", "all", limit=FIRST).rows
     names = [data.captions[row] for row in rows] if data.captions else []

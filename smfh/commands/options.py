@@ -161,21 +161,21 @@ def chosen_data(arguments: Namespace) -> tuple[DatasetSource, str | Split]:
 
 
 def chosen_split(arguments: Namespace, source: DatasetSource) -> str | Split:
-    """Return the name given by --split, or the split read from the file it names."""
+    """Return the split given by --split: a name, or the split read from a file."""
     path = Path(arguments.split)
     is_file = path.suffix.lower() in SPLIT_FORMATS
     return read_split(path, lambda: source.load()[0]) if is_file else str(arguments.split)
 
 
 def chosen_method(arguments: Namespace) -> HashMethod:
-    """Return the method that the options describe; parameters take precedence over --preset."""
+    """Return the method that the options describe; options of parameters override --preset."""
     given = {name: getattr(arguments, name) for name in PARAMETERS}
     texts = {name: text for name, text in given.items() if text is not None}
     return read_parameters(arguments.method, [arguments.preset] if arguments.preset else [], texts)
 
 
 def read_method(text: str) -> HashMethod:
-    """Read a method, its presets and its parameters from text such as smfh:wiki:graph_weight=2."""
+    """Parse a method with presets and parameters from text such as smfh:wiki:graph_weight=2."""
     name, *parts = text.split(":")
     texts = dict(part.split("=", 1) for part in parts if "=" in part)
     for field, option in (("bits", "--bits"), ("seed", "--seeds")):
@@ -185,7 +185,7 @@ def read_method(text: str) -> HashMethod:
 
 
 def read_parameters(name: str, presets: Sequence[str], texts: Mapping[str, str]) -> HashMethod:
-    """Make a method from presets, then parameters as text; one `InputError` lists all problems."""
+    """Make a method from presets and then parameters, as text; raise one InputError that lists all problems."""
     defaults = {f.name: f.default for f in fields(make_method(name))}
     values: dict[str, Any] = {}
 
@@ -203,7 +203,7 @@ def read_parameters(name: str, presets: Sequence[str], texts: Mapping[str, str])
 
 @contextmanager
 def chosen_call(arguments: Namespace) -> Iterator[tuple[Call, int]]:
-    """Yield a function that runs training here or on the cluster, and how many runs it takes at once."""
+    """Yield a function that trains here or on the cluster, and the number of runs that it trains at once."""
     if arguments.cluster is None:
         yield here, 1
         return
@@ -212,13 +212,13 @@ def chosen_call(arguments: Namespace) -> Iterator[tuple[Call, int]]:
 
 
 def check_count(option: str, number: int) -> None:
-    """Refuse a value below 1 for an option that is a count."""
+    """Raise InputError if the value of a counting option is below 1."""
     if number < 1:
         raise InputError(f"{option} must be 1 or more; got {number}.")
 
 
 def output_path(text: str | None, option: str, *suffixes: str) -> Path | None:
-    """Check and return the path of an output file before work begins; None if it is not given."""
+    """Check and return the path of an output file, before any work begins; None if it is not given."""
     if text is None:
         return None
     path = Path(text)
@@ -230,7 +230,7 @@ def output_path(text: str | None, option: str, *suffixes: str) -> Path | None:
 
 @contextmanager
 def show_progress() -> Iterator[OnProgress]:
-    """Yield a callback that shows the progress and the current step."""
+    """Yield a callback that shows progress and the current step on a progress bar."""
     with progress_bar(1.0, "share", leave=False) as bar:
 
         def show(share: float, step: str) -> None:
@@ -241,7 +241,7 @@ def show_progress() -> Iterator[OnProgress]:
 
 
 def load(source: DatasetSource, split: str | Split, seed: int) -> Loaded:
-    """Load a data set with a progress bar; say where features of the pictures in a folder are stored."""
+    """Load a data set with a progress bar; for a folder of pictures, print where its features are stored."""
     with show_progress() as show:
         loaded = source.load(split, seed, show)
     if not isinstance(source, UserDataset) or source.local_folder is None:

@@ -118,7 +118,7 @@ def train_plans(
 
 
 def check_purpose(arguments: Namespace) -> None:
-    """Refuse ignored options: a split with --check or --write-reference, --bits without either."""
+    """Raise InputError for options without effect, such as --bits without --check or --write-reference."""
     is_reference = arguments.check or arguments.write_reference
     if is_reference and (arguments.split, arguments.split_seed) != ("default", 0):
         raise InputError("--check and --write-reference use the default split; leave out --split, --split-seed.")
@@ -128,7 +128,7 @@ def check_purpose(arguments: Namespace) -> None:
 
 
 def run_reference(arguments: Namespace) -> None:
-    """Train the runs of the reference scores, or the chosen runs; then compare or store their scores."""
+    """Train the runs of the reference scores, or the chosen ones, and compare or store their scores."""
     stored = read_reference()
     datasets = arguments.datasets or sorted({score.dataset for score in stored})
     plans = {}

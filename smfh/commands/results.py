@@ -75,7 +75,7 @@ def run(arguments: Namespace) -> None:
 
 
 def write_run(folder: Path, run: Run, timing: Timing, with_model: bool = False) -> None:
-    """Write a run: with its model and all searches, or only its scores by Hamming distance."""
+    """Write a run to a file: with its model and all scores, or only its scores by Hamming distance."""
     searches = ready_searches(run.hasher.directions)
     if with_model:
         model = anchors_as_rows(hasher_arrays(run.hasher), run.data.take(run.split.train))
@@ -86,5 +86,5 @@ def write_run(folder: Path, run: Run, timing: Timing, with_model: bool = False) 
 
 
 def rounded(name: str, array: Array) -> Array:
-    """Round scores of single queries and curves, which then take a third of the space."""
+    """Round the scores of single queries and curves, so that their file takes a third of the space."""
     return np.round(array * STEPS) / STEPS if name.startswith("scores.") else array

@@ -54,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--target", help="modality to search (default: the first that is not the query's)")
     add("--database", default="all", choices=list(DATABASES), help="items to search (default all)")
     add("--distance", default="asymmetric", choices=list(DISTANCES), help="default asymmetric, as on the pages")
-    add("--exact-words", action="store_true", help="use only words of the training texts, as they are")
+    add("--exact-words", action="store_true", help="search with the exact words only: do not interpret unknown words")
     add("--json", action="store_true", help="print one JSON object")
     options.add_method_arguments(parser, default="smfh-plus")
 

@@ -44,8 +44,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--study", metavar="NAME", help="create or continue this study (default: named by its options)")
     add("--datasets", nargs="+", metavar="DATASET", help="data sets of a new study; one or more")
     way = parser.add_mutually_exclusive_group()
-    way.add_argument("--search", nargs="+", metavar="PARAMETER", help="let Optuna choose these (the default)")
-    way.add_argument("--sweep", nargs="+", metavar="PARAMETER", help="try one or two over their whole range")
+    way.add_argument(
+        "--search",
+        nargs="+",
+        metavar="PARAMETER",
+        help="parameters whose values Optuna chooses (the default way of tuning)",
+    )
+    way.add_argument(
+        "--sweep", nargs="+", metavar="PARAMETER", help="one or two parameters to try over their whole range"
+    )
     add(
         "--range",
         action="append",
@@ -55,7 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     budget = parser.add_mutually_exclusive_group()
     budget.add_argument("--trials", type=int, help="number of trials, including the starting settings (default 40)")
-    budget.add_argument("--minutes", type=float, help="working time instead, summed over all workers")
+    budget.add_argument("--minutes", type=float, help="end after this working time instead, summed over all workers")
     for option, default, choices in (("--goal", "balanced", tuning.MEASURES), ("--over", "mean", tuning.SCOPES)):
         add(option, default=default, help="; ".join(f"{name}: {words}" for name, words in choices.items()))
     add("--folds", type=int, default=3, help="validation folds per data set (default 3)")
@@ -70,7 +77,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="?",
         const="best",
         metavar="TRIAL",
-        help="then test the starting settings and the best trial, or this trial, on the held-out queries",
+        help="afterwards, test the best trial (or trial N) and the starting settings on the held-out queries",
     )
     add("--export", metavar="FILE", help="write the trials to a .csv, or to a .db for Optuna's own dashboard")
     add("--list", action="store_true", help="list all studies")
@@ -163,7 +170,7 @@ def chosen_plan(arguments: Namespace) -> StudyPlan:
 
 
 def chosen_ranges(method: HashMethod, names: list[str], texts: list[str]) -> tuple[Range, ...]:
-    """Return the ranges to tune: of the named or the default parameters, with changes from --range."""
+    """Return the ranges of the chosen or default parameters, changed as --range says."""
     tuned = [tuning.find_parameter(method, name) for name in names] or [
         one.name for one in tuning.default_ranges(method)
     ]
@@ -205,7 +212,7 @@ def confirm_trial(study: Study, which: str) -> None:
 
 
 def describe_study(record: tuning.StudyRecord) -> str:
-    """Return one line about a study: method, data sets, progress and best score."""
+    """Describe a study in one line: method, data sets, progress and best score."""
     plan, progress = record.plan, record.progress
     if plan is None or progress is None:
         return f"{record.name}: {record.problem}"
@@ -239,7 +246,7 @@ def study_text(study: Study) -> str:
 
 
 def study_json(study: Study) -> str:
-    """Return the plan, the trials and the summary as JSON."""
+    """Return a study's plan, trials and summary as JSON."""
     summary = tuning.summarise(study)
     content = {
         "study": study.name,

@@ -129,13 +129,13 @@ def best_method(name: str, dataset: str) -> HashMethod:
 
 
 def setting_of(method: HashMethod) -> HashMethod:
-    """Return the method with default bits and seed, so that runs of one setting compare equal."""
+    """Return the method with default bits and seed, so that runs with the same other parameters are equal."""
     default = type(method)()
     return replace(method, bits=default.bits, seed=default.seed)
 
 
 def name_training(method: HashMethod) -> str:
-    """Return a name for one run, such as "SMFH, 32 bits, seed 1"."""
+    """Return the name of a run as text, such as "SMFH, 32 bits, seed 1"."""
     return f"{method.title}, {method.bits} bits, seed {method.seed}"
 
 
@@ -148,7 +148,7 @@ def value_in_words(value: Any) -> str:
 
 @dataclass(frozen=True)
 class GridKey:
-    """Key that identifies a grid in the job queue."""
+    """The key that identifies a grid of runs in the job queue."""
 
     data: str
     split: str
@@ -159,7 +159,7 @@ class GridKey:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """A comparison together with its loaded data and split."""
+    """The runs of a comparison, together with their loaded data and split."""
 
     comparison: Comparison
     data: MultimodalDataset
@@ -185,7 +185,7 @@ class Grid:
 
     @property
     def directions(self) -> list[tuple[str, str]]:
-        """Every pair (source, target) of different modalities, text → image first."""
+        """All pairs (source, target) of different modalities, text → image first."""
         names = tuple(self.data.modalities)
         return text_to_image_first([(s, t) for t in names for s in names if s != t])
 
@@ -195,7 +195,7 @@ class Grid:
         return {method: record for method, record in records.items() if record is not None}
 
     def missing(self, store: SavedRuns) -> list[HashMethod]:
-        """Return the methods of the runs that are not saved, in training order."""
+        """Return the method of each run that is not saved, in training order."""
         return [method for method, key in self.keys.items() if store.find(key) is None]
 
 
@@ -228,7 +228,7 @@ def estimate_seconds(
 
 @dataclass(frozen=True)
 class GridProgress:
-    """Progress of the runs of a grid."""
+    """The progress of a grid: the number of finished runs, the current run and the time left."""
 
     done: int
     total: int
@@ -246,7 +246,7 @@ def train_grid(
     call: Call = here,
     at_once: int = 1,
 ) -> Problems:
-    """Train and save all missing runs, `at_once` at a time; return the problems of failed runs.
+    """Train and save all missing runs of a grid, `at_once` at a time; return the problems of failed runs.
 
     `on_progress` and `yield_turn` are called before each run, `on_step` after each iteration, and `call`
     executes the training in a worker.
@@ -322,7 +322,7 @@ def classifier_work(grid: Grid, store: SavedRuns) -> Callable[[JobContext], Clas
 
 @dataclass(frozen=True)
 class View:
-    """The scores to show: their direction, definition, database and distance."""
+    """The choice of scores to show: direction, definition, database and distance."""
 
     source: str  # modality of the queries
     target: str  # modality that is searched
@@ -353,7 +353,7 @@ class View:
 
     @property
     def told_together(self) -> list["View"]:
-        """This view and its copies for mAP@100, whole-ranking mAP and P@100, to be shown together."""
+        """Copies of this choice for mAP@100, whole-ranking mAP and P@100, which are shown together."""
         return [replace(self, definition=name) for name in dict.fromkeys([self.definition, *HEADLINE])]
 
     @property
@@ -362,12 +362,12 @@ class View:
         return [name for name in GRADED if self.protocol == "unseen" or name not in PAIR_RETRIEVAL]
 
     def towards(self, source: str, target: str) -> "View":
-        """Return a copy of this view for another direction."""
+        """Return a copy of this choice for another direction of search."""
         return replace(self, source=source, target=target)
 
 
 class ScoredRun(NamedTuple):
-    """One run of a grid with the scores that a view selects."""
+    """A run of a grid with the scores chosen by a View."""
 
     record: RunRecord
     scores: Scores
@@ -376,7 +376,7 @@ class ScoredRun(NamedTuple):
 
 @dataclass(frozen=True)
 class Measure:
-    """A quantity of a run that a chart can show on an axis."""
+    """A measured quantity of runs that a chart can show on an axis, such as a score or a time."""
 
     title: str
     value: Callable[[ScoredRun], float | None]  # None: not known for an older run
@@ -385,13 +385,13 @@ class Measure:
     decimals: int = 3
 
     def text(self, point: Point) -> str:
-        """Return mean ± deviation of a point as text."""
+        """Return a point's mean ± standard deviation as text."""
         spread = f" ± {point.deviation:.{self.decimals}f}" if len(point.values) > 1 else ""
         return f"{point.mean:.{self.decimals}f}{spread}"
 
 
 def _graded(name: str, run: ScoredRun) -> float | None:
-    """Return a measure of GRADED; None if an older run does not have it."""
+    """Return a score listed in GRADED; None if an older run does not have it."""
     return run.scores.graded.get(name)
 
 
@@ -427,7 +427,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
 
 
 def scored_runs(grid: Grid, store: SavedRuns, view: View, method: HashMethod, bits: int) -> Iterator[ScoredRun]:
-    """Yield the finished runs of a method at one code length, one per seed; skip damaged runs."""
+    """Yield the finished runs of a method at one code length, one per seed, without damaged ones."""
     for seed in range(grid.comparison.seeds):
         key = grid.keys.get(replace(method, bits=bits, seed=seed))
         if key is None or (record := store.find(key)) is None:
@@ -441,7 +441,7 @@ def scored_runs(grid: Grid, store: SavedRuns, view: View, method: HashMethod, bi
 
 
 def points(grid: Grid, store: SavedRuns, view: View, measure: str = "map") -> list[Point]:
-    """Return a point with a value per seed for each method and code length with finished runs."""
+    """Return the points of a chart: one per method and code length, with a value per finished seed."""
     if measure not in MEASURES:
         raise unknown("measure", measure, MEASURES)
     if measure in GRADED and measure not in view.graded:
@@ -467,12 +467,12 @@ def points(grid: Grid, store: SavedRuns, view: View, measure: str = "map") -> li
 
 
 def points_every_way(grid: Grid, store: SavedRuns, view: View, measure: str = "map") -> list[Point]:
-    """Return the points of all directions of the grid; see `points`."""
+    """Return the points of a chart for all directions of search; see `points`."""
     return [point for direction in grid.directions for point in points(grid, store, view.towards(*direction), measure)]
 
 
 def curves(grid: Grid, store: SavedRuns, view: View) -> list[Curve]:
-    """Return a curve for each method with finished runs at the view's code length."""
+    """Return a curve for each method that has finished runs at the chosen code length."""
     found = {
         method: tuple(run.scores for run in scored_runs(grid, store, view, method, view.bits))
         for method in grid.comparison.methods

@@ -25,7 +25,7 @@ BASE_MEASURES: Mapping[str, str] = MappingProxyType({name: AP_DEFINITIONS[name].
 
 @dataclass(frozen=True)
 class ValidationFold:
-    """The training rows of a data set, some of them used as queries; without the held-out queries."""
+    """A validation fold: the training rows of a data set, of which some serve as queries."""
 
     number: int
     data: MultimodalDataset
@@ -34,7 +34,7 @@ class ValidationFold:
 
 @dataclass(frozen=True)
 class FoldScores:
-    """Scores of one method on one validation fold."""
+    """The scores of a method on one validation fold."""
 
     dataset: str
     fold: int
@@ -47,7 +47,7 @@ class FoldScores:
     precision: Sequence[float] = ()  # P@K at each of CURVE_PLACES, mean of all directions; empty in older studies
 
     def measure(self, name: str, direction: str = "") -> float:
-        """Return a measure (a key of MEASURES) in one direction, by default its mean over all."""
+        """Return a score on this fold by name (a key of MEASURES), in one direction or as mean over all."""
         chosen = [self.directions[direction]] if direction else self.directions.values()
         return float(np.mean([combine_measures(name, values) for values in chosen]))
 
@@ -73,7 +73,7 @@ def average_searches(searches: Sequence[Scores]) -> dict[str, float]:
 def validation_folds(
     sources: Sequence[DatasetSource], folds: int, check: Callable[[], None] = lambda: None
 ) -> list[ValidationFold]:
-    """Return `folds` validation folds of the training rows of each data set.
+    """Split the training rows of each data set into validation folds.
 
     Features are fitted without the fold's validation rows. `check` is called before each fold.
     """

@@ -1,4 +1,4 @@
-"""Scores against the share of corrupted training items: one comparison at several shares.
+"""Robustness: one comparison, repeated with several shares of corrupted training items.
 
 grids = corrupted_grids(grid, "wrong_labels", (0.0, 0.3, 0.6))   # of a grid with clean data
 for one in grids.values():
@@ -24,7 +24,7 @@ Grids = Mapping[float, Grid]  # by share
 
 @dataclass(frozen=True)
 class RobustnessKey:
-    """Key that identifies the runs of several shares in the job queue."""
+    """The key that identifies the runs of a robustness curve in the job queue."""
 
     grids: tuple[GridKey, ...]
 
@@ -36,9 +36,9 @@ def clean_source(source: DatasetSource) -> DatasetSource:
 
 
 def corrupted_grids(clean: Grid, corruption: str, shares: Sequence[float]) -> dict[float, Grid]:
-    """Return the grid at each share of a corruption, in ascending order.
+    """Return copies of a grid with corrupted training data, by share of corrupted items in ascending order.
 
-    `clean` has data without corruptions. Other corruptions that its source names hold at every share.
+    The data of `clean` has no corruptions. Other corruptions set in its source apply at every share.
     """
     if corruption not in CORRUPTIONS:
         raise unknown("corruption", corruption, CORRUPTIONS)
@@ -75,7 +75,7 @@ def robustness_work(grids: Grids, store: SavedRuns) -> Callable[[JobContext], Pr
 
 
 def robustness_points(grids: Grids, store: SavedRuns, view: View) -> list[Point]:
-    """Return the points at the view's code length, with the share in percent as their place.
+    """Return the points of a robustness chart at the chosen code length; x is the share in percent.
 
     They have no range for ties: methods that give each class one code would have bands over the whole chart.
     """
@@ -88,7 +88,7 @@ def robustness_points(grids: Grids, store: SavedRuns, view: View) -> list[Point]
 
 
 def robustness_summary(found: Sequence[Point], corruption: str, label: str) -> str:
-    """Return two sentences: the best method at both ends, and who keeps most and least of its score."""
+    """Return two sentences: the best method without and with corruption, and which keep most and least."""
     low, high = (end(point.at for point in found) for end in (min, max))
     first, last = ({p.title: p.mean for p in found if p.at == at} for at in (low, high))
     both = [title for title in first if title in last and first[title] > 0]

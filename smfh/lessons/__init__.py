@@ -1,1 +1,1 @@
-"""Content of the Learn page: the small example step by step, a replay, lessons and symbols."""
+"""The content of the Learn page: the small example, the replay of a run, lessons and symbols."""

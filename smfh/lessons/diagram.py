@@ -106,7 +106,7 @@ def box_values(snapshot: Snapshot, source: str, query: int) -> dict[str, Array]:
 
 
 def diagram_frames(walkthrough: Walkthrough, query: int) -> list[dict[str, Any]]:
-    """Return the start and every step of the training: title, sampled items, and the boxes that change.
+    """Return the frames of the diagram, one per training step: title, sampled items, and changed boxes.
 
     The first frame holds all boxes. `computes` and `uses` name the boxes of the step that leads to the frame.
     """
@@ -131,7 +131,7 @@ def diagram_frames(walkthrough: Walkthrough, query: int) -> list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Findings:
-    """What the trained example shows."""
+    """How well the trained example retrieves: queries with perfect rankings, and number of different bits."""
 
     queries: int
     perfect: int  # queries whose relevant items all come before the others
@@ -140,7 +140,7 @@ class Findings:
 
     @classmethod
     def of(cls, walkthrough: Walkthrough) -> "Findings":
-        """Rank all items for each of them after the last step, and compare the bits."""
+        """Measure the trained example: rank all items for each item as a query, and compare the bits."""
         end, labels, perfect = walkthrough.steps[-1].after, walkthrough.example.data.labels, 0
         for query in range(len(labels)):
             order, _ = end.rank(walkthrough.source, query)
@@ -163,7 +163,7 @@ EXERCISES = (
     Exercise(
         "Change only α, so that fewer than half of the queries find all their relevant items first.",
         lambda walk, now: walk.method.graph_weight != DEFAULT_METHOD.graph_weight and 2 * now.perfect < now.queries,
-        "With a low α the labels hardly count: codes follow colours and words, and classes mix.",
+        "With a low α the labels have little weight: codes follow colours and words, and classes mix.",
     ),
     Exercise(
         "Find another α than 1 for which every query finds all its relevant items first.",

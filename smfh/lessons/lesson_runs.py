@@ -1,4 +1,4 @@
-"""The evaluated runs that answer a lesson, and the curves and results that the lesson shows.
+"""The runs that answer a lesson's question, and the curves and results that the lesson shows.
 
 The answers of the lessons come with the program, so that a lesson opens without waiting. They are saved with a
 checksum of the runs that they were computed from: data, split, parameters and version of each method. An answer
@@ -32,7 +32,7 @@ FILE = app_folder() / "assets" / "results" / "lessons.json"
 
 @dataclass(frozen=True)
 class Series:
-    """A measured quantity at every stop of the slider."""
+    """A quantity measured at every stop of a lesson's slider."""
 
     name: str
     values: tuple[float, ...]
@@ -47,7 +47,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Gallery:
-    """A titled row of items, each relevant or not."""
+    """A row of items with a title; each item is relevant or not."""
 
     title: str
     rows: tuple[int, ...]  # rows of the data set
@@ -78,17 +78,17 @@ class Prediction:
     truth: int  # index of the measured answer
 
     def verdict(self, guess: int) -> str:
-        """Return in words whether the guess agrees with the measurements."""
+        """Return a sentence that says whether a guess agrees with the measurements."""
         measured = self.options[self.truth]
         if not 0 <= guess < len(self.options):
             return f"{self.question} Measured: {measured}."
-        agrees = "Correct" if guess == self.truth else "Not so here"
+        agrees = "Correct" if guess == self.truth else "Not correct here"
         return f"{agrees}. {self.question} You predicted: {self.options[guess]}. Measured: {measured}."
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedRun:
-    """A trained method with its scores; the training items are the database."""
+    """A trained run of a lesson with its scores; the training items are the database."""
 
     method: HashMethod
     hasher: FittedHasher
@@ -131,7 +131,7 @@ class LessonRuns:
         return Gallery(title, tuple(rows), tuple(map(bool, relevant)))
 
     def both_directions(self, run: EvaluatedRun, row: int) -> Galleries:
-        """Return two galleries: the first results for the text of an item, and for its picture."""
+        """Return two galleries for an item: the first results for its text, and for its picture."""
         titles = {TEXT_QUERIES: "Results for its text", IMAGE_QUERIES: "Results for its picture"}
         return tuple(
             self.gallery(title, self.nearest(run, direction, row, GALLERY_ITEMS)[0], row)
@@ -164,18 +164,18 @@ def read_lesson_runs(grid: Grid, store: RunStore) -> LessonRuns:
 
 
 def runs_checksum(grid: Grid) -> str:
-    """Return a checksum of the runs of a lesson."""
+    """Return a checksum of the keys of a lesson's runs."""
     return hashlib.sha256(" ".join(key.id for key in grid.keys.values()).encode()).hexdigest()
 
 
 def write_lessons(worked: Mapping[str, tuple[Grid, WorkedLesson]], file: Path = FILE) -> None:
-    """Write the answers of all lessons."""
+    """Write the measured answers of all lessons to a folder."""
     values = {name: {"runs": runs_checksum(grid), "answer": asdict(one)} for name, (grid, one) in worked.items()}
     file.write_text(json.dumps(values, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
 
 
 def shipped_lesson(name: str, grid: Grid, file: Path = FILE) -> WorkedLesson | None:
-    """Return the answer of a lesson if it was computed from the same runs, else None."""
+    """Return a lesson's shipped answer if it was computed from the same runs, else None."""
     lessons = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     if name not in lessons or lessons[name]["runs"] != runs_checksum(grid):
         return None

@@ -1,4 +1,4 @@
-"""The lessons: questions and tasks, and one function per lesson that answers it from evaluated runs."""
+"""The lessons: their questions and tasks, and one function per lesson that computes its answer from runs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -136,7 +136,7 @@ def compare_lengths(measured: LessonRuns) -> WorkedLesson:
     return WorkedLesson(
         "bits",
         stops,
-        (ranked, Series(f"queries with a hit within {RADIUS_BITS} bits", hits, "share of queries")),
+        (ranked, Series(f"queries with a relevant item within {RADIUS_BITS} bits", hits, "share of queries")),
         tuple(
             f"{stop} bits: mAP@100 is {score:.3f}. {hit:.0%} of the image queries find a relevant item "
             f"within {RADIUS_BITS} bits."

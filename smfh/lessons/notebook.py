@@ -98,7 +98,7 @@ print("\\nThe numbers equal those of the page.")
 
 @cache
 def step_code(name: str) -> str:
-    """Return the lines of the reference implementation that compute a step."""
+    """Return the lines of the reference implementation that compute a step of Algorithm 1."""
     lines, number = inspect.getsource(algorithm_1).splitlines(), STEP_NAMES.index(name)
     starts = [next(k for k, line in enumerate(lines) if line.strip().startswith(first)) for first in FIRST_LINES]
     return textwrap.dedent("\n".join(lines[starts[number] : starts[number + 1]]))

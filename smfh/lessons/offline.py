@@ -79,7 +79,7 @@ def teacher_sheet(worked: Mapping[str, WorkedLesson]) -> str:
 
 
 def _page(title: str, body: str, content: Mapping[str, Any], script: str) -> str:
-    """Fill the page; `<` of the data is written as an escape, so that no text can end the script element."""
+    """Return an HTML page with the data; each `<` in it is escaped, so no text can end the script element."""
     checksum = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     data = json.dumps(content, ensure_ascii=False).replace("<", "\\u003c")
     page = (FOLDER / "offline.html").read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 """A replay of a complete SMFH run on the built-in data set, with the codes after every iteration.
 
-The replay comes with the program, so that nobody waits for it; on other data or versions it is recorded. It can
+The replay is shipped with the program. If data or program have changed, it is recorded again. It can
 be saved as an animated picture: the map of codes and the results of a query after each iteration.
 """
 
@@ -133,7 +133,7 @@ def _small_picture(picture: bytes) -> Image.Image:
 def record_replay(
     source: DatasetSource, data: MultimodalDataset, split: Split, on_step: OnStep | None = None, call: Call = here
 ) -> Replay:
-    """Train REPLAY_METHOD and evaluate each iteration."""
+    """Record a replay: train REPLAY_METHOD and evaluate the model after each iteration."""
     recorder, items = Snapshots(), LessonRuns(data, split, ())
     find_or_train(None, source, REPLAY_METHOD, data, split, on_step, snapshots=recorder, call=call)
     hashers = recorder.frames()
@@ -156,7 +156,7 @@ def score_snapshots(hashers: Sequence[FittedHasher], data: MultimodalDataset, sp
 
 
 def write_replay(replay: Replay, file: Path = FILE) -> None:
-    """Write a replay with the key of its run."""
+    """Write a replay to a file, with the key of its run."""
     key = run_key(replay.items.data, replay.items.split, REPLAY_METHOD).id
     steps = len(replay.objective)
     arrays: dict[str, Array] = {
@@ -170,7 +170,7 @@ def write_replay(replay: Replay, file: Path = FILE) -> None:
 
 
 def shipped_replay(data: MultimodalDataset, split: Split, file: Path = FILE) -> Replay | None:
-    """Return the replay that comes with the program if it was recorded from the same run, else None."""
+    """Return the replay that is shipped with the program if it was recorded from the same run, else None."""
     key = run_key(data, split, REPLAY_METHOD).id
     arrays = read_npz(file) if file.is_file() else {}
     if "key" not in arrays or arrays["key"].tobytes().decode("ascii", "replace") != key:

@@ -1,4 +1,4 @@
-"""Rooms in which a class answers the questions of lessons; in memory only, without names."""
+"""Rooms in which the students of a class answer the questions of lessons; in memory only, without names."""
 
 import re
 import secrets
@@ -19,7 +19,7 @@ QUOTE_CHARACTERS = 40
 
 @dataclass(frozen=True)
 class Room:
-    """A room at one moment; each change makes a new value. Visitors are secrets, so they are not printed."""
+    """The state of a room, an immutable value. Names of visitors are secret, so they are not printed."""
 
     code: str
     owner: str = field(repr=False)  # the visitor who created it
@@ -30,7 +30,7 @@ class Room:
 
 @dataclass(frozen=True)
 class AnswerStatus:
-    """What a student is told about a room and a lesson."""
+    """What a student sees of a room: whether it is open, the student's answer, whether the answer is shown."""
 
     is_open: bool
     option: int | None = None  # the student's own answer
@@ -136,7 +136,7 @@ class Rooms:
         return AnswerStatus(True, option, has_space, lesson in room.shown)
 
     def show_answer(self, code: str, owner: str, lesson: str) -> None:
-        """Let the room see the measured answer of a lesson; without effect for visitors who do not own the room."""
+        """Show the measured answer of a lesson in a room; no effect for visitors who do not own the room."""
         with self._open_rooms() as rooms:
             if (room := rooms.get(code)) is not None and room.owner == owner:
                 rooms[code] = replace(room, shown=room.shown | {lesson})

@@ -23,7 +23,7 @@ PRODUCTS_PER_LINE = 3
 
 @dataclass(frozen=True)
 class StepInfo:
-    """Title, symbol, equation, explanation, inputs and outputs of a step."""
+    """Description of a step of Algorithm 1: title, symbol, equation, explanation, inputs and outputs."""
 
     title: str
     symbol: str
@@ -39,7 +39,7 @@ STEP_INFO: Mapping[str, StepInfo] = {
         "The bases U",
         "U",
         r"U_t \leftarrow U_t \circ \frac{X_t^\top Y}{U_t\,(Y^\top Y)}",
-        "The bases are adjusted so that bits and bases rebuild the features. A fraction above 1 makes an "
+        "The bases are adjusted so that bits and bases reconstruct the features. A fraction above 1 makes an "
         "entry grow, a fraction below 1 makes it shrink. No entry can become negative.",
         ("features", "relaxed", "basis"),
         ("basis", "rebuilt"),
@@ -97,7 +97,7 @@ DEFAULT_METHOD = SMFH(  # of the seeds 0 to 19, the one with the most relevant r
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """All matrices between two steps; X, U, W and Y are named as in the paper."""
+    """The matrices of SMFH between two steps; X, U, W and Y are named as in the paper."""
 
     method: SMFH
     shares: Mapping[str, float]  # λ_t
@@ -144,7 +144,7 @@ class Snapshot:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One step of one iteration, with the matrices before and after it."""
+    """A step of an iteration, with the matrices before and after it."""
 
     iteration: int  # from 1
     name: str  # a key of STEP_INFO
@@ -165,7 +165,7 @@ class Step:
 
     @property
     def largest_change(self) -> tuple[MatrixKey, int, int]:
-        """Matrix, row and column of the entry that changed most, in the first output matrix of the step."""
+        """The position (matrix, row, column) of the entry that changed most in the step's first output matrix."""
         name = STEP_INFO[self.name].outputs[0]
         key = max((key for key in self.sizes if key[0] == name), key=lambda key: self.sizes[key].max())
         row, column = np.unravel_index(self.sizes[key].argmax(), self.sizes[key].shape)
@@ -216,7 +216,7 @@ def walk_through(example: Example, method: SMFH) -> Walkthrough:
 
 @dataclass(frozen=True)
 class Formula:
-    """How an entry is computed: the equation in symbols, with rounded numbers, and as Python with exact ones."""
+    """The computation of a matrix entry: in symbols, with rounded numbers, and as Python with exact numbers."""
 
     symbols: str = ""  # LaTeX
     numbers: str = ""  # LaTeX, without the result
@@ -225,7 +225,7 @@ class Formula:
 
 
 def explain_entry(step: Step, key: MatrixKey, i: int, k: int) -> Formula:
-    """Explain an entry by the equation of the step if the step computes it, else by its definition."""
+    """Explain a matrix entry by the equation of the step if the step computes it, else by its definition."""
     (name, t), old, now, n = key, step.before, step.after, _number
     match step.name, name:
         case "codes", "relaxed":
@@ -252,7 +252,7 @@ def explain_entry(step: Step, key: MatrixKey, i: int, k: int) -> Formula:
             )
             return _explain_products(symbols, np.linalg.inv(C)[i], X.T @ now.Y[:, k], SOLVER_DIGITS)
         case _, "rebuilt":  # Σ_l y_il u_kl
-            remark = f"The feature as codes and bases rebuild it; its true value is {now.X[t][i, k]:.3f}."
+            remark = f"The feature reconstructed from codes and bases; its true value is {now.X[t][i, k]:.3f}."
             return replace(_explain_products(r"\textstyle\sum_k y_{ik} u_{jk}", now.Y[i], now.U[t][k]), remark=remark)
         case _, "threshold":  # (1/N) Σ_i y_ik
             y = now.Y[:, k]
@@ -305,7 +305,7 @@ def _explain_relaxed(now: Snapshot, i: int, k: int) -> Formula:
 
 
 def _explain_products(symbols: str, a: FloatArray, b: FloatArray, digits: int = DIGITS) -> Formula:
-    """Explain Σ_k a_k b_k; the numbers have a few products per line."""
+    """Explain a sum of products Σ_k a_k b_k, with a few products per line."""
     values = list(zip(a.tolist(), b.tolist(), strict=True))
     rounded = [(_number(x, digits), _number(y, digits)) for x, y in values]
     pairs = [rf"{x} \cdot {f'({y})' if y.startswith('-') else y}" for x, y in rounded]

@@ -83,7 +83,7 @@ def test_the_truth_of_a_prediction_is_measured(worked, name):
     prediction = LESSONS[name].predict(worked[name])
     assert 0 <= prediction.truth < len(prediction.options) == len(set(prediction.options))
     assert prediction.verdict(prediction.truth).startswith("Correct")
-    assert prediction.verdict((prediction.truth + 1) % len(prediction.options)).startswith("Not so here")
+    assert prediction.verdict((prediction.truth + 1) % len(prediction.options)).startswith("Not correct here")
     assert prediction.options[prediction.truth] in prediction.verdict(-1)
     if prediction.options == worked[name].stops:
         rising = tuple(range(len(prediction.options)))

@@ -19,7 +19,7 @@ Row = dict[str, str | float | int | None]
 
 
 def trial_rows(study: Study) -> list[Row]:
-    """Return a table row for each trial, with means over its folds and all parameters of the method.
+    """Return a table of a study's trials, with means over the folds and all parameters of the method.
 
     If choices are stored with the study, "by eye" is the rank of each compared trial. `plots.csv_of` escapes
     formulas.
@@ -50,7 +50,7 @@ def trial_rows(study: Study) -> list[Row]:
 
 
 def fit_command(source: DatasetSource, method: HashMethod) -> str:
-    """Return the command that trains this setting and scores it on the held-out queries."""
+    """Return the shell command that trains a setting and scores it on the held-out queries."""
     words = ["python", "-m", "smfh", "fit", source.name]
     for name, value in _changed_fields(source).items():
         words += ["--option", f"{name}={_text(value)}"]
@@ -61,7 +61,7 @@ def fit_command(source: DatasetSource, method: HashMethod) -> str:
 
 
 def fit_code(source: DatasetSource, method: HashMethod) -> str:
-    """Return Python code that trains this setting and scores it on the held-out queries."""
+    """Return Python code that trains a setting and scores it on the held-out queries."""
     options, values = (
         "".join(f", {name}={value!r}" for name, value in _changed_fields(one).items()) for one in (source, method)
     )

@@ -31,7 +31,7 @@ SCOPES: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Goal:
-    """The goal of a study: a key of MEASURES and a key of SCOPES."""
+    """What a study maximises: a measure (key of MEASURES), and the directions it covers (key of SCOPES)."""
 
     measure: str = "balanced"
     over: str = "mean"
@@ -49,7 +49,7 @@ class Goal:
 
     @property
     def directions(self) -> tuple[Literal["maximize", "minimize"], ...]:
-        """Whether Optuna should maximize or minimize each objective."""
+        """For each objective, whether Optuna maximises or minimises it."""
         if not self.has_front:
             return ("maximize",)
         return "maximize", "minimize" if self.over == "seconds" else "maximize"
@@ -64,7 +64,7 @@ class Goal:
 
     @property
     def title(self) -> str:
-        """Name of the number that ranks the trials, see `worth`."""
+        """The name of the number by which trials are ranked; see `worth`."""
         first = self.titles[0]
         return first.replace("first direction", "mean of both directions") if self.over == "directions" else first
 
@@ -81,7 +81,7 @@ class Goal:
         return tuple(float(value) for value in np.mean([self.of_fold(fold) for fold in folds], axis=0))
 
     def of_fold(self, fold: FoldScores) -> tuple[float, ...]:
-        """Return the value of each objective on one fold."""
+        """Return the value of each objective on a validation fold."""
         first, second, *_ = (fold.measure(self.measure, direction) for direction in fold.directions)
         if self.over == "directions":
             return first, second

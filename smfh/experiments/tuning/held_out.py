@@ -1,4 +1,4 @@
-"""Test a trial and the starting point (trial 0) on the held-out queries; log tests with the study."""
+"""Test a trial and the starting point (trial 0) on the held-out queries; save each test with the study."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ Searches = Mapping[str, Scores]  # scores of one run, by direction
 
 @dataclass(frozen=True)
 class MeasuredPair:
-    """One measure of the starting point (trial 0) and of a trial on the held-out queries."""
+    """A score on the held-out queries for both the starting point (trial 0) and another trial."""
 
     dataset: str
     direction: str  # or ALL, the mean over all directions
@@ -53,7 +53,7 @@ class MeasuredPair:
 
 @dataclass(frozen=True)
 class Confirmation:
-    """Scores of a trial and of the starting point (trial 0) on the held-out queries."""
+    """The result of testing a trial and the starting point (trial 0) on the held-out queries."""
 
     number: int  # of the trial
     figures: tuple[MeasuredPair, ...]
@@ -61,7 +61,7 @@ class Confirmation:
     at: str = ""  # date and time, UTC
 
     def widened(self, tests: int) -> "Confirmation":
-        """Return the test with intervals that hold together with those of all `tests` of the study."""
+        """Return this test with its intervals widened for multiple testing: the study has made all of `tests`."""
         return replace(
             self,
             figures=tuple(
@@ -72,7 +72,7 @@ class Confirmation:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """A sentence for each difference that was tested for significance."""
+        """Sentences about the tested differences, one each."""
         lines = [
             in_words(one.difference, f"on {one.dataset}, {one.direction}, {BASE_MEASURES[one.measure]}")
             for one in self.figures
@@ -136,7 +136,7 @@ def confirm(
 
 
 def widen(difference: Difference, tests: int) -> Difference:
-    """Return a difference of two settings, its interval widened for this number of tests (Bonferroni).
+    """Return a difference with its confidence interval widened for this number of tests (Bonferroni).
 
     The bootstrap means are nearly normal, so each half of the interval grows by a ratio of normal quantiles.
     """
@@ -163,7 +163,7 @@ def confirmations(study: Study) -> dict[int, Confirmation]:
 
 
 def _pairs(dataset: str, found: Mapping[str, Sequence[Searches]]) -> list[MeasuredPair]:
-    """Compare trial 0 and a trial by every measure, in each direction and over all directions."""
+    """Compare a trial with trial 0 by every measure, in each direction and over all directions."""
 
     def by_seed(searches: Searches, ways: Sequence[str], measure: str) -> float:
         return float(np.mean([combine_measures(measure, average_searches([searches[way]])) for way in ways]))
@@ -184,7 +184,7 @@ def _pairs(dataset: str, found: Mapping[str, Sequence[Searches]]) -> list[Measur
 
 
 def _read(content: Mapping[str, Any]) -> Confirmation:
-    """Return the test in the parsed JSON; raise InputError if its content is not valid."""
+    """Return the test on held-out queries in parsed JSON; raise InputError if it is not valid."""
     figures = [
         MeasuredPair(
             dataset=str(one["dataset"]),

@@ -34,7 +34,7 @@ UNCHANGED = ("way", "trials", "minutes", "folds")  # fields that JSON stores wit
 
 @dataclass(frozen=True)
 class Range:
-    """A range of one parameter, from `low` to `high`; a sweep tries `points` values in it."""
+    """The range of a parameter in a study, from `low` to `high`; a sweep tries `points` values in it."""
 
     name: str
     low: float
@@ -164,7 +164,7 @@ class StudyPlan:
 
     @property
     def bits(self) -> tuple[int, ...]:
-        """Code lengths that a trial is averaged over; empty if the length itself is tuned."""
+        """Code lengths over which a trial's score is averaged; empty if the number of bits is tuned."""
         if any(one.name == "bits" for one in self.ranges):
             return ()
         return self.lengths or (self.method.bits,)
@@ -176,7 +176,7 @@ class StudyPlan:
 
     @property
     def points(self) -> list[dict[str, float]]:
-        """The preset parameters of each trial; in a search they are empty for all trials except trial 0."""
+        """The planned parameters of each trial; in a search only those of trial 0, since Optuna chooses others."""
         if self.way == "search":
             return [self.start] + [{}] * (max(self.trials, 1) - 1)
         names = [one.name for one in self.ranges]
@@ -209,7 +209,7 @@ class StudyPlan:
 
 
 def read_plan(name: str, text: str, upload: DatasetSource | None = None) -> StudyPlan:
-    """Return the plan that `to_json` wrote, checked; `upload` replaces its uploaded data."""
+    """Read and check a plan written by `to_json`; `upload` takes the place of uploaded data in it."""
 
     def read_source(name: str, options: Mapping[str, Any]) -> DatasetSource:
         if upload is not None and name == upload.name:
@@ -238,7 +238,7 @@ def read_plan(name: str, text: str, upload: DatasetSource | None = None) -> Stud
 
 
 def plan_differences(saved: StudyPlan, requested: StudyPlan) -> list[str]:
-    """Return a sentence for each difference between two plans of the same name."""
+    """Return the differences between two plans of the same name, a sentence each."""
     one, other = ({"distance": "hamming"} | json.loads(plan.to_json()) for plan in (saved, requested))
     return [f"Its {key} is {one[key]}, not {other[key]}." for key in one if one[key] != other[key]]
 
@@ -259,7 +259,7 @@ def default_sweep(source: DatasetSource, method: HashMethod) -> StudyPlan:
 
 
 def check_name(name: str) -> str:
-    """Return a study's name without surrounding spaces; InputError if empty, too long or unprintable."""
+    """Return a study's name without surrounding spaces; raise InputError if it is not valid."""
     name = name.strip()
     if not 1 <= len(name) <= MAX_NAME_LENGTH or not name.isprintable():
         raise InputError(f"A study's name has from 1 to {MAX_NAME_LENGTH} printable characters; got {name[:100]!r}.")

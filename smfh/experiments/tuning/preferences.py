@@ -1,4 +1,4 @@
-"""Tuning by eye: learn from choices between the results of two trials which settings a person prefers.
+"""Tuning by eye: learn which settings people prefer from their choices between two trials' results.
 
 A Bradley–Terry model gives each compared trial a strength s, with λ = RIDGE:
 
@@ -47,7 +47,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class EyeChoice:
-    """The answer to a comparison."""
+    """A visitor's answer to a comparison of two trials."""
 
     pair: Comparison
     winner: int | None  # number of the preferred trial; None if the comparison was skipped
@@ -55,7 +55,7 @@ class EyeChoice:
 
 
 def read_choices(study: Study) -> tuple[EyeChoice, ...]:
-    """Return the choices of all visitors that are stored with the study."""
+    """Return the choices between trials that all visitors have stored with a study."""
     choices = []
     with study.reading():
         for name, winner in sorted(study.optuna.user_attrs.items()):
@@ -83,7 +83,7 @@ def save_choice(study: Study, pair: Comparison, winner: int | None, visitor: str
 
 
 def examples_of(trial: Trial) -> Mapping[int, Sequence[int]]:
-    """Return the results of a complete trial that can be compared: row of the query → rows of the results."""
+    """Return a complete trial's results on validation queries: row of the query → rows of the results."""
     return trial.folds[0].examples if trial.state == "complete" and trial.folds else {}
 
 
@@ -124,7 +124,7 @@ def scale_settings(ranges: Sequence[Range], settings: Sequence[Mapping[str, floa
 
 
 def setting_at(ranges: Sequence[Range], point: FloatArray) -> dict[str, float]:
-    """Return the setting at a point of `scale_settings`, rounded as the values of a sweep are."""
+    """Return the setting at a point scaled by `scale_settings`, rounded like the values of a sweep."""
     setting: dict[str, float] = {}
     for one, x in zip(ranges, point.tolist(), strict=True):
         is_log, size = one.scale == "log", one.high - one.low
@@ -135,7 +135,7 @@ def setting_at(ranges: Sequence[Range], point: FloatArray) -> dict[str, float]:
 
 
 def fit_process(points: Mapping[int, FloatArray], strengths: Mapping[int, float], parameters: int) -> Any:
-    """Return a Gaussian process of the strengths; without any strengths, the process before any choice."""
+    """Return a Gaussian process fitted to the trials' strengths, or its prior if there are none yet."""
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import Matern
 
@@ -187,7 +187,7 @@ def next_comparison(
 
 
 def _most_different(first: Trial, second: Trial, answered: set[Comparison]) -> Comparison | None:
-    """Return the comparison of two trials on the query with the most different results; None if all equal."""
+    """Return the two trials' comparison on the query whose results differ most; None if none differ."""
     one, other = examples_of(first), examples_of(second)
     pairs = {
         Comparison(first.number, second.number, query): (
@@ -201,7 +201,7 @@ def _most_different(first: Trial, second: Trial, answered: set[Comparison]) -> C
 
 
 def suggest_setting(plan: StudyPlan, trials: Sequence[Trial], choices: Sequence[EyeChoice]) -> dict[str, float]:
-    """Return the new setting with the highest mean + EXPLORATION · sd of the Gaussian process.
+    """Return the untried setting with the highest mean + EXPLORATION · sd of the Gaussian process.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Storage of studies in an SQLite, PostgreSQL or MySQL database, which programs can share."""
+"""Storage of studies in an SQLite, PostgreSQL or MySQL database that several programs can share."""
 
 import os
 import threading
@@ -43,12 +43,12 @@ _exclusive = threading.local()
 
 
 def default_address() -> str:
-    """Return the address in SMFH_STUDIES if set, else of an SQLite file in the cache folder."""
+    """Return the address of the study database: SMFH_STUDIES if set, else an SQLite file in the cache folder."""
     return os.environ.get("SMFH_STUDIES") or f"sqlite:///{cache_folder() / STUDIES_FILE}"
 
 
 def open_storage(address: str, attempts: int = MAX_ATTEMPTS) -> RDBStorage:
-    """Return the opened database, with tables created if needed; trials of lost workers are repeated."""
+    """Open the study database, and create its tables if needed; trials of lost workers are repeated."""
     options: dict[str, Any] = {"pool_pre_ping": True}
     if parse_address(address).get_backend_name() == "sqlite":
         options["connect_args"] = {"timeout": LOCK_TIMEOUT_SECONDS}
@@ -100,7 +100,7 @@ def _begin(connection: Connection) -> None:
 
 
 def parse_address(address: str) -> URL:
-    """Return the address as a URL; raise InputError if the kind of database is not supported."""
+    """Parse a database address as a URL; raise InputError if this kind of database is not supported."""
     try:
         url = make_url(address)
         if url.get_backend_name() in DATABASES:
@@ -114,12 +114,12 @@ def parse_address(address: str) -> URL:
 
 
 def hide_password(address: str) -> str:
-    """Return the address for display, with *** instead of its password."""
+    """Return a database address for display, with *** instead of its password."""
     return parse_address(address).render_as_string(hide_password=True)
 
 
 def is_absent(address: str) -> bool:
-    """Whether the address is an SQLite file that does not exist yet."""
+    """Whether a database address names an SQLite file that does not exist yet."""
     url = parse_address(address)
     return url.get_backend_name() == "sqlite" and bool(url.database) and not Path(str(url.database)).exists()
 

@@ -49,7 +49,7 @@ POLL_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting and its scores so far; trial 0 is the starting point.
+    """A trial of a study: one setting with its scores so far; trial 0 is the starting point.
 
     A trial that was repeated because its worker was lost keeps its number.
     """
@@ -70,7 +70,7 @@ class Trial:
 
     @property
     def seconds(self) -> float:
-        """Mean training time over the folds."""
+        """Mean training time over the folds, in seconds."""
         return float(np.mean([fold.seconds for fold in self.folds])) if self.folds else 0.0
 
     @property
@@ -79,19 +79,19 @@ class Trial:
         return (self.ended - self.started).total_seconds() if self.started and self.ended else 0.0
 
     def by_fold(self, goal: Goal) -> tuple[float, ...]:
-        """Return the goal's score on each fold, as means over data sets and code lengths."""
+        """Return the trial's score by the study's goal on each fold (means over data sets and code lengths)."""
         numbers = dict.fromkeys(fold.fold for fold in self.folds)
         by_number = ([goal.worth(goal.of_fold(fold)) for fold in self.folds if fold.fold == k] for k in numbers)
         return tuple(float(np.mean(values)) for values in by_number)
 
     def measure(self, name: str, direction: str = "") -> float:
-        """Return a measure (a key of MEASURES) as a mean over the folds, in one direction or over all."""
+        """Return a score by name (a key of MEASURES) as a mean over the folds, in one direction or over all."""
         return float(np.mean([fold.measure(name, direction) for fold in self.folds]))
 
 
 @dataclass(frozen=True)
 class StudyKey:
-    """Key that identifies a study in the job queue."""
+    """The key that identifies a study in the job queue."""
 
     address: str  # without its password
     name: str
@@ -99,7 +99,7 @@ class StudyKey:
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """Progress of a study, over all workers."""
+    """The progress of a study, over all its workers."""
 
     done: int
     total: int  # 0 if the study is limited by minutes
@@ -131,7 +131,7 @@ class Study:
 
     @property
     def is_shipped(self) -> bool:
-        """Whether the study comes with the program and was not run on this computer."""
+        """Whether the study is shipped with the program and was not run on this computer."""
         return bool(self._attribute(SHIPPED))
 
     @property
@@ -235,7 +235,7 @@ class Study:
             raise InputError(f"The data changed since the study {self.name!r} began; create a new study.")
 
     def method_of(self, trial: Trial) -> HashMethod:
-        """Return the method that the trial trains."""
+        """Return the method with the parameters of a trial."""
         return self.plan.method_of(trial.parameters)
 
     def set_budget(self, trials: int = 0, minutes: float = 0.0) -> None:
@@ -293,7 +293,7 @@ def number_of(frozen: FrozenTrial) -> int:
 
 
 def worker_name() -> str:
-    """Return what identifies this process as a worker: computer, process id and a random text."""
+    """Return a name that identifies this process as a worker: computer, process id and a random text."""
     return f"{MACHINE} {os.getpid()} {PROCESS}"
 
 
@@ -378,7 +378,7 @@ class Studies:
         return self._study(inner, plan)
 
     def open(self, name: str) -> Study:
-        """Return the study of this name; raise InputError if there is none."""
+        """Return the study with this name; raise InputError if there is none."""
         with convert_errors(f"The study {name!r}"), errors_in_words(self.where):
             if not self._is_ready(name):
                 raise InputError(f"There is no study {name!r}; there are {', '.join(self.names()) or 'none'}.")
@@ -386,7 +386,7 @@ class Studies:
             return self._study(inner, read_plan(name, inner.user_attrs[PLAN], self.upload))
 
     def join(self, plan: StudyPlan, creator: str = "") -> Study:
-        """Open or create the study of this plan; raise InputError if its saved plan differs.
+        """Open the study with this plan's name, or create it; raise InputError if its saved plan differs.
 
         Only the budget (trials or minutes) may differ; the study then gets the new budget.
         """
@@ -401,7 +401,7 @@ class Studies:
         return study
 
     def find(self, plan: StudyPlan) -> Study | None:
-        """Return a study of this plan that can be continued, whatever its name; None if there is none."""
+        """Return a study with this plan, under any name, that can be continued; None if there is none."""
         for name in sorted(self.names(), key=lambda name: name != plan.name):  # the one of this name first
             with suppress(InputError):  # a study that cannot be read
                 study = self.open(name)
@@ -418,7 +418,7 @@ class Studies:
         return [one.study_name for one in reversed(found) if READY in one.user_attrs]
 
     def records(self) -> list[StudyRecord]:
-        """Return an entry for each study, newest first, including studies that cannot be read."""
+        """Return the list of studies, newest first, including studies that cannot be read."""
         records = []
         for name in self.names():
             try:

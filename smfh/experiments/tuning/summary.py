@@ -21,7 +21,7 @@ STATE_WORDS = {"pruned": "stopped early"}
 
 @dataclass(frozen=True)
 class Summary:
-    """Sentences about a study, and the numbers behind them."""
+    """The findings of a study as sentences, and the numbers in them."""
 
     lines: tuple[str, ...]
     start: Trial | None  # the starting point (trial 0)
@@ -32,7 +32,7 @@ class Summary:
 
 
 def summarise(study: Study) -> Summary:
-    """Return sentences and numbers about the findings of a study so far."""
+    """Return the findings of a study so far, as sentences and numbers."""
     trials, goal, best = study.trials, study.plan.goal, study.best
     complete = [trial for trial in trials if trial.state == "complete"]
     start = next((trial for trial in complete if trial.is_start), None)
@@ -67,7 +67,7 @@ def summarise(study: Study) -> Summary:
 
 
 def levelled_folds(study: Study) -> dict[int, FloatArray]:
-    """Return the goal's score of each complete trial on each fold, by trial number.
+    """Return the scores of complete trials on each fold, without the differences between the folds.
 
     Some folds are harder for all trials. This difference is removed: s_tf − mean_t(s_tf) + mean(s).
     """
@@ -78,10 +78,10 @@ def levelled_folds(study: Study) -> dict[int, FloatArray]:
 
 
 def standard_error(folds: Mapping[int, FloatArray]) -> float | None:
-    """Return the standard error of a trial's score, from all trials; None with one fold or one trial.
+    """Return the standard error of a trial's score, estimated from all trials; None with one fold or trial.
 
-    √(Σ r² / ((T − 1)(F − 1)) / F), where r are what is left of the T × F scores without the means of the
-    trials and of the folds.
+    √(Σ r² / ((T − 1)(F − 1)) / F), where r are the residuals of the T × F scores after subtracting the
+    means of the trials and of the folds.
     """
     scores = np.array(list(folds.values()))
     if scores.ndim < 2 or min(scores.shape) < 2:
@@ -183,7 +183,7 @@ def _describe_importance(study: Study, importance: Mapping[str, float]) -> list[
 
 
 def _describe_trade_off(study: Study, complete: list[Trial]) -> list[str]:
-    """Return a sentence if mAP@100 and whole-ranking mAP are best in different trials, else none."""
+    """Return a sentence about the trade-off if mAP@100 and whole-ranking mAP are best in different trials."""
     if len(complete) < 3:
         return []
     top, whole = (max(complete, key=lambda trial: trial.measure(name)) for name in ("found", "full"))

@@ -58,7 +58,7 @@ def tune(
     call: Call = here,
     at_once: int = 1,
 ) -> StudyProgress:
-    """Run trials until none of the study is waiting or running; return the progress of the study.
+    """Run the trials of a study until none is waiting or running; return its progress.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def tune(
 def do_trials(
     study: Study, folds: Sequence[ValidationFold], check: Callable[..., None], on_fold: Callable[[], None], call: Call
 ) -> None:
-    """Run one trial after another, until none of the study is waiting or running."""
+    """Run the trials of a study one after another, until none is waiting or running."""
     while True:
         on_fold()
         with exclusive_writes():  # trials of lost workers wait again: of ended processes at once, of others later
@@ -139,7 +139,7 @@ def do_trials(
 
 @contextmanager
 def take_trial(study: Study) -> Iterator[optuna.Trial | None]:
-    """Yield the first waiting trial, now running, or None; if the block raises, it waits again.
+    """Yield the first waiting trial, which now runs, or None; if the `with` block raises, it waits again.
 
     Heartbeats show other workers that this worker is alive, even while it is paused.
     """
@@ -232,7 +232,7 @@ def do_trial(
 
 
 def suggest_values(study: Study, trial: optuna.Trial, number: int) -> Mapping[str, float]:
-    """Return a trial's parameters: preset, from an earlier attempt, or chosen now by Optuna.
+    """Return a trial's parameters: planned, taken from an earlier attempt, or chosen now by Optuna.
 
     The choice depends on the number of the trial and on earlier trials, not on the worker.
     """
