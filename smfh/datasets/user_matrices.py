@@ -20,7 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from smfh.datasets.user_rows import CAPTION, LABELS, SPLIT, UploadedRows, find_column, label_text, part_of, split_cells
+from smfh.datasets.user_rows import (
+    CAPTION,
+    LABELS,
+    SPLIT,
+    Skipped,
+    UploadedRows,
+    find_column,
+    label_text,
+    part_of,
+    split_cells,
+)
 from smfh.files import ARCHIVES, TABLE_SUFFIXES, Listing, Table, Variable, read_mat, read_npy, read_npz, read_table
 from smfh.files.limits import MAX_ARRAY_BYTES, MAX_LABEL_CELLS, MAX_LABELS, MAX_MODALITIES, MAX_ROWS, check_modalities
 from smfh.types import InputError, Matrix, collect_problems
@@ -32,6 +42,7 @@ MODALITIES = {"i": "image", "x": "image", "img": "image", "t": "text", "y": "tex
 LABEL_STEMS = ("labels", "label", "l")
 CLASS_STEMS = ("y", "target", "targets", "class", "classes", "category")  # labels if they are vectors
 NUMBERED = re.compile(r"(?P<stem>.*?)[\s_.:-]*\d+")  # image_0, image0, text.12
+VECTOR = re.compile(r"\[\s*(np\.float\d+\()?[-+.\d]")  # a list of numbers as text
 INDEX_COLUMNS = ("", "id", "index", "unnamed: 0", "row")
 
 
@@ -92,26 +103,27 @@ def parse_matrices(files: Listing, max_bytes: int = MAX_ARRAY_BYTES) -> Uploaded
     if len(set(counts.values())) > 1:
         sizes = ", ".join(f"{key} has {count:,}" for key, count in counts.items())
         problems.append(f"All parts of {name} must have the same number of rows: {sizes}.")
+    ignored = ", ".join(filter(None, (layout.ignored, *found.ignored)))
+    notes = [f"Not used: {ignored}."] if ignored else []
+    if problems:
+        return UploadedRows(labels, captions, matrices=matrices, problems=problems, notes=notes)
     for row, own in enumerate(labels or ()):
         if not own:
             bad_rows.setdefault(row, "has no label")
-    ignored = ", ".join(filter(None, (layout.ignored, *found.ignored)))
     items, parts = next(iter(counts.values()), 0), found.parts
     if layout.training_items is not None:
         parts = ["train"] * layout.training_items + ["test"] * (items - layout.training_items)
-    rows = UploadedRows(
-        labels=labels,
-        captions=captions,
-        matrices=matrices,
-        parts=parts,
-        problems=problems,
-        notes=[f"Not used: {ignored}."] if ignored else [],
+    used = np.setdiff1d(np.arange(items), list(bad_rows))
+    return UploadedRows(
+        labels=labels and [labels[row] for row in used],
+        captions={key: [texts[row] for row in used] for key, texts in captions.items()},
+        matrices={key: X[used] if bad_rows else X for key, X in matrices.items()},
+        parts=[parts[row] for row in used] if parts else [],
+        skipped=[
+            Skipped(f"Row {row + 1} of {name}", "damaged row", reason) for row, reason in sorted(bad_rows.items())
+        ],
+        notes=notes,
     )
-    return rows if problems else rows.skip(bad_rows, "damaged row", f"Row {{row}} of {_escaped(name)}")
-
-
-def _escaped(name: str) -> str:
-    return name.replace("{", "{{").replace("}", "}}")
 
 
 def _read_variables(files: Listing, max_bytes: int) -> Variables:
@@ -195,7 +207,10 @@ def _read_feature_table(table: Table, stem: str, is_one_of_several: bool, found:
             names, _ = split_cells(cells)
             variables["labels"] = _object_column(["|".join(row) for row in names])
     if caption:
-        variables["captions"] = _object_column([caption_text(cell) for cell in contents.cells[caption]])
+        cells = contents.cells[caption]
+        variables["captions"] = _object_column(
+            ["\n".join(map(str, c)) if isinstance(c, list) else str(c) for c in cells]
+        )
     if split:
         found.parts[:] = [part_of(str(cell)) for cell in contents.cells[split]]
     return variables
@@ -204,12 +219,8 @@ def _read_feature_table(table: Table, stem: str, is_one_of_several: bool, found:
 def _is_vector(cell: Any) -> bool:
     """Whether a cell is a list of numbers, or the text of such a list."""
     if isinstance(cell, str):
-        return re.match(r"\[\s*(np\.float\d+\()?[-+.\d]", cell) is not None
+        return VECTOR.match(cell) is not None
     return isinstance(cell, list | np.ndarray) and len(cell) > 0 and not isinstance(cell[0], str | dict)
-
-
-def caption_text(cell: Any) -> str:
-    return "\n".join(map(str, cell)) if isinstance(cell, list) else str(cell)
 
 
 def _object_column(texts: list[str]) -> NDArray[Any]:

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from smfh.datasets.user_pictures import DecodedPicture
-from smfh.types import IntArray, Matrix, Split
+from smfh.types import Matrix, Split
 
 PICTURE = (
     *("file", "picture", "image", "filename", "file name", "image file", "image name", "path", "photo"),
@@ -101,35 +101,6 @@ class UploadedRows:
         if not len(parts) or queries.all() or not queries.any():
             return None
         return Split(np.flatnonzero(~queries), np.flatnonzero(queries))
-
-    def take(self, rows: IntArray) -> "UploadedRows":
-        """Return only these rows."""
-
-        def chosen(values: Sequence[Any]) -> list[Any]:
-            return [values[row] for row in rows] if values else []
-
-        return replace(
-            self,
-            labels=None if self.labels is None else chosen(self.labels),
-            captions={name: chosen(texts) for name, texts in self.captions.items()},
-            pictures=chosen(self.pictures),
-            names=chosen(self.names),
-            matrices={name: X[rows] for name, X in self.matrices.items()},
-            parts=chosen(self.parts),
-            groups=chosen(self.groups),
-        )
-
-    def skip(self, problems: Mapping[int, str], kind: str, item: str) -> "UploadedRows":
-        """Return the rows without those that have problems, and add these to the skipped items.
-
-        `problems` maps rows to reasons. `item` is the name of a skipped item, in which {row} stands for the
-        row number, counted from 1.
-        """
-        if not problems:
-            return self
-        keep = np.setdiff1d(np.arange(self.items), list(problems))
-        skipped = [Skipped(item.format(row=row + 1), kind, reason) for row, reason in sorted(problems.items())]
-        return replace(self.take(keep), skipped=[*self.skipped, *skipped])
 
 
 def expand_split(split: Split, groups: Sequence[int]) -> Split:

@@ -244,7 +244,10 @@ def _read_parquet(content: Content, name: str) -> Table:
             value_bytes = max(sum(chunk.unpacked_bytes for chunk in chunks) // max(values, 1), TABLE_VALUE_BYTES)
             headers.append(Header(column, (rows_or_1, -(-values // rows_or_1)), value_bytes))
         check_headers(name, headers, max_unpacked(content, MAX_FILE_BYTES))
-        names_of = _class_names(schema.metadata or {})
+        names_of: dict[str, list[str]] = {}  # class names of columns with coded labels, as `datasets` writes them
+        with suppress(ValueError, RecursionError, AttributeError, KeyError, TypeError):
+            features = read_json(schema.metadata[b"huggingface"])["info"]["features"]
+            names_of = {heading: list(map(str, one["names"])) for heading, one in features.items() if "names" in one}
         # a dictionary-encoded value may be repeated in every row, so fewer rows are read if values may be long
         widest = sum(max((c.unpacked_bytes for c in chunks if c.is_bytes), default=0) for chunks in columns.values())
         batch_rows = min(max(BATCH_BYTES // max(widest, 1), 1), BATCH_ROWS)
@@ -260,15 +263,6 @@ def _read_parquet(content: Content, name: str) -> Table:
                     yield number, [cells[row] for cells in columns], ""
 
     return Table(name, tuple(schema.names), rows)
-
-
-def _class_names(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
-    """Return the class names of columns with coded labels, from the metadata that `datasets` writes."""
-    with suppress(ValueError, RecursionError, AttributeError, KeyError, TypeError):
-        features = read_json(metadata[b"huggingface"])["info"]["features"]
-        found = {heading: one["names"] for heading, one in features.items() if "names" in one}
-        return {heading: list(map(str, names)) for heading, names in found.items()}
-    return {}
 
 
 def _parquet_cells(column: Any, names: Sequence[str]) -> Sequence[Any]:

@@ -1,7 +1,6 @@
 """Downloads from a real server on this machine: complete, cut off, too large, forged, absent."""
 
 import io
-import socket
 import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -90,14 +89,6 @@ def test_a_folder_that_cannot_be_written_is_reported(url, tmp_path):
     (tmp_path / "file").mkdir()
     with pytest.raises(InputError, match="file cannot be saved"):
         download(f"{url}/file", tmp_path / "file")
-
-
-def test_a_missing_connection_is_reported(tmp_path):
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{unused.getsockname()[1]}/file"
-        with pytest.raises(InputError, match="Check the connection"):
-            download(url, tmp_path / "file")
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,6 @@ import io
 import json
 import pickle
 import struct
-import subprocess
-import sys
 import zipfile
 import zlib
 from contextlib import suppress
@@ -17,19 +15,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import scipy.io
+from campaign.cases import measure
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from pyarrow import parquet
 from scipy import sparse
 
-import smfh
 from smfh.files import ArchiveLimits, open_archive, read_mat, read_npz, read_table, write_npz
 from smfh.files.parquet_footer import column_chunks
 from smfh.types import InputError
 
 MAT_HEAD = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack("<H", 0x100) + b"IM"
-ROOT = Path(smfh.__file__).parents[1]
 MI_INT8, MI_INT32, MI_UINT32, MI_DOUBLE, MI_MATRIX, MI_COMPRESSED = 1, 5, 6, 9, 14, 15
 MX_CELL, MX_SPARSE, MX_DOUBLE = 1, 5, 6
 
@@ -177,16 +174,6 @@ class TestMat:
         content, message = HOSTILE_MAT[case]
         with pytest.raises(InputError, match=message):
             read_mat(content, name="bad.mat", max_bytes=1 << 26)
-
-    @settings(max_examples=150, deadline=None)
-    @given(at=st.integers(0, 5000), byte=st.integers(0, 255))
-    def test_any_changed_byte_is_read_or_refused(self, at, byte):
-        content = bytearray(mat(x=np.eye(4), tags=sparse.eye_array(5, format="csc"), names=cells("a", "b")))
-        content[at % len(content)] = byte
-        try:
-            read_mat(bytes(content))
-        except InputError:
-            return
 
 
 HOSTILE_NPY = {
@@ -441,41 +428,19 @@ def test_a_failing_disk_is_reported(tmp_path, monkeypatch, read):
         read(path)
 
 
-MEASURE = """
-import sys
-from pathlib import Path
-from smfh import files
-from smfh.types import InputError
-
-def peak():
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
-
-files.read_mat(Path(sys.argv[1]))
-before = peak()
-for path in map(Path, sys.argv[2:]):
-    try:
-        if path.name.startswith("npz"):
-            files.read_npz(path)
-        elif path.name.startswith("mat"):
-            files.read_mat(path, max_bytes=1 << 24)
-        else:
-            with files.open_archive(path) as archive:
-                [archive.read(member) for member in archive.members]
-    except InputError:
-        continue
-print(peak() - before)
-"""
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to measure memory")
-def test_hostile_files_take_little_memory(tmp_path):
-    (tmp_path / "a good file").write_bytes(mat(x=np.eye(3)))
-    for kind, cases in {"npz": HOSTILE_NPY, "zip": HOSTILE_ZIP, "mat": HOSTILE_MAT}.items():
-        for number, (content, _) in enumerate(cases.values()):
-            packed = zipped({"x.npy": content}) if kind == "npz" else content
-            (tmp_path / f"{kind}{number}").write_bytes(packed)
-    command = [sys.executable, "-c", MEASURE, *sorted(map(str, tmp_path.iterdir()))]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    assert int(done.stdout) < 64 << 10  # kB: the files unpack to gigabytes
+def test_hostile_files_take_little_memory():
+    """The files unpack to gigabytes."""
+    readers = [(read_npz, zipped({"x.npy": content})) for content, _ in HOSTILE_NPY.values()]
+    readers += [(lambda content: read_mat(content, max_bytes=1 << 24), content) for content, _ in HOSTILE_MAT.values()]
+    readers += [(read_members, content) for content, _ in HOSTILE_ZIP.values()]
+
+    def read_all():
+        for read, content in readers:
+            with suppress(InputError):
+                read(content)
+
+    read_mat(mat(x=np.eye(3)))
+    _, megabytes, _ = measure(read_all)
+    assert megabytes < 64

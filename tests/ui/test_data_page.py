@@ -345,12 +345,12 @@ def test_columns_are_guessed_or_chosen_in_menus():
     assert [menu.value for menu in menus] == ["picture", "tags"]
     assert menus[0].options == ["(none)", "picture", "text", "tags", "kind"]
     assert page.multiselect(key="own_menu_captions").value == ["text"]
-    assert page.segmented_control(key="own_menu_separator").value == ";"
+    assert page.segmented_control(key="own_menu_labels_separator").value == ";"
     assert "3 classes: a (5), b0 (3), b1 (2)" in texts(page)
-    page.segmented_control(key="own_menu_separator").set_value(",").run()
+    page.segmented_control(key="own_menu_labels_separator").set_value(",").run()
     assert "2 classes: a;b0 (3), a;b1 (2)" in texts(page)
     page.selectbox(key="own_menu_labels").set_value("kind").run()
-    assert page.segmented_control(key="own_menu_separator").value == "|"
+    assert page.segmented_control(key="own_menu_labels_separator").value == "|"
     assert "6 classes: x (5), y0 (1)" in texts(page)
     page.multiselect(key="own_menu_captions").set_value(["text", "tags"]).run()
     page.button(key="own_use").click().run()
@@ -361,29 +361,6 @@ def test_columns_are_guessed_or_chosen_in_menus():
     upload(page, "other.zip", example_archive())
     assert page.selectbox(key="own_menu_labels").value == "labels"
     assert "7 classes" in texts(page)
-
-
-def test_class_folders_are_used_without_the_files_that_cannot_be_read():
-    items = Items(24)
-    files = dict(zip(items.in_class_folders(), items.pictures, strict=True))
-    files |= {
-        "circle/cut.png": items.pictures[0][:60],
-        "square/text.png": b"no picture",
-        "square/same.png": items.pictures[0],
-    }
-    page = open_page(data="planted")
-    page.file_uploader[0].set_value([(name, file, "image/png") for name, file in files.items()]).run()
-    assert not page.error
-    assert "3 items cannot be used" in page.warning[0].value
-    assert "1 duplicate: square/same.png is the same picture as circle/0.png" in texts(page)
-    assert "There are no captions. The names of the classes are used as text." in texts(page)
-    button = page.button(key="own_use")
-    assert button.label == "Skip these 3 and continue"
-    button.click().run()
-    data, _ = uploaded_data(page).loaded
-    assert len(data) == 24
-    assert data.class_names == ("circle", "hexagon", "square", "triangle")
-    assert set(data.captions) == set(data.class_names)
 
 
 def test_coco_captions_are_several_texts_and_unlabelled_items_stay_if_chosen(tmp_path):
@@ -520,11 +497,11 @@ def test_captions_without_labels_are_clustered_as_the_menus_say():
             archive.writestr(name, content)
     page = upload(open_page(data="planted"), "mine.zip", file.getvalue())
     assert "found by clustering the captions" in texts(page)
-    page.number_input(key="own_menu_topics").set_value(3).run()
+    page.number_input(key="own_menu_labels_topics").set_value(3).run()
     assert "3 topics: " in texts(page)
-    page.selectbox(key="own_menu_label_source").set_value("none").run()
+    page.selectbox(key="own_menu_labels_source").set_value("none").run()
     assert "There are no labels" in texts(page)
-    page.selectbox(key="own_menu_label_source").set_value("topics").run()
+    page.selectbox(key="own_menu_labels_source").set_value("topics").run()
     page.button(key="own_use").click().run()
     assert not page.exception
     assert len(uploaded_data(page).loaded[0].class_names) == 3

@@ -10,7 +10,7 @@ from smfh.plots import label_counts, label_pairs
 from smfh.retrieval.bits import cross_counts, largest_classes
 from smfh.types import BoolArray, InputError, IntArray, MultimodalDataset, Split
 from smfh.ui.charts import show_chart
-from smfh.ui.data.labels import EditedLabels, draw_editor, draw_selector, edited_labels
+from smfh.ui.data.labels import SELECTED, EditedLabels, draw_editor, edited_labels
 from smfh.ui.items import caption_of, draw_item, labels_of, pictures_of, top_words
 from smfh.ui.plain import draw_problems
 from smfh.ui.session import load
@@ -123,7 +123,7 @@ def _draw_page(data: MultimodalDataset, rows: list[int], modality: str | None, e
             labels = labels_of(data, row) if edited is None else edited.labels[row]
             draw_item(pictures, [caption_of(data, row), ", ".join(words)], labels)
             if edited is not None:
-                draw_selector(row)
+                st.checkbox("Select", key=f"{SELECTED}{row}")
 
 
 def draw_labels(data: MultimodalDataset) -> None:

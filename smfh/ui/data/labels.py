@@ -85,7 +85,8 @@ def draw_editor(edited: EditedLabels, data: MultimodalDataset, matching: IntArra
             st.caption(words, width="content")
             off = not changed or not edited.classes
             is_clicked = st.button("Apply changes", type="primary", key="label_apply", disabled=off)
-            st.button("Discard changes", key="label_discard", on_click=discard, disabled=not changed)
+            undo: dict[str, Any] = {"on_click": st.session_state.pop, "args": (EDITED,), "disabled": not changed}
+            st.button("Discard changes", key="label_discard", **undo)
             make = partial(label_table, data, edited.labels)
             offer_file("Save labels as a table", make, "labels.csv", "text/csv", "label_table")
         st.caption("Applying deletes the runs and studies on the old labels. Train again afterwards.")
@@ -124,15 +125,6 @@ def change_classes(is_deleted: bool) -> None:
     name = "" if is_deleted else str(st.session_state[NAME]).replace("|", " ").strip()
     edited.labels[:] = rename_classes(edited.labels, dict.fromkeys(st.session_state[CLASSES], name))
     st.session_state[CLASSES], st.session_state[NAME] = [], ""
-
-
-def discard() -> None:
-    del st.session_state[EDITED]
-
-
-def draw_selector(row: int) -> None:
-    """Draw the checkbox that selects an item for editing."""
-    st.checkbox("Select", key=f"{SELECTED}{row}")
 
 
 def apply_labels(edited: EditedLabels) -> None:

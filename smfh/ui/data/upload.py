@@ -35,7 +35,8 @@ FOLDER = "own_folder"  # session key: a folder on this computer
 CHOSEN_ENCODER, MODEL_FOLDER = "own_encoder", "own_model_folder"
 ENCODER_HELP = "CLIP and SigLIP 2 need the package fastembed. Their models are downloaded when first used."
 MENU = "own_menu_"  # prefix of the keys of the menus for the columns of a table
-SEPARATOR, LABEL_SOURCE, TOPICS = f"{MENU}separator", f"{MENU}label_source", f"{MENU}topics"
+LABEL_MENUS = f"{MENU}labels_"  # and of those whose values are guessed again for another column of labels
+SEPARATOR, LABEL_SOURCE, TOPICS = f"{LABEL_MENUS}separator", f"{LABEL_MENUS}source", f"{LABEL_MENUS}topics"
 MAX_CLASSES = 20
 MAX_NAME_CHARACTERS, MAX_PROBLEM_CHARACTERS = 40, 400
 PREVIEW_PIXELS = 150
@@ -215,7 +216,7 @@ def draw_menus(source: UserDataset) -> UserDataset:
     """Draw menus for the columns of a picture table; return the data set with the chosen columns."""
     preview = preview_of(source)
     if (guess := preview.columns) is None:
-        return draw_caption_toggle(source) if preview.has_several_captions else source
+        return source
     preset = {"picture": guess.picture, "captions": list(guess.captions), "labels": guess.labels}
     for name, value in preset.items():
         st.session_state.setdefault(MENU + name, value)
@@ -225,15 +226,12 @@ def draw_menus(source: UserDataset) -> UserDataset:
         picture = st.selectbox("Pictures", headings, key=f"{MENU}picture", format_func=show_heading)
         captions = st.multiselect("Captions", headings[1:], key=f"{MENU}captions")
     with right:
-        key, guess_again = f"{MENU}labels", forget_label_menus
-        labels = st.selectbox("Labels", headings, key=key, format_func=show_heading, on_change=guess_again)
+        guess_again: dict[str, Any] = {"on_change": address.forget, "args": (LABEL_MENUS,)}
+        labels = st.selectbox("Labels", headings, key=f"{MENU}labels", format_func=show_heading, **guess_again)
     columns = Columns(picture, tuple(captions), labels)
     if columns != guess:
         source = source.read_as(columns=columns, separator="", label_source="")
         preview = preview_of(source)
-    if preview.has_several_captions:
-        with left:
-            source = draw_caption_toggle(source)
     if preview.separator and columns.labels:
         st.session_state.setdefault(SEPARATOR, preview.separator)
         with right:
@@ -243,21 +241,13 @@ def draw_menus(source: UserDataset) -> UserDataset:
     return source
 
 
-def draw_caption_toggle(source: UserDataset) -> UserDataset:
-    """Draw a switch that makes each of a picture's captions a separate text; return the changed data set."""
-    several = st.toggle("Use each caption as a separate text", key=f"{MENU}several")
-    return source if several == source.several_texts else source.read_as(several_texts=several)
-
-
-def forget_label_menus() -> None:
-    """Reset the menus of labels, so that their separator and source are guessed again (callback)."""
-    for key in (SEPARATOR, LABEL_SOURCE, TOPICS):
-        st.session_state.pop(key, None)
-
-
 def draw_label_menu(source: UserDataset) -> UserDataset:
-    """Draw menus for the source of labels and the number of topics; return the changed data set."""
+    """Draw menus for captions, the source of labels and the number of topics; return the changed data set."""
     preview = preview_of(source)
+    if preview.has_several_captions:
+        several = st.toggle("Use each caption as a separate text", key=f"{MENU}several")
+        source = source if several == source.several_texts else source.read_as(several_texts=several)
+        preview = preview_of(source)
     if preview.unlabelled and source.hand_labels is None:
         label = f"Keep items without a label ({preview.unlabelled:,}), to tag them by hand"
         if st.toggle(label, key=f"{MENU}unlabelled") != source.keep_unlabelled:
