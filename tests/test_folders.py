@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from smfh import folders
-from smfh.environment import OLD_NAMES, read_number, read_variable
-from smfh.folders import cache_folder, data_folders
+from smfh.folders import OLD_NAMES, cache_folder, data_folders, read_number, read_variable
 from smfh.types import InputError
 
 

@@ -9,7 +9,6 @@ The name of a run's file is the SHA-256 of its key. Two programs that finish the
 file, so neither waits for the other.
 """
 
-from smfh.runs.kernels import begin_compiling, is_ready
 from smfh.runs.limits import (
     check_classifier_cost,
     check_cost,
@@ -35,4 +34,4 @@ from smfh.runs.run import (
 )
 from smfh.runs.run_file import finite, versions
 from smfh.runs.store import DamagedRun, Listing, MemoryRuns, RunStore, SavedRuns
-from smfh.runs.training import Snapshots, ensure_saved, find_or_train, score_run
+from smfh.runs.training import Snapshots, begin_compiling, ensure_saved, find_or_train, is_ready, score_run

@@ -17,7 +17,7 @@ import psutil
 from scipy.sparse import csr_array
 
 from smfh.datasets import DatasetSource
-from smfh.environment import read_number
+from smfh.folders import read_number
 from smfh.hashing import HashMethod
 from smfh.retrieval.classifiers import (
     ANCHORS,

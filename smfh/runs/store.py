@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from smfh.datasets.user_data import UserDataset
-from smfh.environment import read_number
 from smfh.files import read_npz
 from smfh.files.archive import write_npz
 from smfh.files.atomic import remove_leftovers, write_atomically
-from smfh.folders import cache_folder
+from smfh.folders import cache_folder, read_number
 from smfh.hamming import count_codes
 from smfh.hashing import FittedHasher
 from smfh.hashing.storage import hasher_of, restore_anchors

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from smfh.environment import read_variable
+from smfh.folders import read_variable
 from smfh.types import InputError
 
 VISITOR, COOKIE, NAME = "visitor", "smfh_visitor", re.compile("[0-9a-f]{32}")

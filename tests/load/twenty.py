@@ -216,13 +216,11 @@ def server(environment: dict[str, str], log: Path) -> Iterator[tuple[str, int]]:
 
 def settled(pid: int) -> float:
     """Wait until the workers are ready and the memory no longer changes; return it in GB."""
-    before = 0.0
-    for _ in range(30):
-        if abs((now := memory_of(pid)) - before) < 0.005:
-            break
-        before = now
+    seen = [0.0]
+    while len(seen) < 30 and (len(seen) < 4 or max(seen[-4:]) - min(seen[-4:]) > 0.005):
         sleep(5)
-    return now
+        seen.append(memory_of(pid))
+    return seen[-1]
 
 
 async def leave_a_job(address: str) -> None:

@@ -30,7 +30,7 @@ from smfh.experiments.tuning.study import (
     worker_name,
 )
 from smfh.jobs import Call, CancelledJobError, JobContext, here
-from smfh.runs.kernels import wait_until_ready
+from smfh.runs.training import wait_until_ready
 from smfh.types import InputError, MissingFilesError
 
 MIN_COMPLETE = 5  # complete trials before any may be stopped early
