@@ -1,7 +1,7 @@
 """Tables of a comparison: significance tests, scores, rows for CSV, and tables for papers."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape as escape_html
 from itertools import pairwise, product
@@ -76,12 +76,12 @@ def pair_rows(pairs: Sequence[Difference]) -> list[dict[str, str]]:
 def score_rows(grid: Grid, store: SavedRuns, view: View) -> list[dict[str, str]]:
     """Return mean ± deviation: a row per direction, method and measure, a column per code length."""
     rows: dict[tuple[str, ...], dict[str, str]] = {}
+    order = list(grid.comparison.titles.values())
     for direction in table_directions(grid, view):
         views = [one.towards(*direction) for one in view.told_together]
         found = [(one.metric.label, "map", point) for one in views for point in points(grid, store, one)]
         for name in view.graded:
             found += [(GRADED[name][0], name, point) for point in points(grid, store, views[0], name)]
-        order = list(grid.comparison.titles.values())
         for label, name, point in sorted(found, key=lambda each: order.index(each[2].title)):
             about = {"direction": point.direction, "distance": view.distance, "method": point.title, "measure": label}
             row = rows.setdefault(tuple(about.values()), about)
@@ -183,6 +183,7 @@ class PaperTable:
         heads = [rf"\multicolumn{{{size}}}{{c}}{{{escape(way)}}}" for way in ways]
         rules = "".join(rf"\cmidrule(lr){{{start}-{start + size - 1}}}" for start in starts)
         above = [" & ".join(["", *heads]) + r" \\", rules] if any(ways) else []
+        rows = self._rows("${}{}$", r"$\mathbf{{{}}}{}$", r"{{\scriptstyle\pm{}}}")
         lines = [
             rf"\begin{{table{wide}}}",
             r"\centering\footnotesize\setlength{\tabcolsep}{2.5pt}",
@@ -193,7 +194,7 @@ class PaperTable:
             *above,
             " & ".join(["Method", *(f"{bits} bits" for _, bits in self.columns)]) + r" \\",
             r"\midrule",
-            *(" & ".join([escape(m), *self._row(m, self._latex_cell)]) + r" \\" for m in self.methods),
+            *(" & ".join([escape(method), *row]) + r" \\" for method, row in rows),
             r"\bottomrule",
             r"\end{tabular}",
             rf"\end{{table{wide}}}",
@@ -203,11 +204,11 @@ class PaperTable:
     def markdown(self) -> str:
         """Return the table in Markdown, with its caption above."""
         heads = ["Method", *(f"{way}, {bits} bits".removeprefix(", ") for way, bits in self.columns)]
-        rows = [heads, ["---", *["---:"] * len(self.columns)]]
-        rows += [[plain_markdown(m), *self._row(m, self._markdown_cell)] for m in self.methods]
+        lines = [heads, ["---", *["---:"] * len(self.columns)]]
+        lines += [[plain_markdown(method), *row] for method, row in self._rows("{}{}", "**{}{}**", " ± {}")]
         formula = typeset(self.words, plain_markdown)  # mathematics is between dollar signs
         caption = f"{plain_markdown(self._title)}. {formula}. {plain_markdown(self.marks)}"
-        return "\n".join([caption, "", *(f"| {' | '.join(row)} |" for row in rows)])
+        return "\n".join([caption, "", *(f"| {' | '.join(line)} |" for line in lines)])
 
     def html(self) -> str:
         """Return the table as HTML, with its caption above."""
@@ -216,9 +217,8 @@ class PaperTable:
         groups = "".join(f'<th colspan="{size}" scope="colgroup">{escape_html(way)}</th>' for way in ways)
         heads = "".join(f'<th scope="col">{bits} bits</th>' for _, bits in self.columns)
         lines = [f"<th></th>{groups}"] * any(ways) + [f'<th scope="col">Method</th>{heads}']
-        for method in self.methods:
-            cells = "".join(f"<td>{cell}</td>" for cell in self._row(method, self._html_cell))
-            lines.append(f'<th scope="row">{escape_html(method)}</th>{cells}')
+        for method, row in self._rows("{}{}", "<strong>{}</strong>{}", " <small>± {}</small>"):
+            lines.append(f'<th scope="row">{escape_html(method)}</th>{"".join(f"<td>{cell}</td>" for cell in row)}')
         caption = f"{escape_html(self._title)}. {formula_html(self.words)}. {escape_html(self.marks)}"
         return f"<table><caption>{caption}</caption>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
@@ -239,37 +239,30 @@ class PaperTable:
             for (method, direction, bits), cell in self.cells.items()
         ]
 
-    def _row(self, method: str, write: Callable[[Cell], str]) -> list[str]:
-        found = (self.cells.get((method, *column)) for column in self.columns)
-        return ["--" if cell is None else write(cell) for cell in found]
+    def _rows(self, plain: str, best: str, spread: str) -> Iterator[tuple[str, list[str]]]:
+        """Yield each method with its cells as text; format strings for a cell, the best cell, the deviation."""
+        for method in self.methods:
+            row = []
+            for column in self.columns:
+                if (cell := self.cells.get((method, *column))) is None:
+                    row.append("--")
+                    continue
+                mean, deviation = (f"{x or 0:.{self.decimals}f}" for x in (cell.mean, cell.deviation))
+                around = "" if cell.deviation is None else spread.format(deviation)
+                row.append((best if cell.is_best else plain).format(mean, around))
+            yield method, row
 
     @property
     def _title(self) -> str:
         return f"{self.label[0].upper() if self.label.islower() else self.label[0]}{self.label[1:]} on {self.about}"
-
-    def _html_cell(self, cell: Cell) -> str:
-        spread = "" if cell.deviation is None else f" <small>± {cell.deviation:.{self.decimals}f}</small>"
-        mean = f"{cell.mean:.{self.decimals}f}"
-        return f"<strong>{mean}</strong>{spread}" if cell.is_best else f"{mean}{spread}"
-
-    def _latex_cell(self, cell: Cell) -> str:
-        mean = f"{cell.mean:.{self.decimals}f}"
-        mean = rf"\mathbf{{{mean}}}" if cell.is_best else mean
-        spread = "" if cell.deviation is None else rf"{{\scriptstyle\pm{cell.deviation:.{self.decimals}f}}}"
-        return f"${mean}{spread}$"
-
-    def _markdown_cell(self, cell: Cell) -> str:
-        spread = "" if cell.deviation is None else f" ± {cell.deviation:.{self.decimals}f}"
-        text = f"{cell.mean:.{self.decimals}f}{spread}"
-        return f"**{text}**" if cell.is_best else text
 
 
 def paper_tables(grid: Grid, store: SavedRuns, view: View) -> list[PaperTable]:
     """Return a table of each measure with all directions, and one of training seconds."""
     ways = [view.towards(*direction) for direction in table_directions(grid, view)]
     where = "training items as database" if view.protocol == "training" else "held-out items as database"
-    title, queries = grid.comparison.source.title, f"{len(grid.split.queries):,} queries"
     distance = view.distance.replace("hamming", "Hamming")
+    title, queries = grid.comparison.source.title, f"{len(grid.split.queries):,} queries"
     about = ", ".join([title, where, queries, f"{distance} distance"])
     measures = [
         ("map", one.definition, one.metric.label, f"${one.metric.latex}$", one.metric.formula)
@@ -281,13 +274,10 @@ def paper_tables(grid: Grid, store: SavedRuns, view: View) -> list[PaperTable]:
         measures.append((name, view.definition, label, typeset(words), words))
     tables = []
     for measure, definition, label, formula, words in measures:
-        views = [replace(way, definition=definition) for way in ways]
-        cells = _cells(grid, store, views, measure)
+        cells = _cells(grid, store, [replace(way, definition=definition) for way in ways], measure)
         marks = TESTED if is_tested(measure) else "" if measure == "distinct_codes" else BEST
-        decimals = MEASURES[measure].decimals
-        tables.append(
-            PaperTable(label, f"{about}{_over_seeds(cells)}", formula, words, decimals, cells, marks, view.distance)
-        )
+        decimals, caption = MEASURES[measure].decimals, f"{about}{_over_seeds(cells)}"
+        tables.append(PaperTable(label, caption, formula, words, decimals, cells, marks, view.distance))
     cells = _cells(grid, store, ways[:1], "training")
     times = {(method, "", bits): cell for (method, _, bits), cell in cells.items()}  # no direction
     seconds = "Wall-clock seconds of one training"
@@ -304,17 +294,23 @@ def _cells(grid: Grid, store: SavedRuns, views: Sequence[View], measure: str) ->
     """Return the cells of a table; the best is marked, and what a paired test cannot tell apart from it."""
     cells: dict[tuple[str, str, int], Cell] = {}
     better = min if measure in ("median_rank", "training") else max
-    for view, bits in product(views, grid.comparison.bits):
-        at_length = replace(view, bits=bits)
-        column = [point for point in points(grid, store, at_length, measure) if point.at == bits]
-        has_best = column and measure != "distinct_codes"
-        marked = {better(column, key=lambda point: point.mean).title} if has_best else set()
-        pairs = compared_pairs(grid, store, at_length, measure) if is_tested(measure) else []
-        marked |= {pair.second for pair in pairs if pair.first == pairs[0].first and not pair.is_clear}
-        for point in column:
-            seeds, spread = len(point.values), point.deviation if len(point.values) > 1 else None
-            cells[point.title, view.direction, bits] = Cell(point.mean, spread, seeds, point.title in marked)
+    for view in views:
+        found = points(grid, store, view, measure)
+        for bits in grid.comparison.bits:
+            column = [point for point in found if point.at == bits]
+            has_best = column and measure != "distinct_codes"
+            marked = {better(column, key=lambda point: point.mean).title} if has_best else set()
+            pairs = compared_pairs(grid, store, replace(view, bits=bits), measure) if is_tested(measure) else []
+            marked |= {pair.second for pair in pairs if pair.first == pairs[0].first and not pair.is_clear}
+            for point in column:
+                seeds, spread = len(point.values), point.deviation if len(point.values) > 1 else None
+                cells[point.title, view.direction, bits] = Cell(point.mean, spread, seeds, point.title in marked)
     return cells
+
+
+def _over_seeds(cells: Mapping[tuple[str, str, int], Cell]) -> str:
+    seeds = max((cell.seeds for cell in cells.values()), default=0)
+    return f", mean ± standard deviation over {seeds} seeds" if seeds > 1 else ", one seed"
 
 
 def latex_of(grid: Grid, store: SavedRuns, view: View) -> str:
@@ -336,8 +332,3 @@ def table_rows(grid: Grid, store: SavedRuns, view: View) -> list[Row]:
 def plain_markdown(text: str) -> str:
     """Return text escaped for a cell or paragraph of Markdown."""
     return re.sub(r"([\\`*_|<>\[\]#])", r"\\\1", text)
-
-
-def _over_seeds(cells: Mapping[tuple[str, str, int], Cell]) -> str:
-    seeds = max((cell.seeds for cell in cells.values()), default=0)
-    return f", mean ± standard deviation over {seeds} seeds" if seeds > 1 else ", one seed"
