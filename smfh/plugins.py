@@ -80,7 +80,8 @@ def load_text(name: str, text: str) -> Plugin:
     sys.modules[module.__name__] = module
     try:
         exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102, the user chose this file
-        plugin = _register(name, [value for value in vars(module).values() if _is_of(value, module)])
+        classes = [value for value in vars(module).values() if isinstance(value, type)]
+        plugin = _register(name, [cls for cls in classes if cls.__module__ == module.__name__])  # not imported ones
     except (Exception, SystemExit) as error:  # a plug-in can raise anything
         plugin = Plugin(name, problem=describe_error(error))
     module.__dict__["__plugin__"] = plugin
@@ -140,11 +141,6 @@ def plugin_errors(method: HashMethod) -> Iterator[None]:
         lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_globals.get("__name__") == home]
         where = f" in line {lines[-1]} of its plug-in" if lines else ""
         raise InputError(f"{method.title} failed{where}: {describe_error(error)}.") from error
-
-
-def _is_of(value: Any, module: ModuleType) -> bool:
-    """Whether the value is a method or data set that this module defines, not one that it imports."""
-    return isinstance(value, type) and issubclass(value, tuple(KINDS)) and value.__module__ == module.__name__
 
 
 def describe_error(error: BaseException) -> str:

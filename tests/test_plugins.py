@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from smfh import plugins
-from smfh.commands.check import method_checks
+from smfh.commands.check import method_problems
 from smfh.commands.compare import compare_command
 from smfh.datasets import DATASETS
 from smfh.engine import Engine
@@ -222,5 +222,5 @@ def test_a_broken_plug_in_is_skipped_with_the_reason(text, problem, registries):
 
 @pytest.mark.parametrize("name", ["smfh-plus", "cvh"])
 def test_own_methods_hold_the_contract(name):
-    problems = [check() for _, check in method_checks(make_method(name, bits=16))]
+    problems = [*method_problems(make_method(name, bits=16))]
     assert problems == [""] * len(problems)

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from smfh.bench.measure import Report, least_seconds, peak_bytes, resident_bytes
 from smfh.hamming import CodeIndex, Queries, as_queries, distances, pack, rank
 from smfh.retrieval.evaluation import DEPTH, score_codes
-from smfh.types import Distances, InputError, IntArray, Words
+from smfh.types import InputError, IntArray, Words
 
 Sides = dict[str, Callable[[], object]]
 
@@ -54,7 +55,10 @@ def bench_distinct(report: Report, rng: np.random.Generator, repeats: int) -> No
         ("spread codes", codes(rng, ITEMS, bits), QUERIES, TOP),
     ):
         queries = codes(rng, number, bits)
-        one_by_one = partial(rank_one_by_one, queries, database, top)
+
+        def one_by_one(queries: Words = queries, database: Words = database, top: int = top) -> Any:
+            return CodeIndex(database, share=0).rank(queries, top)  # without merging identical codes
+
         if not all(map(np.array_equal, rank(queries, database, top), one_by_one())):
             raise InputError("Rankings with and without merging of repeated codes differ.")
         sides: Sides = {"ours": partial(rank, queries, database, top), "one by one": one_by_one}
@@ -65,23 +69,17 @@ def bench_distinct(report: Report, rng: np.random.Generator, repeats: int) -> No
         report.seconds |= {f"{side}, {name}": value for side, value in seconds.items()}
 
 
-def rank_one_by_one(queries: Words, database: Words, top: int) -> tuple[IntArray, Distances]:
-    """Return the same ranking, computed without merging identical codes."""
-    return CodeIndex(database, share=0).rank(queries, top)
-
-
 def bench_one(report: Report, database: Words, queries: Words, ours: float, repeats: int) -> None:
     """Compare the time per query with NumPy, and time one query that ranks all items."""
     some = queries[:50]
-    seconds = least_seconds({"numpy": lambda: sort_nearest(some, database)}, 1)["numpy"] / len(some)
+
+    def sort_nearest() -> IntArray:  # ties stay in database order
+        return np.array([np.argsort(d, kind="stable")[:TOP] for d in distances(some, database)])
+
+    seconds = least_seconds({"numpy": sort_nearest}, 1)["numpy"] / len(some)
     report.seconds["numpy ranking, a query"] = seconds
     report.compare("numpy/ranking", seconds, ours, "XOR, popcount and a stable sort in NumPy, a query")
     report.seconds |= least_seconds({"search, one query alone": lambda: rank(queries[:1], database)}, repeats)
-
-
-def sort_nearest(queries: Words, database: Words) -> IntArray:
-    """Return the TOP nearest items by a stable sort, which leaves ties in database order."""
-    return np.array([np.argsort(d, kind="stable")[:TOP] for d in distances(queries, database)])
 
 
 def bench_evaluation(report: Report, rng: np.random.Generator, number: int, repeats: int) -> None:

@@ -20,12 +20,8 @@ LOCAL = ("localhost", "127.0.0.1", "::1")
 def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--port", type=int, default=8501, help="port of the server (default 8501)")
-    add("--address", help="who can connect: localhost (default) for this machine, 0.0.0.0 for all machines")
-    add(
-        "--host",
-        nargs="+",
-        help="host names by which browsers may open the app; set it with --address (default then: any)",
-    )
+    add("--address", help="who can connect: localhost (default) for this machine only, 0.0.0.0 for all machines")
+    add("--host", nargs="+", help="host names under which other machines may open it (default: any)")
     add("--data", metavar="FOLDER", help="open this folder or file on the Data page; only without --address")
     add("--encoder", metavar="NAME[=FOLDER]", help="offer this encoder first: clip or siglip2, as in `fit`")
     add("--headless", action="store_true", help="do not open a browser")

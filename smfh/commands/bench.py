@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from smfh.bench.measure import Report, machine
+from smfh.commands.options import add_options, print_json
 
 EPILOG = """A ratio above 1 means that the first program took longer. faiss is included if it is installed:
 python -m pip install ".[bench]"
@@ -22,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--quick", action="store_true", help="use small sizes: under a minute")
     add("--only", choices=PARTS, help="measure one part only")
     add("--repeats", type=int, default=3, help="repetitions, of which the fastest counts (default 3)")
-    add("--json", action="store_true", help="print one JSON object: ratios, seconds, notes, machine")
+    add_options(parser, "json", help="print one JSON object: ratios, seconds, notes, machine")
 
 
 def run(arguments: Namespace) -> None:
@@ -49,7 +50,7 @@ def run(arguments: Namespace) -> None:
     if only in (None, "pictures"):
         bench_pictures(report, arguments.quick, repeats)
     if arguments.json:
-        print(json.dumps({"machine": machine(), **vars(report)}, indent=2))
+        print_json({"machine": machine(), **vars(report)})
         return
     print(f"{machine()}\n")
     for name, ratio in report.ratios.items():

@@ -1,15 +1,14 @@
-"""Check a plug-in: load the file, and test each of its methods and data sets against the contract."""
+"""Check a plug-in: load the file, and test whether its methods and data sets do what the program expects."""
 
 import os
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from smfh.datasets import DatasetSource, Planted, make_source
-from smfh.hamming import unpack
 from smfh.hashing import FittedHasher, HashMethod, make_method
 from smfh.hashing.storage import hasher_arrays, hasher_of
 from smfh.plugins import VARIABLE, describe_error, load_plugins, plugin_errors
@@ -18,8 +17,17 @@ from smfh.types import InputError
 
 EPILOG = """examples:
   python -m smfh check my_method.py"""
-BITS = 16
-Check = tuple[str, Callable[[], str]]  # what must hold; the function returns what is wrong, "" if nothing
+BITS, OTHER_BITS = 16, 70  # code lengths of one word and of two
+METHOD_CHECKS = (
+    "it trains on two modalities",
+    "its codes have the requested length",
+    "the same seed gives the same codes",
+    "an item has the same code alone and among others",
+    "a model can be saved and loaded",
+    "it can produce other code lengths",
+    "it finds planted classes better than chance",
+)
+DATASET_CHECKS = ("it can be loaded, with a split", "it loads the same data every time")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -34,27 +42,28 @@ def run(arguments: Namespace) -> None:
         raise InputError(f"{plugin.origin} cannot be loaded: {plugin.problem}")
     problems = []
     for name in plugin.methods:
-        problems += report(f"method {name}", method_checks(make_method(name, bits=BITS)))
+        problems += report(f"method {name}", METHOD_CHECKS, method_problems(make_method(name, bits=BITS)))
     for name in plugin.datasets:
-        problems += report(f"data set {name}", dataset_checks(make_source(name)))
+        problems += report(f"data set {name}", DATASET_CHECKS, dataset_problems(make_source(name)))
     if problems:
         raise InputError(problems)
     print("All checks passed. Use the file with --plugin, in any command and in the app.")
 
 
-def report(subject: str, checks: Iterator[Check]) -> list[str]:
-    """Run the checks of a method or data set and print each result; return the problems.
+def report(subject: str, checks: Sequence[str], found: Iterator[str]) -> list[str]:
+    """Print the outcome of each check of one class; return the problems.
 
-    An error ends the checks of this class, since the later ones need what it prevents.
+    `found` yields what is wrong for each check, "" if nothing. An error ends the checks of this class, since the
+    later ones need what it prevents.
     """
     print(subject)
     problems, has_failed = [], False
-    for what, check in checks:
+    for what in checks:
         if has_failed:
             print(f"  – {what} (not checked)")
             continue
         try:
-            problem = check()
+            problem = next(found)
         except (Exception, SystemExit) as error:  # foreign code can raise anything
             problem, has_failed = describe_error(error), True
         print(f"  {'✗' if problem else '✓'} {what}")
@@ -62,75 +71,48 @@ def report(subject: str, checks: Iterator[Check]) -> list[str]:
     return problems
 
 
-def method_checks(method: HashMethod) -> Iterator[Check]:
-    """Yield the checks of a method, which is trained on a small data set with planted classes."""
+def method_problems(method: HashMethod) -> Iterator[str]:
+    """Yield what is wrong for each of METHOD_CHECKS; the method is trained on a small set with planted classes."""
     data, split = Planted(items=240).load()
     train = data.take(split.train)
-    fitted: list[FittedHasher] = []
+    with plugin_errors(method):
+        fitted = method.fit(train)
 
-    def fit() -> str:
-        with plugin_errors(method):
-            fitted.append(method.fit(train))
-        return "" if fitted[0].trace else "learn() must yield a StepReport at least once."
+    def has_same_codes(other: FittedHasher) -> bool:
+        return all((other.database_codes[t] == fitted.database_codes[t]).all() for t in train.modalities)
 
-    def has_lengths() -> str:
-        for modality, codes in fitted[0].database_codes.items():
-            if codes.shape != (len(train), 1) or unpack(codes, BITS).shape[1] != method.bits:
-                return f"the codes of {modality} have the shape {codes.shape}; expected {(len(train), 1)}."
-        return ""
-
-    def is_repeatable() -> str:
-        again = method.fit(train)
-        same = all((again.database_codes[t] == fitted[0].database_codes[t]).all() for t in train.modalities)
-        return "" if same else "the same seed gave different codes; draw all random numbers from `rng`."
-
-    def encodes_alone() -> str:
-        for t, X in data.modalities.items():
-            queries = X[split.queries[:5]]
-            each = np.concatenate([fitted[0].encode(t, queries[k : k + 1]) for k in range(5)])
-            if (each != fitted[0].encode(t, queries)).any():
-                return f"rows of {t} get different codes alone and together."
-        return ""
-
-    def can_be_saved() -> str:
-        stored = hasher_of(hasher_arrays(fitted[0]), "model")
-        same = all((stored.database_codes[t] == fitted[0].database_codes[t]).all() for t in train.modalities)
-        return "" if same else "a model has different codes after saving and loading."
-
-    def beats_chance() -> str:
-        for source, target in fitted[0].directions:
-            score = evaluate(fitted[0], data, split, source, target).average_precision["found"]
-            if score.mean <= score.chance:
-                return f"{source} → {target}: mAP@100 {score.mean:.3f}, by chance {score.chance:.3f}."
-        return ""
-
-    def takes_other_lengths() -> str:
-        codes = replace(method, bits=70).fit(train).database_codes
-        return "" if all(code.shape[1] == 2 for code in codes.values()) else "70 bits need two words."
-
-    yield "it trains on two modalities", fit
-    yield "its codes have the requested length", has_lengths
-    yield "the same seed gives the same codes", is_repeatable
-    yield "an item has the same code alone and among others", encodes_alone
-    yield "a model can be saved and loaded", can_be_saved
-    yield "it can produce other code lengths", takes_other_lengths
-    yield "it finds planted classes better than chance", beats_chance
+    yield "" if fitted.trace else "learn() must yield a StepReport at least once."
+    expected = (len(train), 1)
+    shapes = {t: codes.shape for t, codes in fitted.database_codes.items()}
+    wrong = (f"the codes of {t} have the shape {s}; expected {expected}." for t, s in shapes.items() if s != expected)
+    yield next(wrong, "")
+    again = has_same_codes(method.fit(train))
+    yield "" if again else "the same seed gave different codes; draw all random numbers from `rng`."
+    mixed = []
+    for t, X in data.modalities.items():
+        queries = X[split.queries[:5]]
+        alone = np.concatenate([fitted.encode(t, queries[k : k + 1]) for k in range(5)])
+        mixed += [t] * bool((alone != fitted.encode(t, queries)).any())
+    yield "".join(f"rows of {t} get different codes alone and together." for t in mixed[:1])
+    stored = has_same_codes(hasher_of(hasher_arrays(fitted), "model"))
+    yield "" if stored else "a model has different codes after saving and loading."
+    longer = replace(method, bits=OTHER_BITS).fit(train).database_codes.values()
+    yield "" if all(codes.shape[1] == 2 for codes in longer) else f"{OTHER_BITS} bits need two words."
+    scores = {way: evaluate(fitted, data, split, *way).average_precision["found"] for way in fitted.directions}
+    yield " ".join(
+        f"{source} → {target}: mAP@100 {score.mean:.3f}, by chance {score.chance:.3f}."
+        for (source, target), score in scores.items()
+        if score.mean <= score.chance
+    )
 
 
-def dataset_checks(source: DatasetSource) -> Iterator[Check]:
-    """Yield the checks of a data set."""
-
-    def loads() -> str:
-        if missing := source.missing():
-            return " ".join(missing)
-        data, split = source.load()
-        split.check(len(data))
-        overlap = np.intersect1d(split.train, split.queries)
-        return f"rows {overlap[:3]} are both training items and queries." if len(overlap) else ""
-
-    def is_repeatable() -> str:
-        first, second = (source.load()[0].fingerprint for _ in range(2))
-        return "" if first == second else "two loads gave different data; fix the random seed."
-
-    yield "it can be loaded, with a split", loads
-    yield "it loads the same data every time", is_repeatable
+def dataset_problems(source: DatasetSource) -> Iterator[str]:
+    """Yield what is wrong for each of DATASET_CHECKS."""
+    if missing := source.missing():
+        raise InputError(missing)
+    data, split = source.load()
+    split.check(len(data))
+    overlap = np.intersect1d(split.train, split.queries)
+    yield f"rows {overlap[:3]} are both training items and queries." if len(overlap) else ""
+    same = source.load()[0].fingerprint == data.fingerprint
+    yield "" if same else "two loads gave different data; fix the random seed."

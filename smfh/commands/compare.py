@@ -4,13 +4,13 @@ Finished runs are saved in the cache folder (SMFH_CACHE), even if the command is
 trains only what is missing. The pages use the same folder.
 """
 
-import json
 import shlex
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -36,13 +36,13 @@ from smfh.export import csv_rows, every_chart, html_of, latex_of, markdown_of
 from smfh.hamming import DISTANCES
 from smfh.hashing import COMPARED, METHODS, HashMethod
 from smfh.jobs import Call, here
-from smfh.metrics import AP_DEFINITIONS, GRADED
+from smfh.metrics import GRADED
 from smfh.plots import csv_of
 from smfh.plots.paper_figure import figure_zip
 from smfh.plugins import load_plugins, plugin_files
 from smfh.retrieval.evaluation import PROTOCOLS
 from smfh.runs import MemoryRuns, RunStore, SavedRuns
-from smfh.types import InputError, Point, Split, collect_problems, parameters
+from smfh.types import InputError, collect_problems, parameters
 
 EPILOG = """examples:
   python -m smfh compare planted --bits 8 16 --seeds 2          no files needed
@@ -51,6 +51,7 @@ EPILOG = """examples:
   python -m smfh compare wiki --methods smfh:wiki smfh:wiki:graph_weight=5 --csv > alpha.csv
   python -m smfh compare emoji --html emoji.html               the report of the Compare page
   python -m smfh compare wiki --bits 64 --wrong-labels 0 0.2 0.4 0.6      scores by share"""
+OTHERS = {"full": "map_all", "precision": "p_at_100"}  # further scores in the JSON output, and their names there
 REPORT_BITS = 64  # code length of the figures in the report
 
 
@@ -67,23 +68,22 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add("--bits", nargs="+", type=int, default=[16, 32, 64], help="code lengths (default 16 32 64)")
     add("--seeds", type=int, default=3, help="number of runs for each method and code length (default 3)")
-    protocols = "; ".join(f"{name}: {words}" for name, words in PROTOCOLS.items())
-    add("--protocol", default="training", choices=list(PROTOCOLS), help=f"{protocols} (default training)")
-    options.add_metric_argument(parser)
-    options.add_distance_argument(parser)
+    protocols = " ".join(f"{name}: {words}" for name, words in PROTOCOLS.items())
+    add("--protocol", default="training", choices=list(PROTOCOLS), help=f"{protocols} Default: training.")
+    options.add_options(parser, "ap", "distance")
     robustness = parser.add_argument_group("corrupted training items, as shares from 0 to 1")
     about = parameters(Planted())
     for name in CORRUPTIONS:
         flag = f"--{name.replace('_', '-')}"
         words = f"{about[name].help} Several shares print a curve."
         robustness.add_argument(flag, nargs="+", type=float, metavar="SHARE", help=words)
-    robustness.add_argument("--corruption-seed", type=int, help="their random seed (default 0)")
+    robustness.add_argument("--corruption-seed", type=int, help="random seed of the corruption (default 0)")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print the table as JSON")
     output.add_argument("--csv", action="store_true", help="print all directions and databases as CSV")
     output.add_argument("--latex", action="store_true", help="print tables for a paper in LaTeX (booktabs)")
     output.add_argument("--markdown", action="store_true", help="print the same tables in Markdown")
-    options.add_cluster_argument(parser)
+    options.add_options(parser, "cluster")
     add("--html", metavar="FILE.html", help="write a report with all figures to this file")
     add("--figures", metavar="FILE.zip", help="write all figures to this file, as SVG, PDF, CSV and Python code")
 
@@ -99,25 +99,28 @@ def run(arguments: Namespace) -> None:
     given = {} if arguments.corruption_seed is None else {"corruption_seed": arguments.corruption_seed}
     source = replace(source, **shares, **given)
     comparison = Comparison(source, tuple(methods), tuple(arguments.bits), arguments.seeds)
-    if curve:
-        run_curve(comparison, curve, rows, arguments)
-        return
     is_private = isinstance(source, UserDataset)
-    grid = Grid(comparison, *source.load(rows, arguments.split_seed))
     store: SavedRuns = MemoryRuns() if is_private else RunStore()
+    grid = Grid(comparison, *(clean_source(source) if curve else source).load(rows, arguments.split_seed))
+    grids = corrupted_grids(grid, curve, getattr(arguments, curve)) if curve else {0.0: grid}
+    problems: list[str] = []
     with options.chosen_call(arguments) as (call, at_once):
-        problems = train_missing(grid, store, call, at_once)
-    bits = REPORT_BITS if REPORT_BITS in comparison.bits else comparison.bits[-1]
-    view = View(*grid.directions[0], arguments.ap, arguments.protocol, bits, distance=arguments.distance)
-    if grid.found(store):
-        print(as_output(grid, store, view, arguments))
+        for one in grids.values():
+            failed = train_missing(one, store, call, at_once)
+            problems += [f"{name_training(run)}: {why}" for run, whys in failed.items() for why in whys]
+    if curve:
+        print_curve(grids, curve, store, arguments)
+    elif grid.found(store):
+        bits = REPORT_BITS if REPORT_BITS in comparison.bits else comparison.bits[-1]
+        view = View(*grid.directions[0], arguments.ap, arguments.protocol, bits, distance=arguments.distance)
+        print_grid(grid, store, view, arguments)
         if report is not None:
             command = "" if is_private else compare_command(comparison, view)
             report.write_text(html_of(grid, store, view, command), encoding="utf-8")
         if figures is not None:
             figures.write_bytes(figure_zip(every_chart(grid, store, view)))
     if problems:
-        raise InputError([f"{name_training(run)}: {why}" for run, whys in problems.items() for why in whys])
+        raise InputError(problems)
 
 
 def chosen_corruptions(arguments: Namespace) -> tuple[dict[str, float], str]:
@@ -133,45 +136,32 @@ def chosen_corruptions(arguments: Namespace) -> tuple[dict[str, float], str]:
     return {name: shares[0] for name, shares in given.items()}, "".join(curves)
 
 
-def run_curve(comparison: Comparison, corruption: str, rows: str | Split, arguments: Namespace) -> None:
-    """Train a comparison with every share of corrupted items, and print the scores by share."""
-    clean = Grid(comparison, *clean_source(comparison.source).load(rows, arguments.split_seed))
-    grids = corrupted_grids(clean, corruption, getattr(arguments, corruption))
-    store: SavedRuns = MemoryRuns() if isinstance(comparison.source, UserDataset) else RunStore()
-    problems: list[str] = []
-    with options.chosen_call(arguments) as (call, at_once):
-        for grid in grids.values():
-            failed = train_missing(grid, store, call, at_once)
-            problems += [f"{name_training(run)}: {why}" for run, whys in failed.items() for why in whys]
-    order = (arguments.ap, arguments.protocol)
-    views = [
-        View(*direction, *order, bits, distance=arguments.distance)
-        for direction in clean.directions
-        for bits in comparison.bits
-    ]
-    found = {view: robustness_points(grids, store, view) for view in views}
-    flat: list[dict[str, Any]] = [
-        {"bits": view.bits, "protocol": view.protocol, "distance": view.distance, "score": view.metric.label}
-        | {"method": point.title}
-        | {"direction": point.direction, corruption: point.at / 100, "mean": point.mean}
-        | {"deviation": point.deviation, "seeds": len(point.values), "chance": point.chance}
-        for view, points in found.items()
-        for point in points
-    ]
-    if arguments.json or arguments.csv:
-        print(json.dumps(flat, indent=2) if arguments.json else csv_of(flat).rstrip())
-    else:
-        for view, points in found.items():
+def print_curve(grids: Mapping[float, Grid], corruption: str, store: SavedRuns, arguments: Namespace) -> None:
+    """Print the scores by share of a corruption, as text, CSV or JSON."""
+    grid = next(iter(grids.values()))
+    flat: list[dict[str, Any]] = []
+    for direction, bits in product(grid.directions, grid.comparison.bits):
+        view = View(*direction, arguments.ap, arguments.protocol, bits, distance=arguments.distance)
+        points, score = robustness_points(grids, store, view), view.metric.label
+        flat += [
+            {"bits": bits, "protocol": view.protocol, "distance": view.distance, "score": score, "method": point.title}
+            | {"direction": point.direction, corruption: point.at / 100, "mean": point.mean}
+            | {"deviation": point.deviation, "seeds": len(point.values), "chance": point.chance}
+            for point in points
+        ]
+        if not (arguments.json or arguments.csv):
             cells = pd.DataFrame(
                 [(p.title, f"{p.at:g} %", f"{p.mean:.3f} ± {p.deviation:.3f}") for p in points],
                 columns=["", CORRUPTIONS[corruption], "score"],
             )
             table = cells.pivot_table("score", "", CORRUPTIONS[corruption], "first", sort=False)
-            heading = f"{comparison.source.name}, {view.direction}, {view.metric.label}, {view.bits} bits"
+            heading = f"{grid.comparison.source.name}, {view.direction}, {score}, {bits} bits"
             print(f"{heading}, {view.protocol} items, {view.distance} distance\n{table.to_string()}")
-            print(f"{robustness_summary(points, corruption, view.metric.label)}\n")
-    if problems:
-        raise InputError(problems)
+            print(f"{robustness_summary(points, corruption, score)}\n")
+    if arguments.json:
+        options.print_json(flat)
+    elif arguments.csv:
+        print(csv_of(flat).rstrip())
 
 
 def train_missing(grid: Grid, store: SavedRuns, call: Call = here, at_once: int = 1) -> Problems:
@@ -190,65 +180,54 @@ def show_progress(bar: tqdm, progress: GridProgress, before: int = 0) -> None:
     bar.update(before + progress.done - bar.n)
 
 
-def as_output(grid: Grid, store: SavedRuns, view: View, arguments: Namespace) -> str:
-    """Return the scores of the finished runs in the format that the options name: CSV, LaTeX, JSON or text."""
+def print_grid(grid: Grid, store: SavedRuns, view: View, arguments: Namespace) -> None:
+    """Print the scores of the finished runs as CSV, LaTeX, Markdown, JSON or text, as the options say."""
     if arguments.csv:
-        return csv_of(csv_rows(grid, store, view)).rstrip()
-    if arguments.latex:
-        return latex_of(grid, store, view).rstrip()
-    if arguments.markdown:
-        return markdown_of(grid, store, view).rstrip()
-    measured = {one.metric.label: points_every_way(grid, store, one) for one in view.told_together}
-    graded = {name: points_every_way(grid, store, view, name) for name in view.graded}
-    if arguments.json:
-        whole, precision = (measured[AP_DEFINITIONS[name].label] for name in ("full", "precision"))
+        print(csv_of(csv_rows(grid, store, view)).rstrip())
+    elif arguments.latex or arguments.markdown:
+        print((latex_of if arguments.latex else markdown_of)(grid, store, view).rstrip())
+    elif arguments.json:
+        measured = {name: points_every_way(grid, store, replace(view, definition=name)) for name in OTHERS}
+        measured |= {name: points_every_way(grid, store, view, name) for name in view.graded}
         others: dict[tuple[str, float, str], dict[str, float]] = {}
-        for name, found in {"map_all": whole, "p_at_100": precision, **graded}.items():
+        for name, found in measured.items():
             for one in found:
-                others.setdefault((one.title, one.at, one.direction), {})[name] = one.mean
-        rows = [
-            json_row(point, others[point.title, point.at, point.direction], view)
-            for point in measured[view.metric.label]
-        ]
-        return json.dumps(rows, indent=2)
-    return as_text(grid, measured, graded, view)
+                others.setdefault((one.title, one.at, one.direction), {})[OTHERS.get(name, name)] = one.mean
+        rows = []
+        for point in points_every_way(grid, store, view):
+            worst, best = point.ties or (point.mean, point.mean)
+            rows.append(
+                {
+                    "method": point.method,
+                    "title": point.title,
+                    "bits": point.at,
+                    "direction": point.direction.replace(" → ", "->"),
+                    "protocol": view.protocol,
+                    "distance": view.distance,
+                    "score": view.metric.label,
+                    "mean": point.mean,
+                    "deviation": point.deviation,
+                    **others[point.title, point.at, point.direction],
+                    "lowest": min(point.values),
+                    "highest": max(point.values),
+                    "ties_at_worst": worst,
+                    "ties_at_best": best,
+                    "chance": point.chance,
+                    "seeds": len(point.values),
+                }
+            )
+        options.print_json(rows)
+    else:
+        print(as_text(grid, store, view))
 
 
-def json_row(point: Point, others: Mapping[str, float], view: View) -> dict[str, Any]:
-    """Return the scores of one method, code length and direction as a row of the JSON output."""
-    worst, best = point.ties or (point.mean, point.mean)
-    return {
-        "method": point.method,
-        "title": point.title,
-        "bits": point.at,
-        "direction": point.direction.replace(" → ", "->"),
-        "protocol": view.protocol,
-        "distance": view.distance,
-        "score": view.metric.label,
-        "mean": point.mean,
-        "deviation": point.deviation,
-        **others,
-        "lowest": min(point.values),
-        "highest": max(point.values),
-        "ties_at_worst": worst,
-        "ties_at_best": best,
-        "chance": point.chance,
-        "seeds": len(point.values),
-    }
-
-
-def as_text(
-    grid: Grid, measured: Mapping[str, Sequence[Point]], graded: Mapping[str, Sequence[Point]], view: View
-) -> str:
-    """Return a text table (methods × code lengths, mean ± deviation) per direction and score.
-
-    `measured` has the points of all directions by the label of the score, `graded` by the name in GRADED.
-    """
+def as_text(grid: Grid, store: SavedRuns, view: View) -> str:
+    """Return a text table (methods × code lengths, mean ± deviation) per direction and score."""
     comparison, lines = grid.comparison, list[str]()
     columns = {bits: f"{bits} bits" for bits in comparison.bits}
-    tables = [("map", label, points) for label, points in measured.items()]
-    tables += [(name, GRADED[name][0], points) for name, points in graded.items()]
-    for direction in dict.fromkeys(point.direction for point in measured[view.metric.label]):
+    tables = [("map", one.metric.label, points_every_way(grid, store, one)) for one in view.told_together]
+    tables += [(name, GRADED[name][0], points_every_way(grid, store, view, name)) for name in view.graded]
+    for direction in dict.fromkeys(point.direction for point in tables[0][2]):
         for name, label, points in tables:
             table = pd.DataFrame("–", [*comparison.titles.values(), "chance"], list(columns.values()))
             for point in (point for point in points if point.direction == direction):

@@ -20,14 +20,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL.npz", help="a model file written by `fit --save`")
     options.add_data_arguments(parser)
-    options.add_metric_argument(parser)
-    options.add_distance_argument(parser)
+    options.add_options(parser, "ap", "distance", "json")
     add(
         "--unseen-only",
         action="store_true",
         help="use the held-out items as database; the split may differ from that of the training",
     )
-    add("--json", action="store_true", help="print one JSON object instead of a table")
 
 
 def run(arguments: Namespace) -> None:

@@ -39,10 +39,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--to", required=True, choices=FORMATS, help="output format")
     add("--out", required=True, metavar="FILE", help="output file; faiss writes a second file next to it")
     add("--dataset", required=True, help=f"its training data: one of {', '.join(DATASETS)}, or a file")
-    options.add_option_argument(parser)
-    options.add_split_arguments(parser)
+    options.add_options(parser, *options.DATA_OPTIONS)
     add("--source", help="modality of the typed words (html; default: the first that can encode words)")
-    add("--target", help="modality to search (default: the first; for html the first other than --source)")
+    add("--target", help="modality to search (default for html: the first that is not --source; else the first)")
     add(
         "--ties",
         default="likeness",
@@ -50,20 +49,24 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="order of items at the same distance (html): most similar first, or database order, which "
         "gives a smaller file",
     )
-    add(
-        "--distance",
-        choices=list(DISTANCES),
-        help=f"{' '.join(DISTANCES.values())} Default: asymmetric for html; the other formats have Hamming.",
-    )
+    about = f"{' '.join(DISTANCES.values())} Default: asymmetric for html; the other formats have Hamming."
+    options.add_options(parser, "distance", default=None, help=about)
     add("--table", default=TABLE, help=f"name of the table (pgvector; default {TABLE})")
 
 
 def run(arguments: Namespace) -> None:
     out, hasher, (source, rows) = collect_problems(
-        lambda: checked_output(arguments),
-        lambda: load_codes(Path(arguments.model)),
+        lambda: options.output_path(arguments.out, "--out"),
+        lambda: load_hasher(Path(arguments.model)),
         lambda: options.chosen_data(arguments),
     )
+    if out.resolve() == Path(arguments.model).resolve():
+        raise InputError(f"--out is the model file itself, {out}; choose another name.")
+    if not any(map(len, hasher.database_codes.values())):
+        raise InputError(
+            f"{arguments.model} has no codes: it was trained on shards, and the codes are stored there. To export "
+            "them, train the method on the data set in memory (fit DATASET --save MODEL.npz)."
+        )
     data, split = source.load(rows, arguments.split_seed)
     check_data(hasher, data, split)
     contents = exported_files(hasher, data, split, arguments)
@@ -71,25 +74,6 @@ def run(arguments: Namespace) -> None:
     for file, content in zip(files, contents, strict=False):
         write_atomically(file, methodcaller("write", content))
         print(f"{file}: {len(split.train):,} items, {len(content) / 1e6:.2f} MB")
-
-
-def checked_output(arguments: Namespace) -> Path:
-    """Return the path of the output file; raise InputError if it is the model file itself."""
-    out = options.output_path(arguments.out, "--out")
-    if out is None or out.resolve() == Path(arguments.model).resolve():
-        raise InputError(f"--out is the model file itself, {out}; choose another name.")
-    return out
-
-
-def load_codes(path: Path) -> FittedHasher:
-    """Load a model; raise InputError if it has no codes to export."""
-    hasher = load_hasher(path)
-    if not any(map(len, hasher.database_codes.values())):
-        raise InputError(
-            f"{path} has no codes: it was trained on shards, and the codes are stored there. To export them, "
-            "train the method on the data set in memory (fit DATASET --save MODEL.npz)."
-        )
-    return hasher
 
 
 def exported_files(

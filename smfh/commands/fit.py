@@ -4,7 +4,6 @@ A run that is already saved is used instead of training again, whether this comm
 a new run appears on the Runs page. Runs on a file of your own, and runs with --fresh, are not saved.
 """
 
-import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,8 +30,8 @@ EPILOG = """examples:
   python -m smfh fit wiki --bits 64 --save wiki64.npz          then: python -m smfh evaluate wiki64.npz wiki
   python -m smfh fit mine.mat                                  your own: I_tr, I_te, T_tr, T_te, L_tr, L_te
   python -m smfh fit wiki --split rows.npz --json              your own row numbers `train` and `test`
-  python -m smfh fit --shards shards --method smfh --workers 4 more than fits in memory, on this machine
-  python -m smfh fit --shards shards --cluster tls://host:8786 --resume        on a Dask cluster"""
+  python -m smfh fit --shards shards --method smfh --workers 4   more than fits in memory
+  python -m smfh fit --shards shards --cluster tls://host:8786 --resume   on a Dask cluster"""
 SHARDS_ONLY = {"workers": None, "worker_gb": None, "cluster": None, "resume": False}
 DATA_ONLY = {"option": [], "split": "default", "split_seed": 0, "data": None, "fresh": False}
 COLUMNS = {
@@ -57,18 +56,16 @@ Direction = tuple[str, str]  # modality of the queries, modality that is searche
 def add_arguments(parser: ArgumentParser) -> None:
     options.add_data_arguments(parser, optional=True)
     options.add_method_arguments(parser, default="smfh-plus")
-    options.add_metric_argument(parser)
-    options.add_distance_argument(parser)
+    options.add_options(parser, "ap", "distance", "json")
     add = parser.add_argument_group("shards, written by `python -m smfh shard`").add_argument
     add("--shards", metavar="DIR", help="train on these shards instead of a data set in memory")
     add("--workers", type=int, metavar="N", help="worker processes on this machine (default: one per core)")
     add("--worker-gb", type=float, metavar="G", help="memory limit for the data of each worker, in gigabytes")
-    add("--cluster", metavar="ADDRESS", help="a Dask scheduler: tls://HOST:PORT, or tcp:// on this machine")
+    add("--cluster", **options.SHARED["cluster"])
     add("--resume", action="store_true", help="continue an interrupted fit after its last complete iteration")
     add = parser.add_argument
     add("--save", metavar="MODEL.npz", help="write the trained model to this file")
     add("--fresh", "--no-save", action="store_true", help="train again, and do not save the run")
-    add("--json", action="store_true", help="print one JSON object instead of a table")
 
 
 def run(arguments: Namespace) -> None:
@@ -114,6 +111,11 @@ def run_on_shards(arguments: Namespace) -> None:
         raise InputError(f"--worker-gb must be a number of gigabytes; got {gigabytes}.")
     max_bytes = None if gigabytes is None else round(gigabytes * 1e9)
     workers = find_workers(arguments.workers, arguments.cluster, max_bytes)
+
+    def print_resumed(passes: int) -> None:
+        start = "No interrupted fit found: starting from the beginning."
+        print(f"The fit continues after pass {passes}." if passes else start, file=sys.stderr)
+
     try:
         with show_steps(method, []) as show:
             fit = fit_shards(method, arguments.shards, workers, arguments.resume, show, print_resumed)
@@ -132,12 +134,6 @@ def given_options(arguments: Namespace, defaults: Mapping[str, Any]) -> list[str
     """Return the options, as written on the command line, whose values differ from these defaults."""
     values = {name: getattr(arguments, name) for name in defaults}
     return [f"--{name.replace('_', '-')}" for name, value in values.items() if value != defaults[name]]
-
-
-def print_resumed(passes: int) -> None:
-    """Print after which pass over the data an interrupted fit continues; 0 means from the beginning."""
-    start = "No interrupted fit found: starting from the beginning."
-    print(f"The fit continues after pass {passes}." if passes else start, file=sys.stderr)
 
 
 @contextmanager
@@ -183,7 +179,22 @@ def print_scores(
     """
     method, definition = hasher.method, AP_DEFINITIONS[arguments.ap]
     note = hasher.trace[-1].note if hasher.trace else ""
-    rows = {f"{source}->{target}": score_row(own, arguments.ap) for (source, target), own in scores.items()}
+    rows = dict[str, dict[str, float]]()
+    for (source, target), one in ((way, one) for way, own in scores.items() for one in own):
+        precision, row = one.average_precision[arguments.ap], rows.setdefault(f"{source}->{target}", {})
+        found = {
+            "map": precision.mean,
+            "map_all": one.average_precision["full"].mean,
+            "p_at_100": one.precision_at_100,
+            "ndcg_at_100": one.ndcg_at_100,
+            "map_tie_aware": precision.tie_aware,
+            "map_worst": precision.worst,
+            "map_best": precision.best,
+            "chance": precision.chance,
+            "queries_without_relevant": one.queries_without_relevant,
+        } | ({} if one.distinct_codes is None else {"distinct_codes": one.distinct_codes})
+        suffix = "" if one.protocol == "training" else "_unseen"
+        row |= {f"{name}{suffix}": value for name, value in found.items()} | one.pair_retrieval
     if arguments.json:
         summary: dict[str, Any] = {
             "dataset": data.name,
@@ -200,7 +211,7 @@ def print_scores(
             "distance": arguments.distance,
             "scores": rows,
         }
-        print(json.dumps(summary if resumed is None else summary | {"resumed": resumed}, indent=2))
+        options.print_json(summary if resumed is None else summary | {"resumed": resumed})
         return
     print(
         f"{data.name}: {data.training_items:,} training items, {data.queries:,} held-out queries, "
@@ -224,23 +235,3 @@ def print_scores(
     for direction, row in rows.items():
         if data.classes and (without := row.get("queries_without_relevant")):
             print(f"{direction}: {without:.0f} queries have no relevant item in the database and count as 0.")
-
-
-def score_row(scores: Sequence[Scores], ap: str) -> dict[str, float]:
-    """Return the scores of one direction under each protocol, by their names in the JSON output."""
-    row: dict[str, float] = {}
-    for one in scores:
-        precision, suffix = one.average_precision[ap], "" if one.protocol == "training" else "_unseen"
-        row |= {
-            f"map{suffix}": precision.mean,
-            f"map_all{suffix}": one.average_precision["full"].mean,
-            f"p_at_100{suffix}": one.precision_at_100,
-            f"ndcg_at_100{suffix}": one.ndcg_at_100,
-            f"map_tie_aware{suffix}": precision.tie_aware,
-            f"map_worst{suffix}": precision.worst,
-            f"map_best{suffix}": precision.best,
-            f"chance{suffix}": precision.chance,
-            f"queries_without_relevant{suffix}": one.queries_without_relevant,
-            **({} if one.distinct_codes is None else {f"distinct_codes{suffix}": one.distinct_codes}),
-        } | one.pair_retrieval
-    return row

@@ -1,12 +1,12 @@
 """Options that several commands share: data set, split, method, output file, and the progress bar."""
 
+import json
 import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import fields, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,89 +43,84 @@ ALIASES = {
 PARAMETERS = tuple(dict.fromkeys(name for method in METHODS.values() for name in parameters(method)))
 
 
-def add_data_arguments(parser: ArgumentParser, optional: bool = False) -> None:
-    """Add the data set as a positional argument, with its options and its split."""
-    parser.add_argument(
-        "dataset",
-        nargs="?" if optional else None,
-        help=f"one of {', '.join(DATASETS)}, or a folder or file of your own (pictures, matrices)",
-    )
-    add_option_argument(parser)
-    add_encoder_argument(parser)
-    add_split_arguments(parser)
-
-
-def add_encoder_argument(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--encoder",
-        metavar="NAME[=FOLDER]",
-        help="features of your own pictures and captions by clip (CLIP ViT-B/32) or siglip2 instead of the "
-        "built-in ones; the model is downloaded, or read from FOLDER. Needs the extra [clip]",
-    )
-
-
-def add_option_argument(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--option",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="set an option of the data set, such as items=1000 for planted; wrong_labels=0.3, unpaired=0.3, "
+SHARED: Mapping[str, dict[str, Any]] = {  # options of several commands: what `add_argument` takes
+    "option": {
+        "action": "append",
+        "default": [],
+        "metavar": "NAME=VALUE",
+        "help": "set an option of the data set, such as items=1000 for planted; wrong_labels=0.3, unpaired=0.3, "
         "missing_modality=0.3 or unseen_classes=0.3 for any; of your own data also label_source=files, "
         "topics (of the captions) or none, and topics=NUMBER; can be repeated",
-    )
+    },
+    "encoder": {
+        "metavar": "NAME[=FOLDER]",
+        "help": "features of your own pictures and captions by clip (CLIP ViT-B/32) or siglip2 instead of the "
+        "built-in ones; the model is downloaded, or read from FOLDER. Needs the extra [clip]",
+    },
+    "split": {
+        "default": "default",
+        "help": "which items are held out as queries: official, random, or a file (default: official if it exists, "
+        "else random). A file has the row numbers `train` and `test` (.npz from 0, .mat from 1), or the columns row "
+        "(from 0) and part (.csv, .txt), or the matrices I_tr, I_te, T_tr, T_te, L_tr, L_te, whose rows are then found "
+        "in the data set",
+    },
+    "split-seed": {"type": int, "default": 0, "help": "random seed of a random split (default 0)"},
+    "data": {"metavar": "FOLDER", "help": "folder with the benchmark files (default: SMFH_DATA)"},
+    "ap": {
+        "default": "found",
+        "choices": list(AP_DEFINITIONS),
+        "help": "the score. Average precision over the top 100, divided by the relevant items found there (found, the "
+        "default, as in the paper), by all relevant items but at most 100 (capped), or by all of them (all); average "
+        "precision over the whole ranking (full); or the share of relevant items in the top 100 (precision)",
+    },
+    "distance": {
+        "default": "hamming",
+        "choices": list(DISTANCES),
+        "help": f"{' '.join(DISTANCES.values())} Default: hamming.",
+    },
+    "cluster": {
+        "metavar": "ADDRESS",
+        "help": "train on the workers of this Dask scheduler: tls://HOST:PORT, or tcp:// on this machine",
+    },
+    "json": {"action": "store_true", "help": "print one JSON object instead of a table"},
+}
+DATA_OPTIONS = ("option", "split", "split-seed", "data")
 
 
-def add_split_arguments(parser: ArgumentParser) -> None:
-    add = parser.add_argument
-    add(
-        "--split",
-        default="default",
-        help="official, random, or a file. A file has the row numbers `train` and `test` (.npz from 0, .mat "
-        "from 1), or columns row (from 0) and part (.csv, .txt), or the matrices I_tr, I_te, T_tr, T_te, "
-        "L_tr, L_te, whose rows are then found in the data set (default: official if it exists, else random)",
-    )
-    add("--split-seed", type=int, default=0, help="random seed of a random split (default 0)")
-    add("--data", metavar="FOLDER", help="folder with the benchmark files (default: SMFH_DATA)")
+def add_options(parser: ArgumentParser, *names: str, **changed: Any) -> None:
+    """Add options of SHARED to a command, with the changes that this command needs."""
+    for name in names:
+        parser.add_argument(f"--{name}", **SHARED[name] | changed)
 
 
-def add_metric_argument(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--ap",
-        default="found",
-        choices=list(AP_DEFINITIONS),
-        help="definition of average precision. Over the top 100, divided by the relevant items found there "
-        "(found, as in the paper), by all relevant items but at most 100 (capped), or by all of them (all); "
-        "or over the whole ranking (full)",
-    )
-
-
-def add_distance_argument(parser: ArgumentParser) -> None:
-    meanings = "; ".join(f"{name}: {words}" for name, words in DISTANCES.items())
-    parser.add_argument("--distance", default="hamming", choices=list(DISTANCES), help=f"{meanings} (default hamming)")
-
-
-def add_cluster_argument(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--cluster",
-        metavar="ADDRESS",
-        help="train on the workers of this Dask scheduler: tls://HOST:PORT, or tcp:// on this machine",
-    )
+def add_data_arguments(parser: ArgumentParser, optional: bool = False) -> None:
+    """Add the data set as a positional argument, with its options and its split."""
+    words = f"one of {', '.join(DATASETS)}, or a folder or file of your own (pictures, matrices)"
+    parser.add_argument("dataset", nargs="?" if optional else None, help=words)
+    add_options(parser, "encoder", *DATA_OPTIONS)
 
 
 def add_method_arguments(parser: ArgumentParser, default: str) -> None:
     """Add --method, --preset, and one option for each parameter of any method."""
-    presets = [f"{', '.join(method.presets)} ({method.name})" for method in METHODS.values() if method.presets]
+    presets = _by_value({method.name: ", ".join(method.presets) for method in METHODS.values() if method.presets})
     parser.add_argument("--method", default=default, help=f"one of {', '.join(METHODS)} (default {default})")
-    parser.add_argument("--preset", help=f"ready-made settings of the method: {'; '.join(presets)}")
+    parser.add_argument("--preset", help=f"ready-made settings of the method: {presets}")
     group = parser.add_argument_group("parameters of the methods")
     for name in PARAMETERS:
         owners = [method for method in METHODS.values() if name in parameters(method)]
         defaults = {owner.name: getattr(owner(), name) for owner in owners}
-        listed = ", ".join(f"{'equal' if v == () else v} in {owner}" for owner, v in defaults.items())
+        listed = _by_value({owner: "equal" if value == () else str(value) for owner, value in defaults.items()})
         about = parameters(owners[0])[name]
         flags = [f"--{name.replace('_', '-')}", *([ALIASES[name]] if name in ALIASES else [])]
         group.add_argument(*flags, dest=name, metavar=about.symbol, help=f"{about.help} Default: {listed}.")
+
+
+def _by_value(values: Mapping[str, str]) -> str:
+    """List each value with the methods that have it; only the value if all methods have the same."""
+    if len(values) == len(METHODS) and len(set(values.values())) == 1:
+        return next(iter(values.values()))
+    owners = {value: [name for name in values if values[name] == value] for value in values.values()}
+    return "; ".join(f"{value} ({', '.join(names)})" for value, names in owners.items())
 
 
 def use_data_folder(arguments: Namespace) -> None:
@@ -188,14 +183,13 @@ def read_parameters(name: str, presets: Sequence[str], texts: Mapping[str, str])
     """Make a method from presets and then parameters, as text; raise one InputError that lists all problems."""
     defaults = {f.name: f.default for f in fields(make_method(name))}
     values: dict[str, Any] = {}
-
-    def read(field: str, text: str) -> None:
-        values[field] = read_value(field, text, defaults.get(field, ""))
-
     method: HashMethod
     *_, method = collect_problems(
         *(lambda choice=choice: values.update(preset(name, choice)) for choice in presets),
-        *(partial(read, *given) for given in texts.items()),
+        *(
+            lambda f=f, text=text: values.update({f: read_value(f, text, defaults.get(f, ""))})
+            for f, text in texts.items()
+        ),
         lambda: make_method(name, **values),
     )
     return method
@@ -254,3 +248,7 @@ def load(source: DatasetSource, split: str | Split, seed: int) -> Loaded:
 def progress_bar(total: float, unit: str, **look: Any) -> tqdm:
     """Return a progress bar on standard error, hidden unless standard error is a terminal."""
     return tqdm(total=total, unit=unit, disable=not sys.stderr.isatty(), **look)
+
+
+def print_json(values: Any) -> None:
+    print(json.dumps(values, indent=2, ensure_ascii=False))

@@ -7,7 +7,6 @@ page then shows the same numbers. --fresh trains all of them again.
 deviation over seeds allows, or can no longer be measured.
 """
 
-import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
@@ -56,8 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--seeds", type=int, default=SEEDS, help=f"number of runs for each cell (default {SEEDS})")
     add("--fresh", action="store_true", help="train all runs again, and save none")
     add("--bits", nargs="+", type=int, help="code lengths of the reference scores (default: all stored)")
-    options.add_split_arguments(parser)
-    options.add_cluster_argument(parser)
+    options.add_options(parser, "split", "split-seed", "data", "cluster")
     output = parser.add_mutually_exclusive_group()
     for option, words in (
         ("--json", "print the cells as JSON"),
@@ -74,13 +72,17 @@ def run(arguments: Namespace) -> None:
     datasets = list(dict.fromkeys(arguments.datasets or BENCHMARKS))
     collect_problems(
         lambda: options.check_count("--seeds", arguments.seeds),
-        lambda: check_purpose(arguments),
         *(partial(make_method, name) for name in methods),
         *(partial(make_source, name) for name in datasets),
     )
     if arguments.check or arguments.write_reference:
+        if (arguments.split, arguments.split_seed) != ("default", 0):
+            raise InputError("--check and --write-reference use the default split; leave out --split, --split-seed.")
         run_reference(arguments)
         return
+    if arguments.bits:
+        lengths = ", ".join(map(str, TABLE_BITS))
+        raise InputError(f"--bits is only for --check and --write-reference; the tables have {lengths} bits.")
     missing = {dataset: runnable(dataset) for dataset in datasets}
     plans = {name: (methods, TABLE_BITS) for name in datasets if not missing[name]}
     if not plans:
@@ -90,7 +92,7 @@ def run(arguments: Namespace) -> None:
         grids = train_plans(plans, store, arguments)
         cells = [cell for dataset, grid in grids.items() for cell in table_cells(dataset, grid, store)]
     if arguments.json:
-        print(json.dumps(as_rows(cells), indent=2))
+        options.print_json(as_rows(cells))
     elif arguments.csv:
         print(csv_of(as_rows(cells)).rstrip())
     else:
@@ -115,16 +117,6 @@ def train_plans(
             order = (comparison, store, split, arguments.split_seed)
             grids[name] = train_comparison(*order, show, call, at_once)
     return grids
-
-
-def check_purpose(arguments: Namespace) -> None:
-    """Raise InputError for options without effect, such as --bits without --check or --write-reference."""
-    is_reference = arguments.check or arguments.write_reference
-    if is_reference and (arguments.split, arguments.split_seed) != ("default", 0):
-        raise InputError("--check and --write-reference use the default split; leave out --split, --split-seed.")
-    if arguments.bits and not is_reference:
-        lengths = ", ".join(map(str, TABLE_BITS))
-        raise InputError(f"--bits is only for --check and --write-reference; the tables have {lengths} bits.")
 
 
 def run_reference(arguments: Namespace) -> None:

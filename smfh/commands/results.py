@@ -1,4 +1,4 @@
-"""Compute the results that come with the program, so that its pages open with content on the first visit.
+"""Compute the results that come with the program, which its pages show on the first visit.
 
 They are: the default run with its model, the scores of all methods that Compare shows by default, the sweep
 of α that Tune offers first, the answers of the lessons, and the replay. Developers run this after a change of

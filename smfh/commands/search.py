@@ -6,7 +6,6 @@ Items that contain all of the words come next if they are few. Words that begin 
 --not, exclude the items that have them.
 """
 
-import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from smfh.commands import options
 from smfh.commands.fit import show_steps
 from smfh.datasets import UserDataset
 from smfh.files.content import check_size
-from smfh.hamming import DISTANCES
 from smfh.retrieval.search import (
     DATABASES,
     MAX_PICTURE_BYTES,
@@ -53,9 +51,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--image", action="append", default=[], metavar="FILE", help="a picture; can be repeated")
     add("--target", help="modality to search (default: the first that is not the query's)")
     add("--database", default="all", choices=list(DATABASES), help="items to search (default all)")
-    add("--distance", default="asymmetric", choices=list(DISTANCES), help="default asymmetric, as on the pages")
+    options.add_options(parser, "distance", default="asymmetric", help="default asymmetric, as on the pages")
     add("--exact-words", action="store_true", help="search with the exact words only: do not interpret unknown words")
-    add("--json", action="store_true", help="print one JSON object")
+    options.add_options(parser, "json")
     options.add_method_arguments(parser, default="smfh-plus")
 
 
@@ -109,18 +107,19 @@ def print_results(results: SearchResults, data: MultimodalDataset, arguments: Na
         for row, distance in zip(results.rows, results.distances, strict=True)
     ]
     if arguments.json:
-        about = {
-            "dataset": data.name,
-            "interpreted_as": dict(query.interpreted_as),
-            "excluded": query.excluded,
-            "is_guess": query.is_guess,
-            "is_unlike_all": results.is_unlike_all,
-            "database": arguments.database,
-            "exact_names": results.names,
-            "containing_words": results.containing,
-            "results": found,
-        }
-        print(json.dumps(about, indent=2, ensure_ascii=False))
+        options.print_json(
+            {
+                "dataset": data.name,
+                "interpreted_as": dict(query.interpreted_as),
+                "excluded": query.excluded,
+                "is_guess": query.is_guess,
+                "is_unlike_all": results.is_unlike_all,
+                "database": arguments.database,
+                "exact_names": results.names,
+                "containing_words": results.containing,
+                "results": found,
+            }
+        )
         return
     for line in query.notes:
         print(line)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from smfh.commands import options
 from smfh.datasets import UserDataset
-from smfh.engine import ROWS_PER_PART, Folder, Stream, is_streamed, stream_files, stream_source, write_shards
+from smfh.engine import ROWS_PER_PART, Folder, is_streamed, stream_files, stream_source, write_shards
 from smfh.types import InputError
 
 EPILOG = """examples:
@@ -23,35 +23,33 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_data_arguments(parser)
     add = parser.add_argument
     add("--to", required=True, metavar="DIR", help="an empty folder, or any address that fsspec supports")
-    add("--items", type=int, help="number of items; for synthetic with its queries, else to train on")
+    add("--items", type=int, help="number of items: of synthetic, training items and queries; else training items")
     add(
         "--rows-per-part",
         type=int,
         default=ROWS_PER_PART,
         metavar="R",
-        help=f"a multiple of a block (default {ROWS_PER_PART:,}); it does not change the codes",
+        help=f"rows in each file, a multiple of the block size (default {ROWS_PER_PART:,}); does not change the codes",
     )
 
 
 def run(arguments: Namespace) -> None:
     if arguments.items is not None:
         options.check_count("--items", arguments.items)
-    manifest = write_shards(chosen_stream(arguments), Folder(arguments.to), arguments.rows_per_part)
-    size = sum(file.bytes for part in manifest.parts for file in part.files.values())
-    print(
-        f"{manifest.name}: {manifest.items:,} training items in {len(manifest.parts)} parts "
-        f"({size / 1e9:.2f} GB), {manifest.queries.rows:,} held-out queries, in {arguments.to}"
-    )
-
-
-def chosen_stream(arguments: Namespace) -> Stream:
-    """Return a stream of the chosen file or folder, read block by block, or of a data set."""
-    path, is_file = Path(arguments.dataset), is_streamed(Path(arguments.dataset))
+    path, seed = Path(arguments.dataset), arguments.split_seed
+    is_file = is_streamed(path)  # read block by block
     if is_file and arguments.split != "default":
         raise InputError(f"{path.name} has no --split; --split-seed chooses its held-out queries.")
     source, split = (None, "default") if is_file else options.chosen_data(arguments)
     if arguments.option and (source is None or isinstance(source, UserDataset)):
         raise InputError(f"{path} is a file; --option {arguments.option[0]} works only with a built-in data set.")
     if source is None:
-        return stream_files(path, arguments.split_seed, arguments.items)
-    return stream_source(source, split, arguments.split_seed, arguments.items)
+        stream = stream_files(path, seed, arguments.items)
+    else:
+        stream = stream_source(source, split, seed, arguments.items)
+    manifest = write_shards(stream, Folder(arguments.to), arguments.rows_per_part)
+    size = sum(file.bytes for part in manifest.parts for file in part.files.values())
+    print(
+        f"{manifest.name}: {manifest.items:,} training items in {len(manifest.parts)} parts "
+        f"({size / 1e9:.2f} GB), {manifest.queries.rows:,} held-out queries, in {arguments.to}"
+    )

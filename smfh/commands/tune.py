@@ -68,9 +68,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--folds", type=int, default=3, help="validation folds per data set (default 3)")
     add("--lengths", nargs="+", type=int, default=[], metavar="BITS", help="score at several code lengths")
     add("--protocols", nargs="+", default=["training"], help=f"database to search: {', '.join(PROTOCOLS)}")
-    options.add_distance_argument(parser)
+    options.add_options(parser, "distance")
     add("--storage", metavar="ADDRESS", help="sqlite:///…, postgresql://…, mysql://… (default: SMFH_STUDIES)")
-    options.add_cluster_argument(parser)
+    options.add_options(parser, "cluster")
     add("--data", metavar="FOLDER", help="folder with the benchmark files (default: SMFH_DATA)")
     add(
         "--confirm",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from smfh.datasets import DATASETS, DatasetSource
 from smfh.experiments.comparison import setting_of
@@ -23,7 +23,7 @@ from smfh.paper.published import COLUMNS, ENDS, ROW, TABLE_1, published_score
 from smfh.paper.tables import DEFINITIONS
 from smfh.retrieval.classifiers import ClassifierLevel
 from smfh.retrieval.evaluation import PROTOCOLS
-from smfh.runs import ClassifierLevelKey, RunKey, RunRecord, SavedRuns
+from smfh.runs import ClassifierLevelKey, RunRecord, SavedRuns
 from smfh.runs.run_file import FIGURES, finite
 
 TIE_RULES: Mapping[str, str] = {
@@ -84,7 +84,7 @@ class Entry:
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % confidence interval of the mean over seeds, by Student's t."""
-        half = float(stats.t.ppf(0.975, len(self.values) - 1)) * self.error
+        half = float(stdtrit(len(self.values) - 1, 0.975)) * self.error
         return (self.mean or 0.0) - half, (self.mean or 0.0) + half
 
     @property
@@ -139,24 +139,13 @@ def ranked(entries: Sequence[Entry], left_out: Collection[Setting] = ()) -> list
     for task in sorted(tasks, key=lambda task: (tasks[task][0].source.name, str(task[1:4]), task[4])):
         own = tasks[task]
         own.sort(key=lambda entry: -(entry.mean or 0.0))
-        places = [1 + sum(_is_better(other, entry) for other in own) for entry in own]
+        means = np.array([entry.mean or 0.0 for entry in own])
+        errors = np.array([entry.error for entry in own])
+        is_better = means - means[:, None] > MIN_SEED_ERRORS * np.hypot(errors, errors[:, None])
+        places = (1 + is_better.sum(axis=1)).tolist()
         marks = [f"{place}{'=' * (places.count(place) > 1)}" for place in places]
         rows += zip(marks, own, strict=True)
     return rows
-
-
-def _is_better(first: Entry, second: Entry) -> bool:
-    """Whether the first mean is higher by more than the seeds explain."""
-    error = float(np.hypot(first.error, second.error))
-    return (first.mean or 0.0) - (second.mean or 0.0) > MIN_SEED_ERRORS * error
-
-
-def deviation_of(source: DatasetSource, key: RunKey, defaults: Defaults) -> str:
-    """Name how a run's data or split differs from the data set's default; "" if it does not."""
-    if source not in defaults:
-        return UNKNOWN_SPLIT
-    data, split = defaults[source]
-    return OTHER_SPLIT if key.split != split else OTHER_DATA if key.data != data else ""
 
 
 def _measured(runs: Sequence[RunRecord], defaults: Defaults, levels: Levels) -> Iterator[Entry]:
@@ -167,7 +156,12 @@ def _measured(runs: Sequence[RunRecord], defaults: Defaults, levels: Levels) -> 
     first = [run for place, run in enumerate(runs) if run.method.seed == place]
     runs = first if len(first) >= MIN_SEEDS else runs
     source, method, key = runs[0].source, runs[0].method, runs[0].key
-    deviates, level = deviation_of(source, key, defaults), levels.get((key.data, key.split), NO_LEVEL)
+    level = levels.get((key.data, key.split), NO_LEVEL)
+    if source not in defaults:
+        deviates = UNKNOWN_SPLIT
+    else:
+        data, split = defaults[source]
+        deviates = OTHER_SPLIT if key.split != split else OTHER_DATA if key.data != data else ""
     searches = [(a, b, protocol) for a, b, protocol, distance in runs[0].searches if distance == "hamming"]
     for search, definition, ties in product(searches, HEADLINE, TIE_RULES):
         saved = (*search, "hamming")

@@ -168,7 +168,7 @@ def test_a_note_is_saved_shown_and_searched(store):
     page = select(open_page(data="planted"), store, "cvh", 8)
     run = store.get(page.session_state["runs_chosen"])
     page.text_area(key=f"runs_note_{run.id}").set_value("For the <b>talk</b> *in May*")
-    page.button(key="runs_annotate").click().run()
+    page.button(key="runs_save_note").click().run()
     assert not page.exception
     assert store.get(run.id).note == "For the <b>talk</b> *in May*"
     assert store.get(run.id).title == ""
@@ -188,7 +188,7 @@ def test_only_the_owner_can_annotate_a_run(store, monkeypatch):
         page.run()
     run = store.get(page.session_state["runs_chosen"])
     page.text_area(key=f"runs_note_{run.id}").set_value("mine")
-    page.button(key="runs_annotate").click().run()  # drawn before the policy changed
+    page.button(key="runs_save_note").click().run()  # drawn before the policy changed
     assert store.get(run.id).note == ""
 
 
@@ -262,14 +262,14 @@ def test_with_the_edit_policy_owner_only_the_owner_can_edit_a_run(store, monkeyp
 
     def offered(visitor, bits):
         page = select(open_page(data="planted", visitor=visitor), store, "cvh", bits)
-        return page, {button.key for button in page.button} & {"runs_rename", "runs_delete", "runs_sweep"}
+        return page, {button.key for button in page.button} & {"runs_save_title", "runs_delete", "runs_sweep"}
 
     assert offered(ann, 4)[1] == set()  # a run without an owner
     of_bob, buttons = offered(bob, 12)
     assert buttons == set()
     assert NOT_OWNER in [caption.value for caption in of_bob.caption]
     of_ann, buttons = offered(ann, 12)
-    assert buttons == {"runs_rename", "runs_delete"}
+    assert buttons == {"runs_save_title", "runs_delete"}
     with monkeypatch.context() as before:
         before.setenv("SMFH_EDIT_POLICY", "anyone")
         of_bob.run()

@@ -28,7 +28,7 @@ from smfh.ui.plain import plain
 from smfh.ui.runs.model_file import check_fits
 from smfh.ui.runs.saved_run import data_text, description, load_data, open_saved_run, settings_text
 from smfh.ui.search_state import SearchState, adapt_state, default_search_state
-from smfh.ui.server import Loaded, remember, run_store
+from smfh.ui.server import remember, run_store
 from smfh.ui.settings import ALWAYS, differences
 
 COMPARED, PAGE = "runs_compared", "runs_page"  # session keys: ids of at most two runs, number of the page
@@ -99,13 +99,19 @@ def _draw_queries(shown: Sequence[RunRecord], runs: Sequence[RunRecord]) -> dict
     firsts = {data_key(run): run for run in reversed(runs) if run.model_arrays}
     keys = dict.fromkeys(data_key(run) for run in shown if run.model_arrays)
     queries: dict[DataKey, GalleryQuery | str] = {}
+    lines = []
     with st.container(horizontal=True, key="runs_queries"):
         for key in list(keys)[:MAX_DATA_SETS]:
             try:
-                queries[key] = _draw_query(firsts[key])
+                queries[key] = one = _draw_query(firsts[key])
             except InputError as error:
                 queries[key] = " ".join(["Only scores:", *error.problems])
-    lines = [describe_query(query) for query in queries.values() if isinstance(query, GalleryQuery)]
+                continue
+            query, state = one.query, one.state
+            what = state.words if query.row is None else caption_of(one.data, query.row)
+            held_out = "" if query.row is None else " (held-out item)"
+            way = f"{state.source} “{cut(what or '')}”{held_out} → {state.target}"
+            lines.append(" · ".join([f"{one.title}: {way}", *query.notes]))
     st.text("\n".join(lines))
     return queries
 
@@ -113,48 +119,32 @@ def _draw_queries(shown: Sequence[RunRecord], runs: Sequence[RunRecord]) -> dict
 def _draw_query(run: RunRecord) -> GalleryQuery:
     """Draw the query for the data set of a run: words, or the number of a held-out query if it has no text.
 
-    Without words, the query is the example of the data set, or else a typical held-out item. Raises
-    InputError if the data set is not available or the words cannot be used as a query.
+    Without words, the query is the example of the data set, or else the held-out query with the run's median AP.
+    Raises InputError if the data set is not available or the words cannot be used as a query.
     """
     data, split = load_data(run)
-    state, name = default_search_state(data), plain(data_text(run))
-    key, number = f"runs_query_{run.key.data[:12]}_{run.key.split[:12]}", 0
+    state, title = default_search_state(data), data_text(run)
+    key, words, number = f"runs_query_{run.key.data[:12]}_{run.key.split[:12]}", None, 0
+    way = (state.source, state.target, "training", "hamming")
+    typical = median_query(run_store().scores(run, data, split, *way)) if way in run.searches else 0
     if text_modalities(data):
         example = run.source.card.example
         st.session_state.setdefault(key, example)
         hint, icon = example or "Type words, or leave empty for a typical held-out item", ":material/search:"
-        label, limit = f"Query for {name}", MAX_CHARACTERS
-        words = st.text_input(label, key=key, max_chars=limit, placeholder=hint, icon=icon)
-        state = replace(state, words=(words or "").strip() or example or None)
-        if state.words is None:
-            number = typical_query(run, (data, split), state)
+        label, limit = f"Query for {plain(title)}", MAX_CHARACTERS
+        typed = st.text_input(label, key=key, max_chars=limit, placeholder=hint, icon=icon)
+        words, number = (typed or "").strip() or example or None, typical
     else:
-        st.session_state.setdefault(key, 1 + typical_query(run, (data, split), state))
-        label = f"Held-out query for {name}, 1 to {len(split.queries):,}"
+        st.session_state.setdefault(key, 1 + typical)
+        label = f"Held-out query for {plain(title)}, 1 to {len(split.queries):,}"
         number = int(st.number_input(label, 1, len(split.queries), key=key)) - 1
-    if state.words is None:
+    if words is None:
         row = int(split.queries[number])
-        return GalleryQuery(
-            data_text(run), data, split, replace(state, row=row), query_from_item(data, state.source, row)
-        )
-    state = adapt_state(state, data)
-    query = query_from_words(data, state.source, state.words or "", state.interpret)
-    return GalleryQuery(data_text(run), data, split, state, query)
-
-
-def typical_query(run: RunRecord, loaded: Loaded, state: SearchState) -> int:
-    """Return the position of the held-out query with the median average precision; 0 if nothing was scored."""
-    way = (state.source, state.target, "training", "hamming")
-    return median_query(run_store().scores(run, *loaded, *way)) if way in run.searches else 0
-
-
-def describe_query(asked: GalleryQuery) -> str:
-    """Describe a search as text: the query, its direction, and how its words are interpreted."""
-    query, state = asked.query, asked.state
-    what = state.words if query.row is None else caption_of(asked.data, query.row)
-    held_out = "" if query.row is None else " (held-out item)"
-    way = f"{state.source} “{cut(what or '')}”{held_out} → {state.target}"
-    return " · ".join([f"{asked.title}: {way}", *query.notes])
+        state, query = replace(state, row=row), query_from_item(data, state.source, row)
+    else:
+        state = adapt_state(replace(state, words=words), data)
+        query = query_from_words(data, state.source, words, state.interpret)
+    return GalleryQuery(title, data, split, state, query)
 
 
 def run_results(run: RunRecord, asked: GalleryQuery | str) -> RunResults | str:
@@ -189,32 +179,34 @@ def _draw_card(run: RunRecord, asked: GalleryQuery | str) -> None:
     if isinstance(found, str) or isinstance(asked, str):
         st.caption(plain(str(found)))
     else:
-        _draw_wall(asked.data, found.results)
+        results, data = found.results, asked.data
+        rows, relevance = results.rows[:CARD_RESULTS].tolist(), results.relevance
+        captions = [f"{mark_of(relevance, k)}{caption_of(data, row)}" for k, row in enumerate(rows)]
+        if data.thumbnails is None:
+            st.text("\n".join(cut(caption, CAPTION_CHARACTERS) for caption in captions))
+        else:
+            with st.container(horizontal=True, gap="xsmall"):
+                for picture, caption in zip(looks_of(data, rows, results.target), captions, strict=True):
+                    st.image(picture, width=PICTURE_PIXELS, alt=caption)
+        if relevance is not None:
+            st.text(f"{np.count_nonzero(relevance[: len(rows)])} of {len(rows)} are relevant")
     st.text(scores_text(run))
     if isinstance(found, RunResults) and len(found.objective) > 1:
-        _draw_curve(found.objective)
+        first, *_, last = found.objective
+        text = f"objective {first:.4g} → {last:.4g} in {len(found.objective)} iterations"
+        with st.container(gap=None):
+            st.image(sparkline(found.objective), width=LINE_WIDTH, alt=f"Line: {text}")
+            st.caption(text)
     with st.container(horizontal=True, gap="xsmall", height="stretch", vertical_alignment="bottom"):
-        icon, is_compared = ":material/open_in_new:", run.id in st.session_state.get(COMPARED, ())
+        icon, compared = ":material/open_in_new:", list(st.session_state.get(COMPARED, ()))
         opens = st.button("Open in Explore", f"runs_open_{run.id}", icon=icon)
-        label, icon = ("Deselect", ":material/check:") if is_compared else ("Compare", ":material/compare:")
-        st.button(label, f"runs_compare_{run.id}", on_click=toggle_compared, args=(run.id,), icon=icon)
+        if run.id in compared:
+            label, icon, ids = "Deselect", ":material/check:", [one for one in compared if one != run.id]
+        else:
+            label, icon, ids = "Compare", ":material/compare:", [*compared, run.id]
+        st.button(label, f"runs_compare_{run.id}", on_click=select_to_compare, args=(ids,), icon=icon)
     if opens:
         open_saved_run(run)
-
-
-def _draw_wall(data: MultimodalDataset, results: SearchResults) -> None:
-    """Draw the first results as pictures in one row, or as captions if the data has no pictures."""
-    rows, relevance = results.rows[:CARD_RESULTS].tolist(), results.relevance
-    captions = [f"{mark_of(relevance, k)}{caption_of(data, row)}" for k, row in enumerate(rows)]
-    if data.thumbnails is None:
-        st.text("\n".join(cut(caption, CAPTION_CHARACTERS) for caption in captions))
-    else:
-        with st.container(horizontal=True, gap="xsmall"):
-            for picture, caption in zip(looks_of(data, rows, results.target), captions, strict=True):
-                st.image(picture, width=PICTURE_PIXELS, alt=caption)
-    if relevance is not None:
-        number = np.count_nonzero(relevance[: len(rows)])
-        st.text(f"{number} of {len(rows)} are relevant")
 
 
 def scores_text(run: RunRecord) -> str:
@@ -225,31 +217,16 @@ def scores_text(run: RunRecord) -> str:
     return "\n".join([*lines, "by Hamming distance"]) if lines else "Not scored"
 
 
-def _draw_curve(objective: Sequence[float]) -> None:
-    """Draw the objective by iteration as a small line chart; below it, the first and last value as text."""
-    text = f"objective {objective[0]:.4g} → {objective[-1]:.4g} in {len(objective)} iterations"
-    with st.container(gap=None):
-        st.image(sparkline(objective), width=LINE_WIDTH, alt=f"Line: {text}")
-        st.caption(text)
-
-
 def sparkline(values: Sequence[float]) -> str:
     """Return a small line chart of the values as an SVG image."""
     heights = np.nan_to_num(np.array(values, dtype=np.float64))
-    low, high = float(heights.min()), float(heights.max())
     across = np.linspace(1, LINE_WIDTH - 1, len(heights))
-    down = 1 + (LINE_HEIGHT - 2) * (high - heights) / ((high - low) or 1.0)
+    down = 1 + (LINE_HEIGHT - 2) * (heights.max() - heights) / (np.ptp(heights) or 1.0)
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, down, strict=True))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{LINE_WIDTH}" height="{LINE_HEIGHT}">'
         f'<polyline points="{points}" fill="none" stroke="{LINE_COLOUR}" stroke-width="1.5"/></svg>'
     )
-
-
-def toggle_compared(id: str) -> None:
-    """Add a run to the comparison, or remove it if it is there (callback)."""
-    ids = st.session_state.get(COMPARED, [])
-    select_to_compare([one for one in ids if one != id] + ([] if id in ids else [id]))
 
 
 def select_to_compare(ids: Sequence[str]) -> None:
@@ -284,44 +261,27 @@ def draw_comparison(queries: Mapping[DataKey, GalleryQuery | str]) -> None:
         asked = queries.get(data_key(runs[0]))
         if asked is None:
             asked = _draw_queries(runs, runs).get(data_key(runs[0]), NO_MODEL)
+        before, after = (run.method for run in runs)
+        changes = differences(before, after)
+        if before.name != after.name:
+            pairs = {name: (getattr(before, name), getattr(after, name)) for name in ALWAYS}
+            changes += [f"{name} {old} → {new}" for name, (old, new) in pairs.items() if old != new]
+        st.text(f"Different settings: {', '.join(changes) or 'none'}")
         found = [run_results(run, asked) for run in runs]
-        changes = ", ".join(setting_changes(*runs)) or "none"
-        st.text(f"Different settings: {changes}")
-        if not any(isinstance(one, str) for one in found):
-            st.text(shared_text([one.results for one in found if isinstance(one, RunResults)]))
+        both = [set(one.results.rows.tolist()) for one in found if isinstance(one, RunResults)]
+        if len(both) == 2:
+            st.text(f"Results in common: {len(both[0] & both[1])} of the first {len(both[0])}")
         for column, run, one in zip(st.columns(2, gap="large"), runs, found, strict=True):
             with column:
-                _draw_compared(run, one, asked)
-
-
-def _draw_compared(run: RunRecord, found: RunResults | str, asked: GalleryQuery | str) -> None:
-    """Draw one of two compared runs: title, settings, scores, and the first results."""
-    if run.title:
-        st.text(f"“{run.title}”")
-    st.text(f"{description(run)}\n{scores_text(run)}")
-    if isinstance(found, str) or isinstance(asked, str):
-        st.caption(plain(str(found)))
-        return
-    results = found.results
-    score = results.average_precision
-    st.text("This query: not scored" if score is None else f"This query: AP@100 {score:.3f}")
-    notes = [(in_bits(distance),) for distance in results.distances]
-    key = f"runs_compared_{run.id}"
-    rows, relevance = results.rows.tolist(), results.relevance
-    draw_gallery(asked.data, rows, notes, key, relevance, results.target, COMPARED_PIXELS)
-
-
-def setting_changes(first: RunRecord, second: RunRecord) -> list[str]:
-    """Return the settings in which two runs differ; for different methods also bits and seed."""
-    before, after = first.method, second.method
-    changes = differences(before, after)
-    if before.name != after.name:
-        pairs = {name: (getattr(before, name), getattr(after, name)) for name in ALWAYS}
-        changes += [f"{name} {old} → {new}" for name, (old, new) in pairs.items() if old != new]
-    return changes
-
-
-def shared_text(both: Sequence[SearchResults]) -> str:
-    """Return a sentence that counts the first results that two runs have in common, in any order."""
-    first, second = (results.rows.tolist() for results in both)
-    return f"Results in common: {len(set(first) & set(second))} of the first {len(first)}"
+                if run.title:
+                    st.text(f"“{run.title}”")
+                st.text(f"{description(run)}\n{scores_text(run)}")
+                if isinstance(one, str) or isinstance(asked, str):
+                    st.caption(plain(str(one)))
+                    continue
+                results = one.results
+                score = results.average_precision
+                st.text("This query: not scored" if score is None else f"This query: AP@100 {score:.3f}")
+                notes = [(in_bits(distance),) for distance in results.distances]
+                key, rows = f"runs_compared_{run.id}", results.rows.tolist()
+                draw_gallery(asked.data, rows, notes, key, results.relevance, results.target, COMPARED_PIXELS)

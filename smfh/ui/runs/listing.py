@@ -41,7 +41,20 @@ def draw_runs() -> None:
     if not listing.runs:
         st.info("There are no saved runs yet. Train a method in Explore, or start a comparison.")
     else:
-        runs, is_gallery = _draw_search(listing.runs)
+
+        def restart() -> None:
+            reset_table()
+            st.session_state[PAGE] = 1
+
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            look: dict[str, Any] = {"max_chars": 200, "icon": ":material/search:", "on_change": restart}
+            hint = "Title, note, data set, method, bits, parameters"
+            words = st.text_input("Search", key="runs_words", placeholder=hint, **look)
+            look = {"label_visibility": "collapsed", "required": True, "key": "runs_view"}
+            is_gallery = st.segmented_control("View", ["Table", "Cards"], default="Table", **look) == "Cards"
+        terms = (words or "").casefold().split()
+        texts = [f"{run.title} {description(run)} {run.note}".casefold() for run in listing.runs]
+        runs = [run for run, text in zip(listing.runs, texts, strict=True) if all(term in text for term in terms)]
         st.caption(
             f"{len(runs):,} of {len(listing.runs):,} runs · {listing.bytes / 1e6:,.1f} MB "
             f"of {store.max_bytes / 1e9:g} GB · scores with the training items as database"
@@ -62,24 +75,6 @@ def draw_runs() -> None:
             if edit_policy() == ANYONE:  # the owner of such a file cannot be read
                 st.button(f"Delete {count}", "runs_sweep", None, edit_runs, (ids,), icon=":material/delete:")
     st.caption(SHARED)
-
-
-def _draw_search(runs: Sequence[RunRecord]) -> tuple[list[RunRecord], bool]:
-    """Draw the search field and the switch; return the runs that match, and whether to draw cards."""
-
-    def restart() -> None:
-        reset_table()
-        st.session_state[PAGE] = 1
-
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        look: dict[str, Any] = {"max_chars": 200, "icon": ":material/search:", "on_change": restart}
-        hint = "Title, note, data set, method, bits, parameters"
-        words = st.text_input("Search", key="runs_words", placeholder=hint, **look)
-        look = {"label_visibility": "collapsed", "required": True, "key": "runs_view"}
-        view = st.segmented_control("View", ["Table", "Cards"], default="Table", **look)
-    terms = (words or "").casefold().split()
-    described = {run.id: f"{run.title} {description(run)} {run.note}".casefold() for run in runs}
-    return [run for run in runs if all(term in described[run.id] for term in terms)], view == "Cards"
 
 
 def _draw_table(runs: Sequence[RunRecord]) -> None:
@@ -175,11 +170,18 @@ def _draw_selected(runs: dict[str, RunRecord]) -> None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             icon = ":material/open_in_new:"
             opens = st.button("Open in Explore", type="primary", icon=icon, key="runs_open_button")
-            name = f"{run.source.name}_{method.name}_{method.bits}_{method.seed}.npz"
-            make, mime = lambda: hasher_file(run_store().hasher(run)), "application/octet-stream"
-            offer_file("Model (.npz)", make, name, mime, "runs_download")
+            name, mime = f"{run.source.name}_{method.name}_{method.bits}_{method.seed}.npz", "application/octet-stream"
+            offer_file("Model (.npz)", lambda: hasher_file(run_store().hasher(run)), name, mime, "runs_download")
             if can_edit:
-                _draw_text_forms(run)
+                for what, label, icon, control, limit in (
+                    ("title", "Rename", ":material/edit:", st.text_input, MAX_TITLE_CHARACTERS),
+                    ("note", "Note", ":material/edit_note:", st.text_area, MAX_NOTE_CHARACTERS),
+                ):
+                    with st.popover(label, icon=icon), st.form(f"runs_{what}_form", border=False):
+                        st.session_state.setdefault(field := f"runs_{what}_{run.id}", getattr(run, what))
+                        control(what.capitalize(), key=field, max_chars=limit, placeholder=f"No {what}")
+                        key, args = f"runs_save_{what}", ([run.id], what, field)
+                        st.form_submit_button(f"Save {what}", on_click=edit_runs, args=args, key=key)
                 with st.popover("Delete", icon=":material/delete:"):
                     st.markdown("Delete this run for all visitors? You can train it again.")
                     st.button("Delete run", "runs_delete", None, edit_runs, ([run.id],), type="primary")
@@ -187,17 +189,3 @@ def _draw_selected(runs: dict[str, RunRecord]) -> None:
             st.caption(NOT_OWNER)
         if opens:
             open_saved_run(run)
-
-
-def _draw_text_forms(run: RunRecord) -> None:
-    """Draw the forms for the title of a run and the note on it, each behind a button."""
-    with st.popover("Rename", icon=":material/edit:"), st.form("runs_naming", border=False):
-        st.session_state.setdefault(field := f"runs_title_{run.id}", run.title)
-        st.text_input("Title", key=field, max_chars=MAX_TITLE_CHARACTERS, placeholder="No title")
-        args = ([run.id], "title", field)
-        st.form_submit_button("Save title", on_click=edit_runs, args=args, key="runs_rename")
-    with st.popover("Note", icon=":material/edit_note:"), st.form("runs_noting", border=False):
-        st.session_state.setdefault(field := f"runs_note_{run.id}", run.note)
-        st.text_area("Note", key=field, max_chars=MAX_NOTE_CHARACTERS, placeholder="No note")
-        args = ([run.id], "note", field)
-        st.form_submit_button("Save note", on_click=edit_runs, args=args, key="runs_annotate")
