@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from functools import cache, wraps
 from itertools import pairwise
 from statistics import median
-from threading import Lock, Timer
+from threading import Lock
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary
 
 import streamlit as st
 
@@ -159,7 +159,27 @@ def submit_load(source: DatasetSource, visitor: str = "") -> Job[Loaded]:
         with logging_refusal("load", visitor):
             check_source_size(source, current_limits())
             check_memory(source)
-    return queue.submit(source, lambda context: _load(source, context), visitor)
+
+    def load(context: JobContext) -> Loaded:
+        def report(share: float, what: str) -> None:
+            context.report((share, what))
+
+        def check() -> None:
+            context.check()
+            job = queue.find(source)
+            if job is not None and not job.viewers:
+                raise InputError(f"Loading {source.card.title} stopped: no page needs it any more.")
+
+        loaded: Loaded
+        if source.is_light:
+            loaded = load_set(source, on_progress=report)
+        else:
+            loaded = context.call(load_set, source, on_progress=report, check=check)
+        with _weak_lock:
+            _live_bytes[loaded[0]] = source.bytes
+        return loaded
+
+    return queue.submit(source, load, visitor)
 
 
 def submit_saved_run(source: DatasetSource, method: HashMethod, loaded: Loaded) -> None:
@@ -167,28 +187,6 @@ def submit_saved_run(source: DatasetSource, method: HashMethod, loaded: Loaded) 
     key, store = run_key(*loaded, method), run_store()
     if (saved := store.find(key)) is not None and saved.model_arrays:
         job_queue().submit(key, lambda _: find_or_train(store, source, method, *loaded)).wait()
-
-
-def _load(source: DatasetSource, context: JobContext) -> Loaded:
-    """Load a data set in a job; stop if all viewers have left."""
-
-    def report(share: float, what: str) -> None:
-        context.report((share, what))
-
-    def check() -> None:
-        context.check()
-        job = data_queue().find(source)
-        if job is not None and not job.viewers:
-            raise InputError(f"Loading {source.card.title} stopped: no page needs it any more.")
-
-    loaded: Loaded
-    if source.is_light:
-        loaded = load_set(source, on_progress=report)
-    else:
-        loaded = context.call(load_set, source, on_progress=report, check=check)
-    with _weak_lock:
-        _live_bytes[loaded[0]] = source.bytes
-    return loaded
 
 
 def check_memory(source: DatasetSource) -> None:
@@ -230,13 +228,8 @@ def derive(run: Run, what: Hashable, compute: Callable[[], V], spinner: str = ""
 
 def remember(what: Hashable, compute: Callable[[], V]) -> V:
     """Return a value computed from saved runs, cached for all visitors; never for private data."""
-    value: V = _charts().get(what, compute)
-    return value
-
-
-@once
-def _charts() -> BoundedCache[Hashable, Any]:
-    return BoundedCache(MAX_CHARTS)
+    charts: BoundedCache[Hashable, V] = _shared.get("charts", lambda: BoundedCache(MAX_CHARTS))
+    return charts.get(what, compute)
 
 
 def snapshots_of(job_key: Hashable) -> Snapshots:
@@ -252,10 +245,9 @@ def _snapshots() -> BoundedCache[Hashable, Snapshots]:
 def fastest_run(source: DatasetSource, run: Run, evaluation: float | None = None) -> tuple[float, float]:
     """Return the ratio of actual to estimated time of the fastest run, and its seconds of evaluation.
 
-    It is the fastest on this server with this data and method.
-
-    A new run, with seconds of `evaluation`, is counted. Without any, it is the value of `run`, which may have
-    been trained elsewhere. Training is as many steps as the median one after the first, which may compile.
+    It is the fastest on this server with this data and method. A new run, with seconds of `evaluation`, is
+    counted. Without any, it is the value of `run`, which may have been trained elsewhere. Training is as many
+    steps as the median one after the first, which may compile.
     """
     what, cost = (source.name, run.method.name), estimate(run.method, run.data, run.split).seconds
     steps = [after - before for before, after in pairwise([0.0, *(step.seconds for step in run.hasher.trace)])]
@@ -289,13 +281,12 @@ def add_upload(owner: str, source: UserDataset, loaded: Loaded) -> None:
     """Hold an upload in memory until its owner deletes it or leaves, or too many newer uploads replace it."""
     forget(owner)
     with _uploads_lock:
-        upload = _uploads[owner] = Upload(source, loaded)
+        _uploads[owner] = Upload(source, loaded)
         longest_away = sorted(_uploads, key=lambda name: _uploads[name].last_seen)[:-MAX_UPLOADS]
     with _weak_lock:
         _live_bytes[loaded[0]] = dataset_bytes(loaded[0])
     for name in longest_away:
         forget(name)
-    _start_timer(AWAY_SECONDS, _expire, owner, ref(upload))
 
 
 def upload_of(owner: str) -> Upload | None:
@@ -303,24 +294,6 @@ def upload_of(owner: str) -> Upload | None:
     if (found := _uploads.get(owner)) is not None:
         found.last_seen = monotonic()
     return found
-
-
-def _expire(owner: str, upload: "ref[Upload]") -> None:
-    """Delete an upload if its owner was away for AWAY_SECONDS; otherwise check again later."""
-    if (found := upload()) is None or _uploads.get(owner) is not found:
-        return
-    seconds_left = found.last_seen + AWAY_SECONDS - monotonic()
-    if seconds_left <= 0:
-        del found
-        forget(owner)
-    else:
-        _start_timer(seconds_left, _expire, owner, upload)
-
-
-def _start_timer(seconds: float, function: Callable[..., None], *arguments: Any) -> None:
-    timer = Timer(seconds, function, arguments)
-    timer.daemon = True
-    timer.start()
 
 
 def read_in_worker(
@@ -400,23 +373,21 @@ def forget(owner: str) -> None:
     """Delete a visitor's upload, and all private jobs of the visitor with their results."""
     with _uploads_lock:
         _uploads.pop(owner, None)
-    _forget_jobs(lambda key: getattr(key, "owner", "") == owner)
 
+    def is_theirs(key: Hashable) -> bool:
+        return getattr(key, "owner", "") == owner
 
-def forget_later(key: PrivateKey) -> None:
-    """Delete the result of a private job after an hour; pages that are open then can still show it."""
-    _start_timer(AWAY_SECONDS, _forget_jobs, key.__eq__)
-
-
-def _forget_jobs(is_unwanted: Callable[[Hashable], bool]) -> None:
-    job_queue().forget(is_unwanted)
-    _snapshots().forget_where(is_unwanted)
+    job_queue().forget(is_theirs)
+    _snapshots().forget_where(is_theirs)
 
 
 def forget_unused(seconds: float = UNUSED_SECONDS) -> None:
-    """Drop data sets and runs that no page has used for `seconds`, and expired rooms."""
+    """Drop data sets and runs that no page has used for `seconds`, uploads of absent visitors, and expired rooms."""
     for queue in (job_queue(), data_queue(), light_queue()):
         queue.forget_results(seconds)
+    for owner, upload in list(_uploads.items()):
+        if monotonic() - upload.last_seen > AWAY_SECONDS:
+            forget(owner)
     class_rooms().forget_expired()
 
 

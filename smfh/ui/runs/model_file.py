@@ -14,7 +14,7 @@ from smfh.types import InputError, MultimodalDataset, Split
 from smfh.ui.log import logging_upload
 from smfh.ui.page import open_settings
 from smfh.ui.plain import draw_problems
-from smfh.ui.server import Loaded, forget_later, job_queue, local_engine, peek_source, remember, run_store
+from smfh.ui.server import Loaded, job_queue, local_engine, peek_source, remember, run_store
 from smfh.ui.session import load, show, visitor
 from smfh.ui.settings import Settings
 from smfh.ui.visitor import PrivateKey
@@ -108,6 +108,5 @@ def open_model(hasher: FittedHasher, digest: str, settings: Settings, loaded: Lo
     except InputError as error:
         draw_problems("The model cannot be opened now:", error.problems)
         return
-    forget_later(job_key)
     show(settings, loaded, job)
     open_settings(settings)
