@@ -63,36 +63,25 @@ def read_mat(content: Content, name: str = "", max_bytes: int = MAX_MAT_BYTES) -
     with convert_errors(name), open_content(content, name, max_bytes) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # SciPy warns about odd but readable files
         if HDF5 in (file.read(8), file.read(512)[504:]):
-            return _read_hdf5(file, name, max_bytes)
-        readable = _check_variables(file, name, max_bytes)
-        stream: Any = file  # SciPy's type hints allow only paths
-        listing = whosmat(stream)
-        can_read = dict(zip_longest((entry[0] for entry in listing), readable, fillvalue=True))
-        listing = [entry for entry in listing if not entry[0].startswith("__")]
-        usable = [entry for entry in listing if can_read[entry[0]] and entry[0].isidentifier()]
-        headers = [Header(key, shape, ITEM_BYTES.get(kind, 0)) for key, shape, kind in usable]
-        check_headers(name, headers, max_bytes)
-        loaded = loadmat(stream, variable_names=[entry[0] for entry in usable], spmatrix=False)
-        converted = {key: _convert(key, loaded.pop(key), max_bytes) for key, *_ in usable if key in loaded}
-    return _contents(name, listing, converted, max_bytes)
-
-
-def _contents(
-    name: str, listing: Listed, converted: Mapping[str, Mapping[str, Variable]], max_bytes: int
-) -> MatContents:
-    """Return the arrays of all variables; refuse a file that has none or whose arrays are too large."""
+            listing, converted = _read_hdf5(file, name, max_bytes)
+        else:
+            readable = _check_variables(file, name, max_bytes)
+            stream: Any = file  # SciPy's type hints allow only paths
+            listing = whosmat(stream)
+            can_read = dict(zip_longest((entry[0] for entry in listing), readable, fillvalue=True))
+            listing = [entry for entry in listing if not entry[0].startswith("__")]
+            usable = [entry for entry in listing if can_read[entry[0]] and entry[0].isidentifier()]
+            headers = [Header(key, shape, ITEM_BYTES.get(kind, 0)) for key, shape, kind in usable]
+            check_headers(name, headers, max_bytes)
+            loaded = loadmat(stream, variable_names=[entry[0] for entry in usable], spmatrix=False)
+            converted = {key: _convert(key, loaded.pop(key), max_bytes) for key, *_ in usable if key in loaded}
     if not any(converted.values()):
         there = _describe(listing) or "no variables"
         raise InputError(f"{name} has no matrix of real numbers; it has {there}.")
     variables = {key: value for parts in converted.values() for key, value in parts.items()}
-    check_size(name, sum(map(memory_bytes, variables.values())), max_bytes)
-    return MatContents(variables, tuple(_describe([e]) for e in listing if not converted.get(e[0])))
-
-
-def memory_bytes(X: Variable) -> int:
-    """Return how much memory a dense or sparse matrix takes."""
-    parts = (X.data, X.indices, X.indptr) if isinstance(X, sparse.csr_array) else (X,)
-    return sum(part.nbytes for part in parts)
+    dense = [part for X in variables.values() for part in ((X.data, X.indices) if sparse.issparse(X) else (X,))]
+    check_size(name, sum(part.nbytes for part in dense), max_bytes)
+    return MatContents(variables, tuple(_describe([entry]) for entry in listing if not converted.get(entry[0])))
 
 
 def _describe(listing: Listed) -> str:
@@ -141,7 +130,7 @@ def _check_variables(file: BinaryIO, name: str, max_bytes: int) -> list[bool]:
     head = file.read(128)
     order = {b"IM": "<", b"MI": ">"}.get(head[126:128])
     readable: list[bool] = []
-    headers: list[Header] = []
+    headers: list[Header] = []  # of compressed matrices of numbers
     position, expanded = 128, 0
     while order is not None and position + 8 <= size:  # version 4 has no byte order mark and no elements
         file.seek(position)
@@ -152,15 +141,16 @@ def _check_variables(file: BinaryIO, name: str, max_bytes: int) -> list[bool]:
         data = tag + file.read(length)
         if kind == COMPRESSED:
             unpacker = zlib.decompressobj()
-            start = unpacker.decompress(data[8:], MAX_HEADER_BYTES)
-            unpacked_bytes = 8 + struct.unpack_from(f"{order}I", start, 4)[0]
+            data = unpacker.decompress(data[8:], MAX_HEADER_BYTES)
+            unpacked_bytes = 8 + struct.unpack_from(f"{order}I", data, 4)[0]
             check_size(f"{name}, unpacked,", expanded + unpacked_bytes, max_bytes)
-            headers += _matrix_header(start, order)
+            with suppress(ValueError, struct.error):  # `_is_readable` reports a damaged header
+                array_class, _, shape, key, _ = _matrix_start(memoryview(data)[8:], order)
+                if array_class in NUMBERS or array_class == SPARSE:
+                    headers.append(Header(key, tuple(shape), NUMBER_BYTES.get(array_class, 0)))
             check_headers(name, headers, max_bytes)
-            if unpacker.unconsumed_tail:
-                data = start + unpacker.decompress(unpacker.unconsumed_tail, max_bytes - expanded - len(start) + 1)
-            else:
-                data = start
+            if rest := unpacker.unconsumed_tail:
+                data += unpacker.decompress(rest, max_bytes - expanded - len(data) + 1)
         expanded += len(data)
         check_size(f"{name}, unpacked,", expanded, max_bytes)
         ((kind, matrix),) = _elements(memoryview(data), order)
@@ -169,22 +159,6 @@ def _check_variables(file: BinaryIO, name: str, max_bytes: int) -> list[bool]:
         raise InputError(f"{name} is truncated: it has {size:,} bytes instead of {position:,}. Download it again.")
     file.seek(0)
     return readable
-
-
-def _matrix_header(start: bytes, order: str) -> list[Header]:
-    """Return the header of a matrix of numbers from its first bytes; [] for other variables."""
-    with suppress(ValueError, struct.error):  # `_is_readable` reports a damaged header
-        parts = []
-        for _, part in _elements(memoryview(start)[8:], order):
-            parts.append(bytes(part))
-            if len(parts) == 3:  # flags, shape and name; the values are longer than what is here
-                break
-        flags, shape, name = parts
-        array_class = struct.unpack(f"{order}I", flags[:4])[0] & 0xFF
-        if array_class in NUMBERS or array_class == SPARSE:
-            size = tuple(np.frombuffer(shape, f"{order}i4").tolist())
-            return [Header(name.decode("latin-1"), size, NUMBER_BYTES.get(array_class, 0))]
-    return []
 
 
 def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
@@ -201,16 +175,23 @@ def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
         position = end
 
 
+def _matrix_start(matrix: memoryview, order: str) -> tuple[int, int, Any, str, Iterator[tuple[int, memoryview]]]:
+    """Return class, attributes, shape and name of a matrix, and an iterator over its other elements."""
+    elements = _elements(matrix, order)
+    (flags_kind, flags), (shape_kind, shape), (name_kind, name) = islice(elements, 3)
+    array_class, attributes, *_ = struct.unpack(f"{order}I", flags[:4])[0].to_bytes(4, "little")
+    is_valid = (flags_kind, shape_kind, name_kind) in MATRIX_HEADERS and 8 <= len(shape) <= 128
+    if not is_valid and array_class in (CELL, CHAR, SPARSE, *NUMBERS):
+        raise ValueError("a matrix has an invalid header")
+    sizes = np.frombuffer(shape, f"{order}i4").tolist() if is_valid else []
+    return array_class, attributes, sizes, bytes(name).decode("latin-1"), elements
+
+
 def _is_readable(matrix: memoryview, order: str, cells_left: Iterator[int], depth: int = 0) -> bool:
     """Whether a matrix has numbers, strings or cells; raise ValueError if SciPy might crash on the matrix."""
-    elements = _elements(matrix, order)
-    (flags_kind, flags), (shape_kind, shape_bytes), (name_kind, _) = islice(elements, 3)
-    array_class, attributes, *_ = struct.unpack(f"{order}I", flags[:4])[0].to_bytes(4, "little")
+    array_class, attributes, shape, _, elements = _matrix_start(matrix, order)
     if array_class not in (CELL, CHAR, SPARSE, *NUMBERS):
         return False
-    if (flags_kind, shape_kind, name_kind) not in MATRIX_HEADERS or not 8 <= len(shape_bytes) <= 128:
-        raise ValueError("a matrix has an invalid header")
-    shape = np.frombuffer(shape_bytes, f"{order}i4").tolist()
     if array_class == CELL:
         if depth > MAX_DEPTH:
             raise ValueError("cells are nested too deeply")
@@ -237,8 +218,8 @@ def _is_readable(matrix: memoryview, order: str, cells_left: Iterator[int], dept
     return True
 
 
-def _read_hdf5(file: BinaryIO, name: str, max_bytes: int) -> MatContents:
-    """Read a MATLAB 7.3 file, which is an HDF5 file.
+def _read_hdf5(file: BinaryIO, name: str, max_bytes: int) -> tuple[Listed, dict[str, dict[str, Variable]]]:
+    """Read a MATLAB 7.3 file, which is an HDF5 file; return the list of variables, and arrays by variable.
 
     Matrices are stored transposed, sparse matrices as groups, and cells as references.
     """
@@ -255,7 +236,7 @@ def _read_hdf5(file: BinaryIO, name: str, max_bytes: int) -> MatContents:
         ]
         values = {key: _hdf5_value(root, one, max_bytes) for key, one in found.items() if headers[key] is not None}
         converted = {key: _convert(key, value, max_bytes) for key, value in values.items() if value is not None}
-    return _contents(name, listing, converted, max_bytes)
+    return listing, converted
 
 
 def _matlab_class(value: Any) -> str:

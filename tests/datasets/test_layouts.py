@@ -114,10 +114,13 @@ def test_every_layout_is_trained_on_and_searched(make, tmp_path, decoded):
     hasher = SMFHPlus(bits=16, iterations=5).fit(data.take(split.train))
     for way in (("text", "image"), ("image", "text")):
         precision = evaluate(hasher, data, split, *way, "unseen").average_precision["found"]
+        print(f"mAP, {' → '.join(way)}, unseen items: {precision.mean:.2f}; {precision.chance:.2f} by chance")
         assert precision.mean > precision.chance + 0.1
     if make.__name__ in PICTURES:
         results = search(hasher, data, split, query_from_words(data, "text", "circle"), "image", limit=8)
-        assert sum("circle" in data.captions[row] for row in results.rows) >= 7
+        found = sum("circle" in data.captions[row] for row in results.rows)
+        print(f"{found} of 8 results for “circle” are circles")
+        assert found >= 7
 
 
 GUIDE = (Path(smfh.__file__).parents[1] / "assets/guide/your-own-data.md").read_text("utf-8")
