@@ -84,7 +84,7 @@ def data_folders() -> list[Path]:
 
 
 def _installed_folders() -> Iterator[Path]:
-    """Yield the folders where an installed package may have the files of the app.
+    """Yield the folders where the app's files may be if the package is installed.
 
     The first is the folder that pip recorded, the second is the one that `pip install --target` uses.
     """

@@ -77,7 +77,7 @@ def forget_caches() -> None:
 
 
 def limit_arenas() -> None:
-    """Let this process keep little of the memory that it frees; call this before it starts threads.
+    """Limit the memory that this process keeps after freeing it; call this before it starts threads.
 
     By default, each thread gets an arena, and the C library keeps blocks of up to 32 MB in it. After many
     visitors, a server then held three times what it used, in gaps that cannot be given back.
@@ -96,7 +96,7 @@ def free_memory() -> None:
 
 
 def call_limited(more_bytes: int, function: Callable[..., V], *arguments: Any, **callbacks: Any) -> V:
-    """Call the function; it gets a MemoryError if this process then needs more than `more_bytes` additional bytes.
+    """Call a function with a limit of `more_bytes` on the additional memory; beyond it, raise MemoryError.
 
     There is no limit if `more_bytes` is 0. Only Linux can limit the memory of a process; elsewhere there is none.
     """

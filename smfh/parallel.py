@@ -26,7 +26,7 @@ def over_rows(work: Callable[[slice], Result], rows: int, block: int) -> list[Re
 
 
 def each_block(work: Callable[[slice], Result], rows: int, block: int) -> Iterator[Result]:
-    """Like `over_rows`, but yield the results one by one, so that they need not all be in memory."""
+    """Call `work` on blocks of rows like `over_rows`, but yield the results one by one to save memory."""
     slices = [slice(start, min(start + block, rows)) for start in range(0, rows, block)]
     return map(work, slices) if len(slices) < 2 else _pool().map(work, slices)
 

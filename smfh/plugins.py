@@ -89,7 +89,7 @@ def load_text(name: str, text: str) -> Plugin:
 
 
 def _register(origin: str, classes: list[Any]) -> Plugin:
-    """Add the classes to METHODS and DATASETS, all of them or none."""
+    """Register a plug-in's classes in METHODS and DATASETS, all of them or none."""
     found: dict[str, dict[str, Any]] = {kind: {} for kind, _ in KINDS.values()}
     for cls in classes:
         for base, (kind, known) in KINDS.items():
@@ -105,7 +105,7 @@ def _register(origin: str, classes: list[Any]) -> Plugin:
 
 
 def class_problems(cls: type[Any], kind: str, known: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what must be changed before the class can be registered."""
+    """Yield a message for each problem that keeps a plug-in's class from being registered."""
     name = getattr(cls, "name", None)
     if inspect.isabstract(cls):
         yield f"{cls.__name__} lacks {', '.join(sorted(cls.__abstractmethods__))}."

@@ -1,4 +1,4 @@
-"""Corrupt training items on purpose: wrong labels, wrong pairs, missing features, classes left out.
+"""Corrupt training items on purpose: wrong labels, wrong pairs, missing modalities, unseen classes.
 
 Queries and the labels that scores use are never changed. The same seed corrupts the same items, and the items
 corrupted at a small share are also corrupted at a larger one, so that curves over the share are smooth.

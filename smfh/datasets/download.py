@@ -61,7 +61,7 @@ def download(url: str, target: Path, on_progress: OnProgress = None, max_bytes: 
 
 
 def check_address(url: str) -> None:
-    """Refuse addresses without https, whose content could be forged; http is allowed on localhost."""
+    """Raise InputError unless an address has https, because other content could be forged (except localhost)."""
     address = urlsplit(url)
     try:
         host = address.hostname or ""

@@ -43,7 +43,7 @@ MAX_TOKENS = 1500
 
 @dataclass(frozen=True)
 class EmojiItem:
-    """One emoji without a skin tone."""
+    """An emoji (without skin tone) with its name, keywords and group."""
 
     characters: str
     name: str

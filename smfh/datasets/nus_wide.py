@@ -88,7 +88,7 @@ def read_labels(folder: Path) -> tuple[tuple[str, ...], BoolArray]:
 
 
 def _selected_rows(path: Path, columns: int, keep: BoolArray, on_progress: OnProgress) -> Iterator[NDArray[np.float32]]:
-    """Yield the rows selected by `keep` in blocks; refuse a file whose row count is not `len(keep)`."""
+    """Yield the rows selected by `keep` in blocks; raise InputError unless the file has `len(keep)` rows."""
     row = 0
     for block in read_counts(path, columns):
         chosen = keep[row : row + len(block)]

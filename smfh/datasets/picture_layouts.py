@@ -52,7 +52,7 @@ NO_ROLE = (*SPLIT, "license", "licence", "author", "source")  # columns of words
 
 @dataclass(eq=False)
 class Item:
-    """A picture with everything that the files say about it."""
+    """A picture of a user's data with its captions, labels and part of the split."""
 
     place: str  # where the item was found, for messages
     captions: dict[str, list[str]] = field(default_factory=dict)  # by modality
@@ -69,7 +69,7 @@ class Item:
 
 @dataclass(eq=False)
 class Found:
-    """The items found in a layout, and the entries that cannot be used."""
+    """The items found in a user's files, and the entries that cannot be used."""
 
     items: dict[str, Item] = field(default_factory=dict)  # by name of the picture
     modalities: Sequence[str] = ()  # names of the text modalities
@@ -83,7 +83,7 @@ class Found:
 
 
 def has_pictures(files: Listing) -> bool:
-    """Whether there are pictures: as files, or inside a .parquet file."""
+    """Whether the files contain pictures, as picture files or inside a .parquet file."""
     if files.ending(*PICTURE_SUFFIXES):
         return True
     for name in files.ending(".parquet"):
@@ -132,7 +132,7 @@ def parse_pictures(
 
 
 def _reason(name: str, error: InputError) -> str:
-    """Return why a file is not used, to follow its name."""
+    """Return the reason why a file is not used, to be written after its name."""
     reason = error.problems[0]
     return reason.removeprefix(f"{name} ") if reason.startswith(f"{name} ") else f"cannot be read: {reason}"
 
@@ -410,7 +410,7 @@ def folder_classes(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def _complete(found: Found) -> None:
-    """Use folder names as labels if no item has a label, and as parts of items that have none."""
+    """Add what folder names tell: labels if no item has any, and the part of the split where it is missing."""
     said = folder_classes(list(found.items)) if found.read is None else {}
     sizes = Counter(label for label, _ in said.values() if label)
     use_folders = len(sizes) > 1 and 2 * len(sizes) <= sum(sizes.values())
@@ -447,7 +447,7 @@ def _skip_unusable(found: Found, cache: PictureCache, keep_unlabelled: bool) -> 
 
 
 def _to_rows(found: Found, cache: PictureCache, several_texts: bool) -> UploadedRows:
-    """Return one row for each item or, with `several_texts`, one row for each caption of an item."""
+    """Convert items to rows: one for each item or, with `several_texts`, one for each caption."""
     has_labels = any(item.labels for item in found.items.values())
     has_texts = any(item.captions for item in found.items.values())
     modalities = list(found.modalities) if has_texts else []

@@ -24,7 +24,7 @@ CORRUPTION_SEED = "Random seed for drawing the wrong labels, wrong pairs, missin
 
 @dataclass(frozen=True)
 class DatasetCard:
-    """The description of a data set that is shown before it is chosen."""
+    """The description of a data set: title, size, files, terms of use and origin."""
 
     title: str
     about: str
@@ -74,7 +74,7 @@ class DatasetSource(ABC):
         """Return all items and the split; features are fitted on the training rows only."""
 
     def missing(self) -> list[str]:
-        """Describe missing files and what to do about them; empty if the set is ready."""
+        """Return a message about missing files and what to do about them; "" if the data set is ready."""
         found = found_files(self.card)
         absent = [file for file in self.card.files if file not in found]
         if not absent:
@@ -106,7 +106,7 @@ class DatasetSource(ABC):
 
     @property
     def bytes(self) -> int:
-        """Size of the data in memory if the options determine it, else 0."""
+        """Size of the data in memory, in bytes, if the options determine it; else 0."""
         return 0
 
     @property

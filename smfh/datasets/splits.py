@@ -35,7 +35,7 @@ def resolve_split(
 
 
 def random_split(items: int, train_share: float, seed: int) -> Split:
-    """Draw a random share of the rows as training rows; all others are queries. Both are sorted."""
+    """Return a random split: a share of the rows are training rows, all others are queries."""
     order = np.random.default_rng(seed).permutation(items)
     cut = round(items * train_share)
     return Split(train=np.sort(order[:cut]), queries=np.sort(order[cut:]))
@@ -103,7 +103,7 @@ def _from_row_numbers(path: Path, variables: Mapping[str, Variable], first: int)
 
 
 def _match_rows(name: str, layout: Layout, data: MultimodalDataset) -> Split:
-    """Find each row of the file in the data by cosine similarity in the modalities that both have."""
+    """Return the row of the data that equals each row of a split file, found by cosine similarity."""
     widths = {t: X.shape[1] for t, X in data.modalities.items()}
     shared = [t for t, X in layout.modalities.items() if X.ndim == 2 and widths.get(t) == X.shape[1]]
     items = 0 if layout.labels is None else layout.labels.shape[0]

@@ -73,7 +73,7 @@ def query_count(items: int) -> int:
 
 
 class SyntheticBlocks:
-    """Items drawn in blocks, each with its own seed; all share the same topics and vocabularies."""
+    """A generator of synthetic items in blocks, each with its own seed; all use the same topics and words."""
 
     def __init__(self, items: int, noise: float, seed: int) -> None:
         self.queries, self.noise, self.seed = query_count(items), noise, seed

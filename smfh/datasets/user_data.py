@@ -126,7 +126,7 @@ class UserDataset(DatasetSource):
         return self.preview(on_progress), self._pictures
 
     def remember(self, pictures: PictureCache) -> None:
-        """Use pictures that a worker process has decoded."""
+        """Add pictures that a worker process has decoded to the cache of this data set."""
         vars(self)["_pictures"] = pictures
 
     def preview(self, on_progress: OnProgress = None) -> Preview:
@@ -256,7 +256,7 @@ def check_rows(rows: UploadedRows) -> list[str]:
 
 
 def group_skipped(skipped: Sequence[Skipped], examples: int = 3) -> list[str]:
-    """Return one line for each kind of problem: the number of items, and the first ones with reasons."""
+    """Group skipped items by the kind of problem; return a line for each with their number and examples."""
     kinds: dict[str, list[Skipped]] = {}
     for one in skipped:
         kinds.setdefault(one.kind, []).append(one)

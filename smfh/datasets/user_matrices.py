@@ -269,7 +269,7 @@ def _to_strings(values: Variable) -> list[str]:
 
 
 def read_layout(variables: Mapping[str, Variable]) -> Layout:
-    """Assign a role to each variable; refuse training and test parts that do not fit together."""
+    """Assign a role to each variable of a file; raise InputError if training and test parts do not fit."""
     known = {name.casefold(): name for name in variables}
     groups: dict[str, dict[str, str]] = {}  # stem → part → variable
     for name in variables:
@@ -312,7 +312,7 @@ def describe(variables: Mapping[str, Variable]) -> str:
 
 
 def _pieces(variables: Mapping[str, Variable], names: Sequence[str]) -> list[Variable]:
-    """Return the parts of a matrix, with vectors as columns; refuse parts of different width or kind."""
+    """Return the parts of a matrix, with vectors as columns; raise InputError if widths or kinds differ."""
     pieces = [variables[name] for name in names]
     if len({piece.shape[1:] for piece in pieces}) > 1:
         pieces = [X.reshape((-1, 1)) if 1 in X.shape or X.ndim == 1 else X for X in pieces]

@@ -110,7 +110,7 @@ class PictureCache:
                 raise
 
     def _count_pixels(self, content: bytes, name: str, max_pixels: float) -> None:
-        """Add the pixels of a picture to the total; refuse the picture if the total would exceed the limit.
+        """Add the pixels of a picture to the total; raise InputError if the total would exceed the limit.
 
         A JPEG counts as a quarter of its pixels, because it is reduced while it is decoded.
         """
@@ -177,7 +177,7 @@ def read_store(folder: Path, encoder: str = "") -> dict[bytes, DecodedPicture]:
 
 
 def write_store(folder: Path, pictures: Mapping[bytes, DecodedPicture], encoder: str = "") -> None:
-    """Store the pictures of a folder; if the disk is full, store nothing and raise no error."""
+    """Store the decoded pictures of a folder; if the disk is full, store nothing and raise no error."""
     arrays = stack([picture.measurements for picture in pictures.values()]).to_arrays()
     arrays["thumbnails"], arrays["ends"] = join_bytes([picture.thumbnail for picture in pictures.values()])
     arrays["digests"] = np.frombuffer(b"".join(pictures), dtype=np.uint8).reshape(-1, 32)

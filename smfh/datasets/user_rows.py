@@ -30,7 +30,7 @@ PARTS = {
 
 
 class Skipped(NamedTuple):
-    """An item that cannot be used."""
+    """An item of an upload that cannot be used, with the reason."""
 
     item: str  # a file name, or a row of a table
     kind: str  # for example "missing picture" or "unreadable"

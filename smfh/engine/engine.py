@@ -73,7 +73,7 @@ def here(function: Callable[..., Result], *arguments: Any, **callbacks: Any) -> 
 
 
 class ThisProcess:
-    """Replacement for workers that runs one task after another in this process."""
+    """An engine without workers, which runs one task after another in this process."""
 
     count, dashboard = 1, ""
 
@@ -123,7 +123,7 @@ class Engine:
 
     @property
     def count(self) -> int:
-        """Number of threads of all workers."""
+        """The number of threads of all workers."""
         return int(max(1, sum(self.connect().nthreads().values())))
 
     @property
@@ -149,7 +149,7 @@ class Engine:
         return client
 
     def call(self, function: Callable[..., Result], *arguments: Any, **callbacks: Any) -> Result:
-        """Run the function in a worker process; return its result or raise its error.
+        """Run a function in a worker process; return its result or raise its error.
 
         A callback named `check` is called in this process several times a second; it raises an exception to
         cancel the call. A call whose worker is killed is retried once; its reports are not repeated.
@@ -181,7 +181,7 @@ class Engine:
         raise InputError(WORKER_LOST)
 
     def map(self, task: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> list[Result]:
-        """Run the task in parallel for each tuple of arguments; return the results in order.
+        """Run a task in parallel for each tuple of arguments; return the results in order.
 
         A task must return the same result each time it runs, because it is retried if its worker is killed.
         """
@@ -443,7 +443,7 @@ class _RemoteCall:
         raise raised
 
     def stop(self, seconds: float) -> None:
-        """Cancel the call; kill a worker of this machine that does not stop within `seconds`.
+        """Cancel the call in a worker; kill a local worker that does not stop within `seconds`.
 
         A call whose process is not known yet may be about to begin, so its first message is waited for, too.
         """
@@ -544,7 +544,7 @@ def open_client(address: str, is_local: bool = False) -> Any:
 
 
 def check_versions(client: Any) -> None:
-    """Refuse a cluster where this program is missing or a worker has a different version of it."""
+    """Raise InputError if a worker of the cluster lacks this program or has a different version of it."""
     found: dict[str, Any] = client.run(find_spec, "smfh")
     found["the scheduler"] = client.run_on_scheduler(find_spec, "smfh")
     if without := [worker for worker, spec in found.items() if spec is None]:
@@ -580,7 +580,7 @@ def send_plugins(client: Any) -> None:
 
 
 def check_address(address: str) -> None:
-    """Refuse an address if data and code would be sent to it unencrypted over a network."""
+    """Raise InputError if data and code would be sent to this address unencrypted over a network."""
     parts = urlsplit(address)
     if parts.scheme == "tls" and parts.hostname:
         return

@@ -104,7 +104,7 @@ def fit_shards(
 
 
 def open_folders(method: HashMethod, shards: Folder, manifest: Manifest, resume: bool) -> FitFolders:
-    """Return the folders of a fit; with `resume` keep the work of an earlier attempt, else remove it."""
+    """Return the folders of a fit; keep the files of an interrupted attempt only with `resume`."""
     about = {"method": method.name, "parameters": asdict(method), "shards": manifest.id}
     key = hashlib.sha256(json.dumps([method.name, asdict(method), manifest.id]).encode()).hexdigest()
     fits, name = shards.folder(FITS), f"{method.name}-{key[:16]}"
@@ -196,7 +196,7 @@ def _read_codes(folders: FitFolders, number: int) -> Words:
 
 @dataclass(frozen=True)
 class FitProgress:
-    """Progress of one fit on shards, running or finished."""
+    """The progress of training on shards, running or finished."""
 
     method: str  # title
     bits: int
@@ -209,14 +209,14 @@ class FitProgress:
 
     @property
     def is_moving(self) -> bool:
-        """Whether the fit is not over and has had a step recently."""
+        """Whether the training on shards is still active: not over, with a step recently."""
         return not self.is_over and time() - self.when < max(
             STALLED_SECONDS, STALLED_STEPS * (self.step_seconds or 0.0)
         )
 
     @property
     def share(self) -> float:
-        """Share of the steps that are done, 0 to 1; 1 when the fit is over."""
+        """Share of the training steps that are done, 0 to 1; 1 when the training is over."""
         return 1.0 if self.is_over else min(len(self.trace) / max(self.steps, 1), 1.0)
 
     @property

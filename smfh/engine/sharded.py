@@ -196,7 +196,7 @@ class RowsInShards:
 
 @lru_cache(maxsize=4)
 def open_shards(folders: FitFolders) -> Manifest:
-    """Return the manifest; refuse if client and worker have different versions of the program."""
+    """Return the manifest of the shards; raise InputError if client and worker have different versions."""
     check_client_version(folders.program)
     return read_manifest(folders.shards)
 
@@ -214,7 +214,7 @@ def feature_maps(folders: FitFolders) -> Mapping[str, FeatureMap]:
 
 
 def check_part(folders: FitFolders, number: int) -> list[str]:
-    """Return the problems of a part's files; refuse if this worker has another program version."""
+    """Return the problems of a part's files; raise InputError if this worker has another program version."""
     return part_problems(folders.shards, open_shards(folders).parts[number])
 
 
@@ -272,7 +272,7 @@ def take_codes(folders: FitFolders, number: int, rows: IntArray, stored: StoredC
 
 
 def pack_part(folders: FitFolders, number: int, stored: StoredCodes, thresholds: FloatArray) -> None:
-    """Write the packed bits of a part; a bit is 1 if its code exceeds the threshold."""
+    """Write the codes of a part as packed bits; a bit is 1 if its value exceeds the threshold."""
     part = open_shards(folders).parts[number].name
     bits = stored.read(stored.rows(folders, part)) > thresholds
     folders.work.folder(CODES).make().write_array(f"{part}.npy", pack(bits))

@@ -132,7 +132,7 @@ def _file_system(address: str) -> Any:
 
 @dataclass(frozen=True)
 class Stored:
-    """Length in bytes and checksum of one of a part's files."""
+    """Length and checksum of a file of the shards."""
 
     bytes: int
     sha256: str
@@ -249,7 +249,7 @@ def write_shards(stream: Stream, folder: Folder, rows_per_part: int = ROWS_PER_P
 
 
 def regroup(rows: Iterable[Rows], size: int) -> Iterator[Rows]:
-    """Yield the same rows in groups of `size`; the last group may be smaller."""
+    """Regroup blocks of rows into groups of `size` rows; the last group may be smaller."""
     held: list[Rows] = []
     count = 0
     for block in rows:

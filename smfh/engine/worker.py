@@ -220,7 +220,7 @@ def program_version() -> str:
 
 
 def check_client_version(client: str) -> None:
-    """Refuse a client with a different version of the program; "" is a local client, never refused."""
+    """Raise InputError if a client has a different version of the program; "" stands for a local client."""
     if client and client != (worker := program_version()):
         raise InputError(f"A worker runs {worker}, the client {client}: install the same version on both.")
 

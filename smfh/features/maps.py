@@ -72,7 +72,7 @@ def is_signed(X: Matrix) -> bool:
 
 
 def magnitude(X: Matrix) -> float:
-    """Return max |x_ij| without copying X."""
+    """Return the largest absolute value max |x_ij| of a matrix without copying it."""
     return max(float(X.max()), -float(X.min()))
 
 

@@ -104,7 +104,7 @@ class TextEncoder:
         return self.weigh(self.vocabulary.count(items))
 
     def weigh(self, counts: sparse.csr_array) -> Matrix:
-        """Convert counts of tokens to features."""
+        """Convert counts of tokens to features: the counts themselves, or tf-idf."""
         if self.weights is None:
             return counts
         weighted = sparse.csr_array(counts.multiply(self.weights[None, :]))

@@ -80,7 +80,7 @@ class Archive:
 
 @contextmanager
 def open_archive(content: Content, name: str = "", limits: ArchiveLimits = DEFAULT_LIMITS) -> Iterator[Archive]:
-    """Open a .zip archive; refuse a bad one with an `InputError` that lists every reason."""
+    """Open a .zip archive and check it; raise an InputError that lists every problem."""
     name = name_of(content, name)
     with open_content(content, name, max(MAX_FILE_BYTES, limits.expanded)) as file:
         with convert_errors(f"The list of files in {name}"):
@@ -94,7 +94,7 @@ def open_archive(content: Content, name: str = "", limits: ArchiveLimits = DEFAU
 
 
 def _check_directory_size(file: BinaryIO, name: str, limits: ArchiveLimits) -> None:
-    """Refuse an archive with too long a list of files, because Python makes an object for each entry."""
+    """Raise InputError if an archive lists too many files, because Python makes an object for each one."""
     size = file.seek(0, io.SEEK_END)
     file.seek(max(0, size - MAX_END_BYTES - 20))
     tail = file.read()
@@ -219,7 +219,7 @@ class ArrayHeader(NamedTuple):
 
 
 def _check_data(name: str, headers: Sequence[ArrayHeader], max_bytes: int) -> None:
-    """Refuse too large arrays in the data of a user, and too much space for strings."""
+    """Raise InputError if an array in a user's data is too large, or needs too much space for strings."""
     inner = ((one.name.removesuffix(f" in {name}"), one.shape, one.dtype.itemsize) for one in headers)
     check_headers(name, starmap(Header, inner), max_bytes)
     if sum(one.bytes // 4 for one in headers if one.dtype.kind == "U") > MAX_CHARACTERS:
@@ -230,7 +230,7 @@ def _check_data(name: str, headers: Sequence[ArrayHeader], max_bytes: int) -> No
 
 
 def _read_header(file: IO[bytes], size: int, name: str, max_bytes: int) -> ArrayHeader:
-    """Read the header of a .npy file of `size` bytes; refuse values that are not numbers or strings."""
+    """Read the header of a .npy file of `size` bytes; raise InputError unless it has numbers or strings."""
     head = io.BytesIO(file.read(MAX_START_BYTES))  # a longer header is cut off here, and refused
     try:
         version = np.lib.format.read_magic(head)

@@ -80,7 +80,7 @@ def read_json(text: str | bytes) -> Any:
 
 
 def read_json_file(content: Content, name: str = "") -> Any:
-    """Read a JSON file; refuse too many values before parsing, because parsed values need much memory."""
+    """Read a JSON file; raise InputError before parsing if it has too many values, which need much memory."""
     name = name_of(content, name)
     text = read_text(content, name, MAX_JSON_BYTES)
     if (values := sum(map(text.count, "[{,"))) > MAX_JSON_VALUES:
@@ -90,7 +90,7 @@ def read_json_file(content: Content, name: str = "") -> Any:
 
 
 def shortened(problems: Sequence[str]) -> list[str]:
-    """Return the first 20 problems, and a line with the number of the remaining ones."""
+    """Shorten a list of problems to the first 20 and a line with the number of the others."""
     if len(problems) <= MAX_PROBLEMS:
         return list(problems)
     return [*problems[:MAX_PROBLEMS], f"… and {len(problems) - MAX_PROBLEMS:,} more problems."]

@@ -38,7 +38,7 @@ class Header(NamedTuple):
 
 
 def check_headers(file: str, headers: Iterable[Header], max_bytes: int = MAX_ARRAY_BYTES) -> None:
-    """Refuse arrays with too many rows or columns, or with more than `max_bytes` together.
+    """Raise InputError if arrays have too many rows or columns, or more than `max_bytes` together.
 
     A value counts as 4 bytes or more, because smaller types are converted to float32.
     """

@@ -50,7 +50,7 @@ def rank(queries: Words, database: Words, top: int | None = None, weights: Weigh
 
 
 def own_ranks(queries: Words, database: Words, weights: Weights | None = None) -> IntArray:
-    """Return the rank, from 1, of item i among the results of query i; ties in database order."""
+    """Return the rank (from 1) of item i among the results of query i; ties are in database order."""
     rows = np.arange(len(database))
 
     def work(block: slice) -> IntArray:
@@ -68,7 +68,7 @@ def own_ranks(queries: Words, database: Words, weights: Weights | None = None) -
 
 
 def judge(order: IntArray, query_labels: Words, database_labels: Words) -> BoolArray:
-    """Return whether each ranked item is relevant: whether it and the query have a packed label in common."""
+    """Return whether each ranked item is relevant: whether item and query share a label (labels are packed)."""
     check_pair(query_labels, database_labels)
     relevance = np.zeros(order.shape, dtype=np.bool_)
 

@@ -304,7 +304,7 @@ class IterativeMethod(HashMethod):
         return dict(zip(modalities, shares, strict=True))
 
     def has_converged(self, trace: Trace) -> bool:
-        """Whether the last step changed the objective by little: |O_before − O_now| < ε O_before."""
+        """Whether training has converged: |O_before − O_now| < ε O_before for the objective O."""
         if len(trace) < 2 or self.tolerance == 0:
             return False
         before, now = trace[-2].objective, trace[-1].objective
@@ -317,7 +317,7 @@ class BlockMethod(IterativeMethod):
 
     @property
     def needs_memory(self) -> bool:
-        """Whether these parameters need all items in memory, so that items on workers are refused."""
+        """Whether the method, with these parameters, can only be trained with all items in memory."""
         return False
 
     def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Training:
@@ -325,7 +325,7 @@ class BlockMethod(IterativeMethod):
 
     @abstractmethod
     def learn_from(self, data: Items, rng: np.random.Generator, trace: Trace) -> Training:
-        """Do what `learn` does, with items that may be in memory or on workers."""
+        """Train like `learn`, on items that may be in memory or on workers."""
 
 
 class Nearest(NamedTuple):
@@ -412,7 +412,7 @@ class FittedHasher:
 
     @cached_property
     def indexes(self) -> Mapping[str, CodeIndex]:
-        """Search index of each modality; modalities with the same database codes share one index."""
+        """The search index of each modality; modalities with the same database codes share one."""
         made = {id(codes): CodeIndex(codes) for codes in self.database_codes.values()}
         return {name: made[id(codes)] for name, codes in self.database_codes.items()}
 

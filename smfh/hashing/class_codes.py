@@ -1,4 +1,4 @@
-"""Class codes: a baseline that learns nothing but hash functions.
+"""Class codes: a baseline that learns hash functions only, not codes.
 
 Each class has one balanced code that is far from the others, drawn at random; each hash function is a kernel
 ridge regression on the codes of the items' classes. If a method is not clearly better than this baseline, its

@@ -60,7 +60,7 @@ class Preset:
 
 @dataclass(frozen=True)
 class Configuration:
-    """The parameters of a method; together with the data they determine its result."""
+    """Base class of methods: their parameters, which together with the data determine the result."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -84,7 +84,7 @@ class Configuration:
         cls.__doc__ = "\n\n".join([cleandoc(cls.__doc__ or cls.__name__), "Parameters:", *lines])
 
     def __new__(cls, *args: Any, **values: Any) -> Self:
-        """Refuse unknown parameter names.
+        """Raise an error that helps if a parameter name is unknown.
 
         If the name is a Greek letter such as alpha, the message says which parameter has this symbol.
         """
@@ -100,7 +100,7 @@ class Configuration:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Make the method with these parameter values; a single error lists all problems.
+        """Make a method with these parameter values; raise one InputError that lists all problems.
 
         Parameters that are not given take their default values. Lists, as read from JSON, become tuples.
         """
@@ -118,7 +118,7 @@ class Configuration:
 
     @classmethod
     def name_hint(cls, name: str, prefix: str = "") -> str:
-        """Say which parameter a Greek letter such as alpha means, or list all; `prefix` is put before the names."""
+        """Return a hint on parameter names: the one that a Greek letter means, or all; each after `prefix`."""
         letter, known = f"GREEK SMALL LETTER {name.upper().replace('LAMBDA', 'LAMDA')}", parameters(cls)
         for own, about in known.items():
             if about.symbol in (name, _character(letter)):
@@ -148,7 +148,7 @@ class Configuration:
 
     @classmethod
     def redundant_presets(cls, codes: Words, labels: BoolArray) -> frozenset[str]:
-        """Return the presets whose goal, more or fewer distinct codes, is already reached or is harmful.
+        """Return the presets that do not help: their goal, more or fewer distinct codes, is reached or harmful.
 
         `codes` and `labels` are those of the training items of a run with default values. For example, the
         defaults give only 12 distinct codes on Emoji with nine groups, so a preset for fewer codes is

@@ -24,17 +24,17 @@ COMPARED = tuple(name for name in METHODS if name != SMFHProgram.name)  # the de
 
 
 def make_method(name: str, **fields: Any) -> HashMethod:
-    """Make the method of this name; parameters that are not given take their default values."""
+    """Make the method with this name; parameters that are not given take their default values."""
     return method_class(name).of(fields)
 
 
 def preset(name: str, choice: str) -> dict[str, Any]:
-    """Return all values of preset `choice` of a method, except bits and seed, which it does not set."""
+    """Return all parameter values of a method's preset, except bits and seed, which presets do not set."""
     return method_class(name).preset_values(choice)
 
 
 def method_class(name: str) -> type[HashMethod]:
-    """Return the method class of this name; if there is none, raise an error that lists all names."""
+    """Return the method class with this name; if there is none, raise an error that lists all names."""
     if name not in METHODS:
         raise unknown("method", name, METHODS)
     return METHODS[name]

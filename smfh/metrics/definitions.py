@@ -1,4 +1,4 @@
-"""Definitions of average precision and precision. Four scores called mAP can differ tenfold.
+"""Definitions of average precision and precision. Values of mAP by different definitions can differ tenfold.
 
 No single score is enough. mAP@100 divided by the relevant items found can be high although most of the first
 100 results are not relevant. Precision shows that, but ignores the order. mAP of the whole ranking counts

@@ -139,7 +139,7 @@ class Scores:
 
     @property
     def search(self) -> tuple[str, str, str, str]:
-        """Source, target, protocol and distance."""
+        """The search that was scored: source, target, protocol and distance."""
         return self.source, self.target, self.protocol, self.distance
 
     @property

@@ -81,7 +81,7 @@ def compare_pairs(
 
 
 def resampled_means(values: FloatArray, resamples: int, seed: int) -> FloatArray:
-    """Return the means of each column over rows drawn with replacement; (resamples, columns).
+    """Return the bootstrap means of each column: means over rows drawn with replacement.
 
     Each resample is a vector of counts per row, so that one matrix product gives the means of all columns.
     """
@@ -121,7 +121,7 @@ def in_words(difference: Difference, where: str) -> str:
 
 
 def how_tested(differences: Sequence[Difference]) -> str:
-    """Describe how the intervals were computed and what they do not cover."""
+    """Return sentences on how the confidence intervals were computed and what they do not cover."""
     if not differences:
         return "The test needs at least two methods that are trained with this number of bits."
     first = differences[0]

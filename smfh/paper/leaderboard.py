@@ -149,7 +149,7 @@ def ranked(entries: Sequence[Entry], left_out: Collection[Setting] = ()) -> list
 
 
 def _measured(runs: Sequence[RunRecord], defaults: Defaults, levels: Levels) -> Iterator[Entry]:
-    """Yield an entry per search, measure and tie rule for runs that differ only in their seeds.
+    """Yield leaderboard entries (one per search, measure and tie rule) for runs that differ only in seeds.
 
     If there are enough runs with the seeds 0, 1, 2, …, which one command repeats, only these count.
     """

@@ -26,7 +26,7 @@ PAPER_METHODS = ("smfh-plus", "smfh", "smfh-program", *(n for n in METHODS if n 
 
 
 def runnable(dataset: str) -> list[str]:
-    """List what a data set lacks before it can be measured; empty if it is ready."""
+    """Return messages about what is missing to measure a data set; empty if it is ready."""
     return DATASETS[dataset]().missing() if dataset in DATASETS else [f"There is no loader for {dataset}."]
 
 
@@ -69,7 +69,7 @@ def train_comparison(
     call: Call = here,
     at_once: int = 1,
 ) -> Grid:
-    """Train the runs that the store lacks, and return the grid; raise `InputError` if a run fails."""
+    """Train the missing runs of a comparison and return its grid; raise InputError if a run fails."""
     grid = Grid(comparison, *comparison.source.load(split, split_seed))
     if problems := train_grid(grid, store, on_progress, call=call, at_once=at_once):
         raise InputError([f"{name_training(run)}: {why}" for run, whys in problems.items() for why in whys])

@@ -101,7 +101,7 @@ def grid_scores(dataset: str, grid: Grid, store: RunStore) -> list[ReferenceScor
 
 
 def compare_scores(reference: Sequence[ReferenceScore], fresh: Sequence[ReferenceScore]) -> list[Verdict]:
-    """Pair each reference score with the fresh score of its cell; other fresh scores are ignored."""
+    """Compare each reference score with the newly measured score of the same cell."""
     by_cell = {score.cell: score for score in fresh}
     return [Verdict(score, by_cell.get(score.cell)) for score in reference]
 
@@ -114,7 +114,7 @@ def read_reference(path: Path = FILE) -> list[ReferenceScore]:
 
 
 def write_reference(fresh: Sequence[ReferenceScore], path: Path = FILE) -> None:
-    """Write fresh scores to the reference file; scores of other cells stay unchanged."""
+    """Write newly measured scores to the reference file; scores of other cells stay unchanged."""
     scores = {score.cell: score for score in (*read_reference(path), *fresh)}
     header = {"made by": COMMAND, "versions": dict(versions()), "scores": []}
     lines = ",\n".join(f"  {json.dumps(asdict(scores[cell]), ensure_ascii=False)}" for cell in sorted(scores))

@@ -113,7 +113,7 @@ def published_cells(
 
 
 def with_shipped(cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells; those not measured on this computer get the scores that come with the program."""
+    """Return the cells of the tables, with shipped scores for those not measured on this computer."""
     file = app_folder() / MEASURED
     shipped = json.loads(file.read_text(encoding="utf-8"))["scores"] if file.is_file() else {}
     filled = []
@@ -134,7 +134,7 @@ def as_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
 
 
 def summarise_agreement(cells: Sequence[Cell]) -> str:
-    """Say in a sentence how many scores agree with Table 1; "" if the paper has none of them."""
+    """Return a sentence on how many scores agree with Table 1; "" if the paper has none of them."""
     scores = [cell for cell in cells if cell.measure != "seconds"]
     agreements = [cell.agrees for cell in scores if cell.agrees is not None]
     if agreements:

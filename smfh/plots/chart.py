@@ -41,11 +41,11 @@ class Chart(ABC):
 
     @property
     def height(self) -> int:
-        """Height in pixels."""
+        """The chart's height in pixels."""
         return HEIGHT
 
     def figure(self, titled: bool = True) -> go.Figure:
-        """Return the figure; use `titled=False` if the page shows the title itself."""
+        """Return the chart as a Plotly figure; use `titled=False` if the page shows the title itself."""
         lines = textwrap.wrap(self.title, TITLE_WIDTH) if titled else []
         above = TITLE_LINE * max(len(lines) - 1, 0)  # Plotly places the first line
         heading = {"text": "<br>".join(map(plain, lines)), "font": {"size": 18}, "pad": {"l": 8, "b": 12 + above}}
@@ -83,7 +83,7 @@ class Chart(ABC):
 
     @abstractmethod
     def rows(self) -> list[Row]:
-        """Return the data as rows of a table."""
+        """Return the chart's data as rows of a table."""
 
     def _repr_mimebundle_(self, *args: Any, **options: Any) -> dict[str, Any]:
         """Display the figure in a notebook, with the description as its text."""
@@ -124,13 +124,13 @@ class Axis:
         return layout
 
     def place(self, x: float) -> float:
-        """Return x as ranges and annotations of Plotly need it: log10(x) on a log axis, else x."""
+        """Return the position of x on the axis as Plotly needs it: log10(x) on a log axis, else x."""
         return math.log10(x) if self.log else x
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A vertical line with a label."""
+    """A vertical line in a chart, with a label."""
 
     label: str
     at: float

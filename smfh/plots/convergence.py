@@ -157,7 +157,7 @@ def along_stops(
     unit: str,
     at: int = 0,
 ) -> LineChart:
-    """Show each series (name, values, band) over the stops of a slider; stop `at` is marked."""
+    """Show series of values (name, values, band) over the stops of a lesson's slider; mark stop `at`."""
     lines = tuple(
         Line(
             name,

@@ -43,7 +43,7 @@ class Curve:
 
 @chart
 def precision_at_k(curves: Sequence[Curve], marked: int = 100, log: bool = False) -> LineChart:
-    """Show P@K of every curve and of a random order; K = `marked` is marked."""
+    """Show precision at K of every curve and of a random order; mark K = `marked`."""
     lines = _lines(curves, lambda scores: scores.precision, first=1)
     random = chance_lines(
         (curve.direction, line.x, np.full(len(line.x), curve.scores[0].chance_precision))
@@ -78,8 +78,8 @@ def _over_k(what: str, lines: Lines, random: Lines, y: Axis, K: int, log: bool, 
 def hit_rate_by_radius(curves: Sequence[Curve], marked: int = 2) -> LineChart:
     """Show the share of queries that find a relevant item within radius 0, 1, … bits."""
     lines = _lines(curves, lambda scores: scores.within.hits)
-    y = Axis("queries with a hit (share)", limits=(0, 1))
-    return _over_radius("share of queries with a hit", lines, y, marked, formula=HITS)
+    y = Axis("queries with a relevant item (share)", limits=(0, 1))
+    return _over_radius("share of queries with a relevant item", lines, y, marked, formula=HITS)
 
 
 @chart
@@ -143,7 +143,9 @@ BITS = Axis("code length (bits)", log=True)
 def score_curves(
     points: Sequence[Point], label: str = "mAP@100", axis: Axis = BITS, formula: str = "", time: bool = False
 ) -> LineChart:
-    """Show means with bands for seeds and (paler) ties; `time` means a log axis, lower is better."""
+    """Show scores over code length or another axis, with bands for seeds and (paler) ties.
+
+    With `time`, the values are seconds: the axis is logarithmic, and lower is better."""
     directions = list(dict.fromkeys(point.direction for point in points))
     by_line: dict[tuple[str, str, str], list[Point]] = {}
     for point in points:
@@ -221,7 +223,7 @@ def with_crosses(curves: LineChart, published: Sequence[Published]) -> LineChart
 def _scatter(
     cells: Sequence[Published], place: Callable[[Published], tuple[float, float]]
 ) -> Iterator[tuple[Line, int, list[Published]]]:
-    """Yield points per method and direction, with the position of the direction, and the cells."""
+    """Yield a line of points for each method and direction, with the direction's position and the cells."""
     directions = list(dict.fromkeys(cell.direction for cell in cells))
     lines: dict[tuple[str, str, str], list[Published]] = {}
     for cell in sorted(cells, key=lambda cell: (cell.method, cell.title, cell.direction, cell.at)):

@@ -198,7 +198,7 @@ class LineChart(Chart):
 
 
 def widen(axis: Axis, low: float, high: float, before: float, after: float) -> Axis:
-    """Return the axis from `low` to `high`, with these shares of its length added before and after."""
+    """Return the axis with limits `low` and `high`, widened at both ends by these shares of its length."""
     first, last = axis.place(low), axis.place(high)
     ends = first - before * (last - first), last + after * (last - first)
     low, high = (float(f"{10**end if axis.log else end:.4g}") for end in ends)
@@ -259,7 +259,7 @@ def method_line(
 
 
 def chance_lines(chances: Iterable[tuple[str, FloatArray | IntArray, FloatArray]]) -> tuple[Line, ...]:
-    """Return chance lines from (direction, x, y); equal levels, to three decimals, share a line."""
+    """Return the lines of scores by chance, from (direction, x, y); directions with equal levels share one."""
     different: dict[object, tuple[str, FloatArray | IntArray, FloatArray]] = {}
     for direction, x, y in chances:
         different.setdefault((tuple(x.tolist()), tuple(np.round(y, 3).tolist())), (direction, x, y))
@@ -271,7 +271,7 @@ def chance_lines(chances: Iterable[tuple[str, FloatArray | IntArray, FloatArray]
 
 
 def findings(lines: Sequence[Line], x: float, what: str, where: str, lowest: bool = False) -> tuple[str, str]:
-    """Return a title and a description that compare the lines at x; `lowest` if lower is better."""
+    """Return a chart's title and description, which compare its lines at x; `lowest` if lower is better."""
     if not lines:
         return f"No {what} measured yet", f"Empty axes for the {what}: nothing measured yet."
     best = (min if lowest else max)(lines, key=lambda line: line.at(x))

@@ -118,7 +118,7 @@ def _panel(layout: Any, x: str, y: str) -> Spec:
 
 
 def _series(trace: Any, panel: int) -> Spec:
-    """Return the type and style of a trace."""
+    """Return the type and style of a Plotly trace, for Matplotlib."""
     one: Spec = {"name": _text(trace.name or ""), "panel": panel, "opacity": float(trace.opacity or 1)}
     one |= {"colour": GREY, "dash": "solid", "symbol": "", "width": 1.0, "listed": False}
     if trace.type in ("heatmap", "contour"):
@@ -156,7 +156,7 @@ def _split_colour(colour: str) -> tuple[str, float]:
 
 
 def _trace_rows(trace: Any) -> list[Row]:
-    """Return the points, bars or cells of a trace."""
+    """Return the points, bars or cells of a Plotly trace as rows of a table."""
     if trace.type in ("heatmap", "contour"):
         z = np.asarray(trace.z, dtype=float)
         y, x = (

@@ -77,7 +77,7 @@ TEMPLATE = go.layout.Template(
 
 
 def method_look(name: str) -> Look:
-    """Return the look of a method in all figures; one not in METHOD_LOOKS gets a look by its name."""
+    """Return the look of a method, the same in all figures; one not in METHOD_LOOKS gets one by its name."""
     k = zlib.crc32(name.encode())  # hash() differs between processes
     return METHOD_LOOKS.get(name) or Look(cycle(SPARE, k), cycle(SPARE_SYMBOLS, k >> 8), cycle(SPARE_DASHES, k >> 16))
 
@@ -94,7 +94,7 @@ def class_colour(position: int) -> str:
 
 
 def cycle(choices: Sequence[str], position: int) -> str:
-    """Return the choice at this position; beyond the last, positions start again at the first."""
+    """Return the choice at a position; after the last choice, start again at the first."""
     return choices[position % len(choices)]
 
 

@@ -44,7 +44,7 @@ NO_HOVER = {"hoverinfo": "skip", "unselected": OPAQUE, "cliponaxis": False}
 
 @dataclass(frozen=True)
 class TrialDot:
-    """Data of one trial for the charts of a study."""
+    """A trial as a point in the charts of a study."""
 
     number: int
     settings: Mapping[str, float]  # tuned parameters by symbol
@@ -57,7 +57,7 @@ class TrialDot:
 
     @property
     def kind(self) -> str:
-        """Kind of the trial, a key of KINDS."""
+        """The trial's kind in the charts, a key of KINDS."""
         return START if self.is_start else "stopped early" if self.stopped_early else "finished"
 
     @property
@@ -94,7 +94,7 @@ def _beside_start(best: TrialDot, dots: Sequence[TrialDot]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Axes with a dot for each trial."""
+    """A panel of a chart: two axes with a dot for each trial."""
 
     x: Axis
     y: Axis
@@ -193,7 +193,7 @@ def _places(points: Iterable[tuple[float, float]]) -> FloatArray:
 
 
 def _line(at: FloatArray, name: str) -> list[go.Scatter]:
-    """Return a line through these points; nothing if there are none."""
+    """Return a line through these points, in a list; an empty list if there are none."""
     look = {"mode": "lines", "line": {"color": BLUE, "width": 2}, "hoverinfo": "skip"}
     return [go.Scatter(x=at[:, 0], y=at[:, 1], name=name, **look)] if len(at) else []
 
@@ -221,7 +221,7 @@ def trial_front(
     selected: int | None = None,
     knee: int | None = None,
 ) -> TraceChart:
-    """Show two objectives, `places` (trial number → across and up), with the trials on the Pareto front.
+    """Show two objectives of each trial (`places`: number → x and y), with the trials on the Pareto front.
 
     The trial `knee` is labelled as the knee of the front.
     """
@@ -492,7 +492,7 @@ def _curve(
 
 
 def _along(dots: Sequence[TrialDot], axis: Axis) -> list[TrialDot]:
-    """Return the finished trials that the axis can show, sorted by the parameter of the axis."""
+    """Return the finished trials that an axis can show, sorted by the axis's parameter."""
     placed = [dot for dot in dots if not dot.stopped_early and dot.fits(axis)]
     return sorted(placed, key=lambda dot: dot.settings[axis.label])
 

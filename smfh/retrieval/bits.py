@@ -36,7 +36,7 @@ BitGroup = tuple[tuple[int, int], ...]  # (bit, sign); sign 1: equal to the grou
 
 
 def bit_kinds(codes: BoolArray) -> NDArray[np.str_]:
-    """Return each bit's kind: dead (constant), twin (equal or opposite to an earlier bit) or live."""
+    """Return each bit's kind: dead (always 0 or always 1), twin (equal or opposite to an earlier bit) or live."""
     kinds, seen = [], set()
     for bit in codes.T:
         if len(bit) == 0 or bit.all() or not bit.any():
@@ -129,7 +129,7 @@ def cross_counts(A: BoolArray | Matrix, B: BoolArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class BitTopic:
-    """Description of one bit: classes, words and items for which it is on, strongest first."""
+    """The description of a bit: classes, words and items for which it is on, strongest first."""
 
     number: int  # index of the bit in the code, from 0
     balance: float  # share of the database with the bit on
@@ -180,7 +180,7 @@ class BitTopic:
 
 
 def describe_bits(hasher: FittedHasher, data: MultimodalDataset, split: Split) -> tuple[BitTopic, ...]:
-    """Return a description of each bit, in the order of the bits."""
+    """Describe every bit of a model by its classes, words and items, balance and correlation."""
     codes, shown = database_bits(hasher, data, split), display_modality(hasher)
     by_class = class_contrast(codes, data.labels[split.train])
     order = np.argsort(-by_class, axis=0, kind="stable")
@@ -228,7 +228,7 @@ def display_modality(hasher: FittedHasher) -> str:
 
 
 def database_bits(hasher: FittedHasher, data: MultimodalDataset, split: Split) -> BoolArray:
-    """Return the learnt bits of the training items in the displayed modality; (items, bits)."""
+    """Return the learnt codes of the training items in the displayed modality as bits, (items, bits)."""
     codes, _ = database_codes(hasher, data, split, display_modality(hasher), "training")
     return unpack(codes, hasher.bits)
 

@@ -202,7 +202,7 @@ def choose_classifier(
 
 
 def offered_settings(X: Matrix, labels: BoolArray) -> Mapping[str, Mapping[str, Make]]:
-    """Return the settings to try, by family of classifiers.
+    """Return the classifiers to try: by family, then by setting.
 
     An SVM is tried only if every item has one class and every class has enough items.
     """
@@ -251,7 +251,7 @@ def outermost_classes(labels: BoolArray) -> IntArray:
 
 
 def draw_folds(labels: BoolArray) -> IntArray:
-    """Return the fold of each row; the items of each class are spread over all folds."""
+    """Assign each row to a cross-validation fold; the items of each class are spread over all folds."""
     order = np.random.default_rng(0).permutation(len(labels))
     order = order[np.argsort(labels[order].argmax(axis=1), kind="stable")]
     folds = np.empty(len(labels), dtype=np.int64)

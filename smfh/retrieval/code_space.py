@@ -98,7 +98,7 @@ def sunflower_offsets(which: IntArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Buckets:
-    """Items grouped by code: largest bucket first, buckets of equal size ordered by first item."""
+    """Buckets of items with identical codes: largest first, buckets of equal size ordered by first item."""
 
     sizes: IntArray  # (buckets,)
     bucket: IntArray  # bucket of each item, (items,)

@@ -285,7 +285,7 @@ def replace_word(sentence: str, word: str, by: str) -> str:
 
 
 def named_classes(sentence: str, class_names: tuple[str, ...]) -> BoolArray | None:
-    """Return a mask of the classes that a sentence names, in singular or plural; None if it names none."""
+    """Return which classes a sentence names, in singular or plural, as a mask; None if it names none."""
 
     def singular(text: str) -> set[str]:
         return {word.removesuffix("s") if len(word) > 3 else word for word in split_words(text)}
@@ -437,7 +437,7 @@ def explain_bits(results: SearchResults, rank: int) -> str:
 def searched_codes(
     hasher: FittedHasher, data: MultimodalDataset, split: Split, query: Query, target: str, database: str
 ) -> tuple[Words, IntArray]:
-    """Return the codes and rows of the items that a query searches; excluded items are left out."""
+    """Return the codes and rows of the database that a query searches, without excluded items."""
     if database not in DATABASES:
         raise unknown("database", database, DATABASES)
     codes, rows = database_codes(hasher, data, split, target, "training" if database == "all" else database)
@@ -540,7 +540,7 @@ def encode_query(hasher: FittedHasher, data: MultimodalDataset, split: Split, qu
 def query_margins(
     hasher: FittedHasher, data: MultimodalDataset, split: Split, query: Query, found: Sequence[Neighbours] | None = None
 ) -> FloatArray:
-    """Return the margins of a query, (1, bits); of combined queries, Σ_q m_q / ‖m_q‖.
+    """Return the margins of a query's bits, (1, bits); for combined queries, Σ_q m_q / ‖m_q‖.
 
     `found` has the neighbours of every combined query, if they are already known.
     """
@@ -556,7 +556,7 @@ def query_margins(
 def part_margins(
     hasher: FittedHasher, data: MultimodalDataset, split: Split, query: Query, neighbours: Neighbours | None = None
 ) -> FloatArray:
-    """Return the margins of a query that is not combined: those of the hash function, m(x).
+    """Return the margins m(x) of a single query, by the hash function; of typed words, with similar texts.
 
     For typed words they are
 

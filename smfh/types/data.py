@@ -123,7 +123,7 @@ class MultimodalDataset:
 
     @property
     def has_labels(self) -> bool:
-        """Whether the items have labels.
+        """Whether the items of the data set have labels.
 
         Without labels, only the same item in the other modality is known to be relevant.
         """
@@ -178,7 +178,7 @@ class MultimodalDataset:
 
 @dataclass(frozen=True)
 class Rows(Sequence[bytes]):
-    """A view of some rows of a sequence; items are read on access, so that pictures stay on disk."""
+    """Some rows of a sequence; items are read on access, so that pictures stay on disk."""
 
     items: Sequence[bytes]
     rows: IntArray

@@ -45,7 +45,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Point:
-    """Measured values of one method at one position on an axis, one value per seed."""
+    """A point of a chart: the measured values of a method at one position on the axis, one per seed."""
 
     method: str  # name of the method, which determines the colour
     title: str  # distinguishes several settings of a method

@@ -12,7 +12,7 @@ from smfh.types.errors import InputError, unknown
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """One iteration of training, with the value of each weighted term of the objective."""
+    """A step of training, with the value of each weighted term of the objective."""
 
     iteration: int
     terms: Mapping[str, float]
