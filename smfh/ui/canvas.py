@@ -7,13 +7,12 @@ are drawn where they do not overlap. Other items are dots in the colour of their
 import io
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import streamlit as st
-from PIL import Image
+from PIL import Image, ImageOps
 
 from smfh.hamming import pack
 from smfh.plots import MapChart, code_map
@@ -48,26 +47,22 @@ _SHEET = st.components.v2.component(
 _MAP = st.components.v2.component("smfh_map", html=HTML, css=CSS, js=JAVASCRIPT)
 
 
-@dataclass(frozen=True)
-class Sheet:
-    """Pictures in one WebP file, row by row, each centred in a cell of equal size."""
-
-    file: bytes
-    columns: int
-
-
-def make_sheet(pictures: Sequence[bytes]) -> Sheet:
-    """Scale all pictures down and return them as one approximately square image."""
-    columns = max(1, math.isqrt(len(pictures) - 1) + 1)
+def make_sheet(pictures: Sequence[bytes]) -> bytes:
+    """Return all pictures in one WebP file, approximately square, row by row in cells of equal size."""
+    columns, cell = sheet_columns(len(pictures)), (PICTURE_PIXELS, PICTURE_PIXELS)
     sheet = Image.new("RGB", (columns * PICTURE_PIXELS, -(-len(pictures) // columns) * PICTURE_PIXELS), "white")
     for k, picture in enumerate(pictures):
         image = Image.open(io.BytesIO(picture)).convert("RGB")
-        image.thumbnail((PICTURE_PIXELS, PICTURE_PIXELS))
-        left, over = (PICTURE_PIXELS - image.width) // 2, (PICTURE_PIXELS - image.height) // 2
-        sheet.paste(image, (k % columns * PICTURE_PIXELS + left, k // columns * PICTURE_PIXELS + over))
+        place = (k % columns * PICTURE_PIXELS, k // columns * PICTURE_PIXELS)
+        sheet.paste(ImageOps.pad(image, cell, color="white"), place)
     file = io.BytesIO()
     sheet.save(file, "WEBP", quality=WEBP_QUALITY)
-    return Sheet(file.getvalue(), columns)
+    return file.getvalue()
+
+
+def sheet_columns(pictures: int) -> int:
+    """Return the number of columns of a sheet with so many pictures."""
+    return max(1, math.isqrt(pictures - 1) + 1)
 
 
 def map_chart(kind: str, codes: CodeMap, data: MultimodalDataset, query: Words, results: IntArray) -> MapChart:
@@ -133,10 +128,10 @@ def draw_code_map(
     return rows
 
 
-def show_pictures(chart: MapChart, sheet: Sheet, key: str, on_brush: Callable[[], None] = lambda: None) -> list[int]:
+def show_pictures(chart: MapChart, sheet: bytes, key: str, on_brush: Callable[[], None] = lambda: None) -> list[int]:
     """Draw the map with a picture for each point; return the rows of the selected items."""
     st.text(chart.title)
-    _SHEET(data=sheet.file, key=f"{key}_sheet")
+    _SHEET(data=sheet, key=f"{key}_sheet")
     x, y = (np.round(GRID_STEPS * chart.positions.T)).astype(int).tolist()
     content = {
         "map": f"{chart.kind} {hash(chart.positions.tobytes())}",  # a new map clears the selection
@@ -147,7 +142,7 @@ def show_pictures(chart: MapChart, sheet: Sheet, key: str, on_brush: Callable[[]
         "words": list(chart.hover_texts),
         "query": None if chart.query is None else np.round(GRID_STEPS * chart.query).astype(int).tolist(),
         "results": [] if chart.results is None else chart.results.tolist(),
-        "columns": sheet.columns,
+        "columns": sheet_columns(len(chart.items)),
         "side": PICTURE_PIXELS,
         "colours": [class_colour(position) for position in chart.classes.tolist()],
     }

@@ -2,12 +2,12 @@
 
 import base64
 import io
+import math
 from collections.abc import Iterable, Sequence
 from colorsys import hls_to_rgb
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 from PIL import Image
 
 from smfh.datasets import DATASETS
@@ -138,13 +138,32 @@ def top_words(data: MultimodalDataset, row: int, modality: str) -> list[str]:
 
 
 def feature_tile(features: FloatArray) -> bytes:
-    """Return a PNG file with a bar per dimension, or, for many dimensions, cells (darker: larger)."""
-    if len(features) <= MAX_LINES * BARS_PER_LINE:
-        image = Image.fromarray(draw_bars(features))
-    else:
-        pixels = np.round(255 + (INK - 255) * cells(features)[:, :, None]).astype(np.uint8)
-        image = Image.fromarray(pixels).resize((TILE_PIXELS, TILE_PIXELS), Image.Resampling.NEAREST)
-    return _png(image)
+    """Return a PNG file with a bar per dimension, or, for many dimensions, cells (darker: larger).
+
+    A bar has the height |x| / max |x|. On several lines, and for cells, it is the root of that, which makes
+    small values visible.
+    """
+    features = np.abs(features)
+    if len(features) > MAX_LINES * BARS_PER_LINE:
+        per_cell = -(-len(features) // MAX_CELLS)  # dimensions that are averaged
+        side = math.ceil(math.sqrt(-(-len(features) // per_cell)))
+        padded = np.pad(features, (0, side * side * per_cell - len(features)))
+        cells = padded.reshape(side, side, per_cell).mean(axis=2, dtype=np.float64)
+        shades = np.sqrt(cells / (cells.max() or 1.0))[:, :, None]
+        image = Image.fromarray(np.round(255 + (INK - 255) * shades).astype(np.uint8))
+        return _png(image.resize((TILE_PIXELS, TILE_PIXELS), Image.Resampling.NEAREST))
+    lines = -(-len(features) // BARS_PER_LINE)
+    per_line, inside = -(-len(features) // lines), TILE_PIXELS - 2 * MARGIN_PIXELS
+    height, width = inside // lines, inside // per_line
+    shares = (features / (features.max() or 1.0)) ** (1.0 if lines == 1 else 0.5)
+    pixels = np.full((TILE_PIXELS, TILE_PIXELS, 3), 255, dtype=np.uint8)
+    for dimension, share in enumerate(shares):
+        line, place = divmod(dimension, per_line)
+        bottom, left = MARGIN_PIXELS + (line + 1) * height, MARGIN_PIXELS + place * width
+        top = bottom - 1 - round(float(share) * (height - 4))
+        hue = hls_to_rgb(dimension / len(features), 0.45, 0.6)
+        pixels[top:bottom, left : left + width - width // 6] = np.round(255 * np.array(hue))
+    return _png(Image.fromarray(pixels))
 
 
 def code_strip(query: BoolArray, result: BoolArray) -> bytes:
@@ -164,34 +183,6 @@ def _png(image: Image.Image) -> bytes:
     file = io.BytesIO()
     image.save(file, "PNG")
     return file.getvalue()
-
-
-def draw_bars(features: FloatArray) -> NDArray[np.uint8]:
-    """Return the features x as pixels: a bar of height |x| / max |x| per dimension, √ of it on several lines."""
-    features = np.abs(features)
-    lines = -(-len(features) // BARS_PER_LINE)
-    per_line, inside = -(-len(features) // lines), TILE_PIXELS - 2 * MARGIN_PIXELS
-    height, width = inside // lines, inside // per_line
-    gap = width // 6
-    shares = (features / (features.max() or 1.0)) ** (1.0 if lines == 1 else 0.5)
-    pixels = np.full((TILE_PIXELS, TILE_PIXELS, 3), 255, dtype=np.uint8)
-    for dimension, share in enumerate(shares):
-        line, place = divmod(dimension, per_line)
-        bottom, left = MARGIN_PIXELS + (line + 1) * height, MARGIN_PIXELS + place * width
-        top = bottom - 1 - round(float(share) * (height - 4))
-        hue = hls_to_rgb(dimension / len(features), 0.45, 0.6)
-        pixels[top:bottom, left : left + width - gap] = np.round(255 * np.array(hue))
-    return pixels
-
-
-def cells(features: FloatArray) -> FloatArray:
-    """Return √(|x| / max |x|) as a square of cells, padded with 0; the root makes small values visible."""
-    features = np.abs(features)
-    per_cell = -(-len(features) // MAX_CELLS)  # dimensions that are averaged
-    side = int(np.ceil(np.sqrt(-(-len(features) // per_cell))))
-    padded = np.pad(features, (0, side * side * per_cell - len(features)))
-    square: FloatArray = padded.reshape(side, side, per_cell).mean(axis=2, dtype=np.float64)
-    return np.sqrt(square / (square.max() or 1.0))
 
 
 def short_caption(text: str) -> str:

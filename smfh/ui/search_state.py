@@ -1,11 +1,12 @@
 """The state of the search controls, which is part of the link; the query they form, and its results."""
 
 import hashlib
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
 import streamlit as st
 
 from smfh.features.text import split_words
@@ -49,7 +50,6 @@ WORD_CHARACTERS = 40
 QUERY_SECONDS = 15.0  # to decode a picture
 CONTROLS = "search_"  # prefix of the keys of controls that are reset after Back
 WORDS, UPLOAD = "search_words", "upload_to_search"  # session keys
-DATABASE, LABEL = "search_database", "search_label"
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,12 @@ def save_search_state(state: SearchState, run: Run) -> None:
 
 def change_search(state: SearchState, run: Run, **changes: Any) -> None:
     """Save the search with these changes; for callbacks, which run before the page is drawn."""
-    parts = {"words", "row", "also", "with_uploads", "interpret"}
-    is_new_query = (parts | {"source", "target", "database", "label"}) & changes.keys()
-    reset: dict[str, Any] = {"page": 1, "why": None, "flips": ()} if is_new_query else {}
+    query = {"words", "row", "also", "with_uploads", "interpret", "source", "target", "database", "label"}
+    reset: dict[str, Any] = {"page": 1} if changes.keys() - {"page", "why", "radius"} else {}
+    if query & changes.keys():
+        reset |= {"why": None, "flips": ()}
+    if changes.get("source", state.source) not in text_modalities(run.data):
+        reset["words"] = None
     save_search_state(adapt_state(replace(state, **(reset | changes)), run.data), run)
 
 
@@ -155,34 +158,35 @@ def draw_word_box(state: SearchState, run: Run, label: str, **look: Any) -> None
     )
 
 
-def draw_database(state: SearchState, run: Run, **look: Any) -> None:
-    """Draw the control that selects which items are searched."""
+def draw_choice(
+    label: str, field: str, options: Iterable[Any], width: int, state: SearchState, run: Run, **look: Any
+) -> None:
+    """Draw a menu that sets a field of the search."""
+    key = f"{CONTROLS}{field}"
     st.selectbox(
-        "Database",
-        list(DATABASES),
-        key=hold(DATABASE, state.database),
-        format_func=DATABASE_NAMES.__getitem__,
-        help=" ".join(DATABASES.values()),
-        on_change=lambda: change_search(state, run, database=st.session_state[DATABASE]),
-        width=160,
+        label,
+        list(options),
+        key=hold(key, getattr(state, field)),
+        width=width,
+        on_change=lambda: change_search(state, run, **{field: st.session_state[key]}),
         **look,
     )
 
 
-def draw_label(state: SearchState, run: Run, **look: Any) -> None:
-    """Draw a menu of labels that all results must have; nothing if the items have no labels."""
-    if names := run.data.class_names:
-        st.selectbox(
-            "Label",
-            names,
-            None,
-            key=hold(LABEL, state.label),
-            placeholder="any label",
-            help="Search only the items that have this label.",
-            on_change=lambda: change_search(state, run, label=st.session_state[LABEL]),
-            width=160,
-            **look,
-        )
+def draw_filters(state: SearchState, run: Run, **look: Any) -> None:
+    """Draw menus of the items to search, and of a label that all results must have if items have labels."""
+    about, names = " ".join(DATABASES.values()), DATABASE_NAMES.__getitem__
+    draw_choice("Database", "database", DATABASES, 160, state, run, format_func=names, help=about, **look)
+    if run.data.class_names:
+        look |= {"index": None, "placeholder": "any label", "help": "Search only the items that have this label."}
+        draw_choice("Label", "label", run.data.class_names, 160, state, run, **look)
+
+
+def draw_random_button(key: str, state: SearchState, run: Run) -> None:
+    """Draw a button that searches with a random held-out query."""
+    query = {"words": None, "row": int(np.random.default_rng().choice(run.split.queries)), "also": ()}
+    look = {"icon": ":material/casino:", "help": "Search with a random held-out query."}
+    draw_search_button("Random query", key, state, run, query, **look)
 
 
 def draw_unknown_words(state: SearchState, run: Run) -> None:
@@ -242,16 +246,14 @@ def uploaded_files() -> list[bytes]:
 
 
 def _query_from_upload(run: Run, modality: str, file: bytes) -> Query:
+    # decoded and measured in a worker process, because a damaged file can crash a decoder
+    call = partial(read_in_worker, visitor(), max_seconds=QUERY_SECONDS)
+
     def read() -> Query:
         with logging_upload("picture", visitor(), len(file)):
-            return query_from_picture(run.data, modality, file, "The picture", call_in_worker)
+            return query_from_picture(run.data, modality, file, "The picture", call)
 
     return cache_for_visit((run.key, "picture", modality, hashlib.sha256(file).hexdigest()), read)
-
-
-def call_in_worker(work: Callable[..., V], *arguments: Any) -> V:
-    """Decode and measure pictures in a worker process, because a damaged file can crash a decoder."""
-    return read_in_worker(visitor(), work, *arguments, max_seconds=QUERY_SECONDS)
 
 
 def results_of(run: Run, query: Query, state: SearchState) -> SearchResults:

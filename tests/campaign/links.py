@@ -15,7 +15,7 @@ from smfh.runs.run import run_key
 from smfh.runs.training import train
 from smfh.types import InputError
 from smfh.ui.address import MAX_NOTES, NOTE_CHARACTERS, Part, UrlQuery
-from smfh.ui.bits.topics import chosen_part
+from smfh.ui.bits import chosen_part
 from smfh.ui.compare.request import REQUEST as COMPARED
 from smfh.ui.learn.state import learn_part
 from smfh.ui.paper.parts import paper_part

@@ -12,7 +12,7 @@ from smfh.hashing import CVH, SMFH, make_method
 from smfh.plots import Published
 from smfh.runs import MemoryRuns, RunStore, find_or_train
 from smfh.ui.compare.view import make_report
-from smfh.ui.search.results import make_page
+from smfh.ui.server import local_engine
 
 pytestmark = pytest.mark.slow
 VIEW = View("text", "image", bits=8)
@@ -28,7 +28,8 @@ def test_the_search_page_is_the_same_from_a_worker_process(monkeypatch):
     assert run.hasher.indexes  # as they are after the first question
     expected = search_page(run.hasher, run.data, run.split, "text", "image", "database", "hamming")
     monkeypatch.setattr(page_module, "assemble", refuse)
-    assert make_page(run, "text", "image", "database", "hamming") == expected
+    how = ("text", "image", "database", "hamming")
+    assert local_engine().call(search_page, run.hasher, run.data, run.split, *how) == expected
 
 
 @pytest.mark.parametrize("is_private", [False, True])

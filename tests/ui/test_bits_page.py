@@ -12,8 +12,7 @@ from smfh.datasets import DATASETS
 from smfh.plots import code_map
 from smfh.retrieval.bits import BitTopic
 from smfh.runs import Run
-from smfh.ui.bits.tabs import LAST_SEARCH, picked_row
-from smfh.ui.bits.topics import arrange, groups_of
+from smfh.ui.bits import LAST_SEARCH, arrange, groups_of, picked_row
 from smfh.ui.canvas import brushed_rows
 from smfh.ui.charts import picked_numbers
 

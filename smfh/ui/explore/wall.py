@@ -13,7 +13,7 @@ import streamlit as st
 
 from smfh.hashing import FittedHasher
 from smfh.jobs import OVER
-from smfh.retrieval.search import TIES, Query, SearchResults, search, text_modalities
+from smfh.retrieval.search import TIES, SearchResults, search, text_modalities
 from smfh.runs import Run
 from smfh.types import BoolArray, InputError, MultimodalDataset
 from smfh.ui.address import go
@@ -27,9 +27,8 @@ from smfh.ui.search_state import (
     change_search,
     current_search_state,
     describe_nearest,
-    draw_database,
-    draw_label,
-    draw_search_button,
+    draw_filters,
+    draw_random_button,
     draw_unknown_words,
     draw_word_box,
     make_query,
@@ -81,7 +80,15 @@ def draw_wall(run: Run, current: CurrentRun) -> None:
     state, _ = current_search_state(run)
     save_search_state(state, run)
     state = with_example(state, run)
-    _draw_box(state, run)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", key="explore_box"):
+        if text_modalities(run.data):
+            draw_word_box(state, run, "Type words", label_visibility="collapsed")
+        draw_filters(state, run, label_visibility="collapsed")
+        draw_random_button("explore_any", state, run)
+        about = "Open in Search: other distances, uploads, and why results match."
+        if st.button("Open in Search", "explore_search", about, icon=":material/open_in_new:"):
+            save_search_state(state, run)
+            go(PAGES["Search"].script, PAGES["Search"].prefix)
     wall = st.container(key="wall_place")
     with wall, st.container(gap="xsmall"):
         draw_unknown_words(state, run)
@@ -107,22 +114,6 @@ def draw_wall(run: Run, current: CurrentRun) -> None:
     draw_terms(run.data)
 
 
-def _draw_box(state: SearchState, run: Run) -> None:
-    """Draw the field for words, the filters, and buttons for a random query and for the Search page."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", key="explore_box"):
-        if text_modalities(run.data):
-            draw_word_box(state, run, "Type words", label_visibility="collapsed")
-        draw_database(state, run, label_visibility="collapsed")
-        draw_label(state, run, label_visibility="collapsed")
-        random = {"words": None, "row": int(np.random.default_rng().choice(run.split.queries))}
-        look = {"icon": ":material/casino:", "help": "Search with a random held-out query."}
-        draw_search_button("Random query", "explore_any", state, run, random, **look)
-        about = "Open in Search: other distances, uploads, and why results match."
-        if st.button("Open in Search", "explore_search", about, icon=":material/open_in_new:"):
-            save_search_state(state, run)
-            go(PAGES["Search"].script, PAGES["Search"].prefix)
-
-
 def _draw_map(run: Run, state: SearchState, is_partial: bool) -> None:
     """Draw an expander with the map of codes, on which the query and its results are marked."""
     label = "Map of codes with this query and its results"
@@ -138,8 +129,7 @@ def _draw_map(run: Run, state: SearchState, is_partial: bool) -> None:
             results = results_of(run, make_query(state, run), state)
         except InputError:  # shown in place of the wall
             return
-        kind = "PCA"
-        draw_code_map(run, kind, results, "explore_codes", lambda row: pick(state, run, row))
+        draw_code_map(run, "PCA", results, "explore_codes", lambda row: pick(state, run, row))
         st.caption("Click a picture to search with it.")
 
 
@@ -236,8 +226,12 @@ def wall_content(data: MultimodalDataset, results: SearchResults, state: SearchS
         }
         for place, row in enumerate(rows)
     ]
+    asked = [f"“{short_caption(caption_of(data, query.row))}”"] if query.row is not None else []
+    asked += [f"“{state.words}”"] if query.row is None and state.words is not None else []
+    more = len(query.others) + len(query.pictures[:1] if not asked else [])
+    asked += [f"{more} more" if asked else "your picture"] if more else []
     return {
-        "asked": describe_query(data, query, state),
+        "asked": f"{query.source} {' + '.join(asked)} → {state.target}",
         "picture": None if query.row is None else picture_url(looks_of(data, [query.row], query.source)[0]),
         "code": _digits(results.code),
         "flips": state.flips,
@@ -275,15 +269,6 @@ def group_results(results: SearchResults, number: int) -> tuple[list[int], list[
         for place in range(number)
     ]
     return np.cumsum(new).tolist(), labels
-
-
-def describe_query(data: MultimodalDataset, query: Query, state: SearchState) -> str:
-    """Return the query as text: its modality, and its words or the caption of its item."""
-    parts = [f"“{short_caption(caption_of(data, query.row))}”"] if query.row is not None else []
-    parts += [f"“{state.words}”"] if query.row is None and state.words is not None else []
-    more = len(query.others) + len(query.pictures[:1] if not parts else [])
-    parts += [f"{more} more" if parts else "your picture"] if more else []
-    return f"{query.source} {' + '.join(parts)} → {state.target}"
 
 
 def _digits(code: BoolArray) -> str:

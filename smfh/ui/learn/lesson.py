@@ -21,7 +21,7 @@ from smfh.metrics import AP_DEFINITIONS, HEADLINE
 from smfh.plots import along_stops, objective_at
 from smfh.types import MultimodalDataset, TrainingStep
 from smfh.ui.address import current
-from smfh.ui.canvas import Sheet, make_sheet, map_chart, show_pictures
+from smfh.ui.canvas import make_sheet, map_chart, show_pictures
 from smfh.ui.charts import offer_file, show_chart
 from smfh.ui.grids import draw_grid, draw_task
 from smfh.ui.items import draw_terms, in_bits, pictures_of
@@ -46,7 +46,7 @@ PLAYING = "replay_playing_since"
 FRAME_SECONDS = 1.0  # time per iteration after Play is pressed
 SMFH_PLUS = "SMFH+ develops this idea: it starts from the labels, uses other features, and ends with a discrete phase."
 AXIS_SYMBOLS = {"α": r"\alpha", "m": "m", "bits": "r"}
-_map_pictures: BoundedCache[str, Sheet] = BoundedCache(1)
+_map_pictures: BoundedCache[str, bytes] = BoundedCache(1)
 _replay: BoundedCache[str, Replay] = BoundedCache(1)
 _worked_lessons: BoundedCache[tuple[str, tuple[str, ...]], WorkedLesson] = BoundedCache(32)
 

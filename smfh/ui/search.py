@@ -1,8 +1,9 @@
-"""The results of a search: cards, explanations, results of other methods, distances and export."""
+"""The Search page: the form, the query, its results as cards, why they match, other methods, distances, export."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -13,11 +14,21 @@ from smfh.hamming import DISTANCES
 from smfh.hashing import COMPARED, HashMethod, make_method
 from smfh.jobs import Job
 from smfh.plots import bit_strips, distance_histogram
-from smfh.retrieval.bits import BitTopic
-from smfh.retrieval.search import DATABASES, MAX_RESULTS, TIES, SearchResults, explain, explain_bits, text_modalities
+from smfh.retrieval.search import (
+    DATABASES,
+    MAX_PICTURE_BYTES,
+    MAX_RESULTS,
+    TIES,
+    SearchResults,
+    explain,
+    explain_bits,
+    find_fewest_flips,
+    picture_modalities,
+    text_modalities,
+)
 from smfh.runs import Run, RunKey
-from smfh.types import BoolArray, FloatArray, InputError
-from smfh.ui.address import hold
+from smfh.types import BoolArray, InputError
+from smfh.ui.address import draw_notes, hold
 from smfh.ui.charts import show_chart
 from smfh.ui.items import (
     PICTURE_PIXELS,
@@ -31,15 +42,27 @@ from smfh.ui.items import (
     mark_of,
     top_words,
 )
+from smfh.ui.page import begin_run
 from smfh.ui.plain import plain
 from smfh.ui.running import draw_progress, is_over, steer, watch_job
 from smfh.ui.search_state import (
     DISTANCE_NAMES,
+    RESULT_COUNTS,
+    UPLOAD,
     SearchState,
     change_search,
+    current_search_state,
+    derive_from_query,
     describe_nearest,
+    draw_choice,
+    draw_filters,
+    draw_random_button,
     draw_search_button,
+    draw_unknown_words,
+    draw_word_box,
+    make_query,
     results_of,
+    save_search_state,
     searched_items,
     topics_of,
     uploaded_files,
@@ -47,6 +70,15 @@ from smfh.ui.search_state import (
 from smfh.ui.server import derive, job_queue, local_engine, private_key
 from smfh.ui.session import RIVAL_JOBS, current_run, submit
 
+PICK, CODE, COMBINE, RADIUS = "search_pick", "search_code", "search_combine", "search_radius"  # session keys
+REFUSED = "rivals_refused"  # session key: why a run could not be started
+PART_PIXELS = 32  # width of the picture of an item that is part of a query
+FORMATS = ("png", "jpg", "jpeg", "gif", "webp", "bmp")
+MAX_OFFERED = 5_000  # queries in the list
+OPTION_CHARACTERS = 70
+TIE_ORDERS = {"likeness": "by similarity", "database": "in database order"}
+CODE_HELP = "Highlighted bits are on. Click a bit to flip it: the results below use the code shown here."
+NO_FLIPS = "No flips help: every relevant item has the same code as an item that is not relevant."
 PAGE_RESULTS, METHOD_RESULTS = 24, 8
 METHOD_CARD_PIXELS = 92
 COLUMNS, CARD_PIXELS = 6, 136  # cards per row, so that all rows are full; smallest width of a card
@@ -55,10 +87,8 @@ STYLE = """<style>
 .st-key-search_results img { aspect-ratio: 1; object-fit: contain; }
 </style>"""  # cards of equal height, also while pictures load
 CAPTION_CHARACTERS, LABELS_CHARACTERS, QUERY_CHARACTERS, SUMMARY_CHARACTERS = 90, 40, 300, 90
-MAX_MEANINGS = 12  # lines
+MAX_TERMS = 12  # bits of a distance, or meanings
 MAX_PARTS = 5  # items that can be added to a query
-RADIUS = "search_radius"  # session key
-REFUSED = "rivals_refused"  # session key: why a run could not be started
 EXPORT_HELP = (
     "One HTML file with the codes, pictures and hash function of this run. It works in any browser, without "
     "a server or network, and gives the same results for exact words among the training items. The file is "
@@ -66,7 +96,138 @@ EXPORT_HELP = (
 )
 
 
-def draw_query(state: SearchState, results: SearchResults, run: Run) -> None:
+def draw_page() -> None:
+    """Draw the Search page of the current run."""
+    run = begin_run("Search", "Search with words, an item or a picture, and see why results match.")
+    state, notes = current_search_state(run)
+    draw_notes(notes)
+    save_search_state(state, run)
+    _draw_form(state, run)
+    draw_unknown_words(state, run)
+    try:
+        results = results_of(run, make_query(state, run), state)
+    except InputError as error:
+        st.text("\n".join(f"✗ {problem}" for problem in error.problems))
+        return
+    for draw in (_draw_query, _draw_code, _draw_why, _draw_results, _draw_methods, _draw_distances):
+        draw(state, results, run)
+    _draw_export(state, run)
+
+
+def _draw_form(state: SearchState, run: Run) -> None:
+    """Draw the inputs of a query, its direction and its display; changes are written to the link."""
+    data, queries = run.data, run.split.queries
+    texts, pictures = text_modalities(data), picture_modalities(data)
+    offered = queries[:MAX_OFFERED].tolist()
+
+    def option(row: int) -> str:
+        words = dict.fromkeys([caption_of(data, row), ", ".join(labels_of(data, row))])
+        return f"{cut(' · '.join(words), OPTION_CHARACTERS)} · item {row}"
+
+    def picked() -> None:
+        if (row := st.session_state[PICK]) is not None:
+            change_search(state, run, words=None, row=row, also=())
+
+    columns = iter(st.columns([*[5] * bool(texts), 5, *[2] * bool(pictures)], vertical_alignment="bottom"))
+    if texts:
+        with next(columns):
+            draw_word_box(state, run, "Words")
+    next(columns).selectbox(
+        f"{'or one' if texts else 'One'} of {len(queries):,} held-out queries",
+        offered,
+        key=hold(PICK, state.row if state.row in offered else None),
+        format_func=option,
+        placeholder="Choose one, or type to filter",
+        on_change=picked,
+    )
+    if pictures:
+        with next(columns), st.popover("Picture", icon=":material/upload:", width="stretch"):
+            _draw_upload(state, run, {"words": None, "row": None, "also": (), "source": pictures[0]})
+    if state.also:
+        with st.container(horizontal=True, vertical_alignment="center", key="search_also"):
+            st.text("Combined with", width="content")
+            for row in state.also:
+                st.image(looks_of(data, [row], None)[0], width=PART_PIXELS, alt=caption_of(data, row))
+                rest = tuple(other for other in state.also if other != row)
+                label = f"Remove {plain(cut(caption_of(data, row), OPTION_CHARACTERS))}"
+                look = {"type": "tertiary", "icon": ":material/close:"}
+                draw_search_button(label, f"search_remove_{row}", state, run, {"also": rest}, **look)
+    words = state.words if state.target in texts else None
+    swapped = {"source": state.target, "target": state.source, "words": words}
+    names, targets = list(data.modalities), [name for name in data.modalities if name != state.source]
+    distances, ties = {"help": " ".join(DISTANCES.values())}, {"help": " ".join(TIES.values())}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="search_ways"):
+        draw_choice("From", "source", names, 120, state, run)
+        look = {"icon": ":material/swap_horiz:", "help": "Search in the other direction."}
+        draw_search_button("Swap", "search_turn", state, run, swapped, **look)
+        draw_choice("To", "target", targets, 120, state, run)
+        draw_filters(state, run)
+        names_of = DISTANCE_NAMES.__getitem__
+        draw_choice("Distance", "distance", DISTANCES, 135, state, run, format_func=names_of, **distances)
+        draw_choice("Ties", "ties", TIES, 175, state, run, format_func=TIE_ORDERS.__getitem__, **ties)
+        draw_choice("Results", "number", sorted({*RESULT_COUNTS, state.number}), 90, state, run)
+        draw_random_button("search_any", state, run)
+    if not texts:
+        st.caption("This data set does not support typed words. Choose a held-out item.")
+
+
+def _draw_upload(state: SearchState, run: Run, picture: Mapping[str, Any]) -> None:
+    """Draw the picture uploader; `picture` are the changes that make the uploads the only query."""
+    is_typed = state.words is not None or state.row is not None
+    st.file_uploader(
+        "Upload one or more pictures",
+        FORMATS,
+        accept_multiple_files=True,
+        key=UPLOAD,
+        on_change=lambda: change_search(state, run, **({} if state.with_uploads else picture)),
+        max_upload_size=MAX_PICTURE_BYTES // 2**20,
+    )
+    st.caption("Pictures are not saved, and a link does not contain them.")
+    if is_typed:
+        st.toggle(
+            "Combine with the words or the item",
+            key=hold(COMBINE, state.with_uploads),
+            on_change=lambda: change_search(state, run, with_uploads=st.session_state[COMBINE]),
+        )
+        if uploaded_files():
+            draw_search_button("Search with pictures only", "search_upload_again", state, run, picture)
+
+
+def _draw_code(state: SearchState, results: SearchResults, run: Run) -> None:
+    """Draw the bits of the query's code as switches that flip them; flipped bits are part of the link."""
+    on = results.code.nonzero()[0].tolist()
+    flipped = f" · {in_bits(len(state.flips))} flipped" if state.flips else ""
+
+    def changed() -> None:
+        flips = set(state.flips) ^ set(on) ^ set(st.session_state[CODE])
+        change_search(state, run, flips=tuple(sorted(flips)))
+
+    def fix() -> None:
+        query, how = results.query, (state.target, state.database)
+        find = partial(find_fewest_flips, run.hasher, run.data, run.split, query, *how)
+        flips = derive_from_query(run, query, ("fewest flips", how), find)
+        if flips is None:
+            st.toast(NO_FLIPS, icon=":material/block:")
+        else:
+            change_search(state, run, flips=tuple(flips.tolist()), distance="hamming")
+
+    with st.expander(f"Edit the code{flipped}", icon=":material/edit:", expanded=bool(state.flips)):
+        st.pills(
+            "Bits of the query's code",
+            range(len(results.code)),
+            selection_mode="multi",
+            key=hold(CODE, on),
+            help=CODE_HELP,
+            on_change=changed,
+        )
+        if state.flips:
+            draw_search_button("Undo flips", "search_unflip", state, run, {"flips": ()}, icon=":material/undo:")
+        elif results.relevance is not None and not results.relevance[0]:
+            label = "Flip the fewest bits that bring a relevant item to the top by Hamming distance"
+            st.button(label, key="search_mend", icon=":material/healing:", on_click=fix)
+
+
+def _draw_query(state: SearchState, results: SearchResults, run: Run) -> None:
     """Draw the query, its code, and a summary of the results."""
     query, data = results.query, run.data
     with st.container(horizontal=True, vertical_alignment="center", key="search_question"):
@@ -122,7 +283,7 @@ def _describe_query(state: SearchState, results: SearchResults, run: Run) -> str
     return f"{text} · {labels}" if labels not in ("", caption) else text
 
 
-def draw_results(state: SearchState, results: SearchResults, run: Run) -> None:
+def _draw_results(state: SearchState, results: SearchResults, run: Run) -> None:
     """Draw a page of results as cards, with buttons to search with a result and to explain it."""
     number = min(state.number, len(results.rows))
     pages = -(-number // PAGE_RESULTS)
@@ -177,7 +338,7 @@ def _draw_card(state: SearchState, results: SearchResults, run: Run, rank: int, 
             draw_search_button(f"Why #{rank + 1}?", f"search_why_{row}", state, run, {"why": row}, **look)
 
 
-def draw_why(state: SearchState, results: SearchResults, run: Run) -> None:
+def _draw_why(state: SearchState, results: SearchResults, run: Run) -> None:
     """Draw the chosen result beside the query, why it matches, and in an expander their codes bit by bit."""
     if (row := state.why) is None:
         return
@@ -211,45 +372,35 @@ def draw_why(state: SearchState, results: SearchResults, run: Run) -> None:
 def _draw_bits(results: SearchResults, code: BoolArray, run: Run) -> None:
     """Draw the codes of query and result, weights of differing bits, and topics of bits that are on."""
     show_chart(bit_strips(results.code, code, results.weights), "search_why")
-    if results.weights is not None and (results.code != code).any():
-        st.text(weight_sum(results.weights, results.code != code))
+    differ = np.flatnonzero(results.code != code).tolist()
+    if (weights := results.weights) is not None and differ:
+        heaviest = sorted(differ, key=lambda bit: -weights[bit])
+        parts = [f"{weights[bit]:.2f} (bit {bit})" for bit in heaviest[:MAX_TERMS]]
+        if rest := heaviest[MAX_TERMS:]:
+            parts.append(f"{weights[rest].sum():.2f} ({len(rest)} more)")
+        st.text(f"{weights[differ].sum():.2f} bits = {' + '.join(parts)}")
         st.caption(f"A bit's weight is the query's distance from that bit's threshold; the weights sum to {len(code)}.")
     for title, chosen in (
         ("Bits on in both codes", results.code & code),
         ("Bits on only in the query", results.code & ~code),
         ("Bits on only in the result", ~results.code & code),
     ):
-        bits = [topic for topic in topics_of(run) if chosen[topic.number] and topic.kind != "dead"]
-        if bits:
+        meanings: dict[str, list[str]] = {}
+        for topic in topics_of(run):
+            if chosen[topic.number] and topic.kind != "dead":
+                meanings.setdefault(topic.summary, []).append(str(topic.number))
+        if meanings:
+            ordered = sorted(meanings.items(), key=lambda one: -len(one[1]))
+            lines = [
+                f"{'bit' if len(bits) == 1 else 'bits'} {', '.join(bits)}: {cut(meaning, SUMMARY_CHARACTERS)}"
+                for meaning, bits in ordered[:MAX_TERMS]
+            ]
+            more = [f"… and {len(ordered) - MAX_TERMS} more meanings"] if len(ordered) > MAX_TERMS else []
             st.markdown(f"**{title}**")
-            st.text("\n".join(meaning_lines(bits)))
+            st.text("\n".join([*lines, *more]))
 
 
-def weight_sum(weights: FloatArray, differ: BoolArray) -> str:
-    """Return an asymmetric distance as text: the sum of the weights of the differing bits, heaviest first."""
-    bits = sorted(np.flatnonzero(differ).tolist(), key=lambda bit: -weights[bit])
-    parts = [f"{weights[bit]:.2f} (bit {bit})" for bit in bits[:MAX_MEANINGS]]
-    if len(bits) > MAX_MEANINGS:
-        rest = float(weights[bits[MAX_MEANINGS:]].sum())
-        parts.append(f"{rest:.2f} ({len(bits) - MAX_MEANINGS} more)")
-    return f"{weights[differ].sum():.2f} bits = {' + '.join(parts)}"
-
-
-def meaning_lines(bits: Iterable[BitTopic]) -> list[str]:
-    """Return a line for each meaning with its bits, such as `bits 3, 17: animal, mammal`; most bits first."""
-    groups: dict[str, list[int]] = {}
-    for bit in bits:
-        groups.setdefault(bit.summary, []).append(bit.number)
-    ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[1]))
-    lines = [
-        f"{'bit' if len(numbers) == 1 else 'bits'} {', '.join(map(str, numbers))}: {cut(summary, SUMMARY_CHARACTERS)}"
-        for summary, numbers in ordered[:MAX_MEANINGS]
-    ]
-    more = len(ordered) - MAX_MEANINGS
-    return [*lines, f"… and {more} more meanings"] if more > 0 else lines
-
-
-def draw_methods(state: SearchState, results: SearchResults, run: Run) -> None:
+def _draw_methods(state: SearchState, results: SearchResults, run: Run) -> None:
     """Draw a row of results for each method, the current one first, and buttons that train other methods."""
     st.subheader("The same query with other methods", anchor=False)
     st.caption(
@@ -319,7 +470,7 @@ def _train(methods: list[HashMethod]) -> None:
         st.session_state[REFUSED] = error.problems
 
 
-def draw_distances(state: SearchState, results: SearchResults, run: Run) -> None:
+def _draw_distances(state: SearchState, results: SearchResults, run: Run) -> None:
     """Draw a histogram of the items by distance, with a slider for the lookup radius."""
     bits = run.hasher.bits
     key = hold(f"{RADIUS}_{bits}", min(state.radius, bits))  # a slider with another range is another widget
@@ -337,8 +488,8 @@ def draw_distances(state: SearchState, results: SearchResults, run: Run) -> None
     st.caption(f"{DATABASES[state.database]} The first {MAX_RESULTS} results can be shown.")
 
 
-def draw_export(state: SearchState, run: Run) -> None:
-    """Draw a button that exports a search by words as one HTML file, if the data supports it."""
+def _draw_export(state: SearchState, run: Run) -> None:
+    """Draw a button that exports a search by words as one HTML file, made by a worker, if the data supports it."""
     texts = text_modalities(run.data)
     if not texts or state.target in texts or run.data.dtype != "float32":
         return
@@ -349,7 +500,7 @@ def draw_export(state: SearchState, run: Run) -> None:
         return
     st.download_button(
         "Export this search as one HTML file",
-        lambda: make_page(run, *how, state.distance),
+        lambda: local_engine().call(search_page, run.hasher, run.data, run.split, *how, state.distance),
         f"smfh_{run.data.name}_{run.hasher.bits}_bits.html",
         "text/html",
         "search_page",
@@ -357,8 +508,3 @@ def draw_export(state: SearchState, run: Run) -> None:
         help=EXPORT_HELP,
         on_click="ignore",
     )
-
-
-def make_page(run: Run, source: str, target: str, ties: str, distance: str) -> str:
-    """Return the HTML file, made in another process so that no other page waits for it."""
-    return local_engine().call(search_page, run.hasher, run.data, run.split, source, target, ties, distance)
