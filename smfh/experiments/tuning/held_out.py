@@ -60,16 +60,6 @@ class Confirmation:
     place: int = 1  # 1 for the first test of the study, 2 for the second
     at: str = ""  # date and time, UTC
 
-    def widened(self, tests: int) -> "Confirmation":
-        """Return this test with its intervals widened for multiple testing: the study has made all of `tests`."""
-        return replace(
-            self,
-            figures=tuple(
-                one if one.difference is None else replace(one, difference=widen(one.difference, tests))
-                for one in self.figures
-            ),
-        )
-
     @property
     def lines(self) -> tuple[str, ...]:
         """Sentences about the tested differences, one each."""
@@ -126,7 +116,7 @@ def confirm(
                 )
                 done += 1
             used = dict.fromkeys([bits] if bits else [method.bits for method in settings.values()])
-            figures += _pairs(f"{source.card.title}, {' against '.join(map(str, used))} bits", found)
+            figures += compare_runs(f"{source.card.title}, {' against '.join(map(str, used))} bits", found)
     on_progress(total, total)
     now = datetime.now(UTC).isoformat(" ", "seconds")
     confirmation = Confirmation(number, tuple(figures), len(confirmations(study)) + 1, now)
@@ -154,24 +144,35 @@ def confirm_work(study: Study, number: int, store: SavedRuns) -> Callable[[JobCo
 
 
 def confirmations(study: Study) -> dict[int, Confirmation]:
-    """Return the tests of a study on held-out queries, keyed by trial number, the oldest first."""
+    """Return the tests of a study on held-out queries, keyed by trial number, the oldest first.
+
+    Their intervals are widened for the number of tests that the study has made.
+    """
     with convert_errors(f"The tests of {study.name!r} on held-out queries"), errors_in_words(study.key.address):
         attributes = study.optuna.user_attrs.items()
-        found = [_read(read_json(text)) for name, text in attributes if name.startswith(ATTRIBUTE)]
-        ordered = sorted(found, key=lambda one: (one.place, one.number))
-        return {one.number: replace(one.widened(len(found)), place=place) for place, one in enumerate(ordered, start=1)}
+        found = [read_test(read_json(text)) for name, text in attributes if name.startswith(ATTRIBUTE)]
+        tests = {}
+        for place, test in enumerate(sorted(found, key=lambda one: (one.place, one.number)), start=1):
+            figures = tuple(
+                replace(one, difference=one.difference and widen(one.difference, len(found))) for one in test.figures
+            )
+            tests[test.number] = replace(test, figures=figures, place=place)
+        return tests
 
 
-def _pairs(dataset: str, found: Mapping[str, Sequence[Searches]]) -> list[MeasuredPair]:
+def compare_runs(dataset: str, found: Mapping[str, Sequence[Searches]]) -> list[MeasuredPair]:
     """Compare a trial with trial 0 by every measure, in each direction and over all directions."""
-
-    def by_seed(searches: Searches, ways: Sequence[str], measure: str) -> float:
-        return float(np.mean([combine_measures(measure, average_searches([searches[way]])) for way in ways]))
 
     pairs, all_ways = [], list(next(iter(found.values()))[0])
     for direction, measure in product((*all_ways, ALL), MEASURES):
         ways = all_ways if direction == ALL else [direction]
-        start, chosen = (tuple(by_seed(one, ways, measure) for one in runs) for runs in found.values())
+        start, chosen = (
+            tuple(
+                float(np.mean([combine_measures(measure, average_searches([run[way]])) for way in ways]))
+                for run in runs
+            )
+            for runs in found.values()
+        )
         difference = None
         if measure in BASE_MEASURES:  # average precision, mean over the directions, (seeds, queries)
             by_query = {
@@ -183,31 +184,22 @@ def _pairs(dataset: str, found: Mapping[str, Sequence[Searches]]) -> list[Measur
     return pairs
 
 
-def _read(content: Mapping[str, Any]) -> Confirmation:
+def read_test(content: Mapping[str, Any]) -> Confirmation:
     """Return the test on held-out queries in parsed JSON; raise InputError if it is not valid."""
-    figures = [
-        MeasuredPair(
-            dataset=str(one["dataset"]),
-            direction=str(one["direction"]),
-            measure=str(one["measure"]),
-            start=tuple(map(finite, one["start"])),
-            chosen=tuple(map(finite, one["chosen"])),
-            difference=None if one["difference"] is None else _read_difference(one["difference"]),
-        )
-        for one in content["figures"]
-    ]
-    for one in figures:
-        if one.measure not in MEASURES:
-            raise unknown("measure", one.measure[:40], MEASURES)
-        if one.difference is not None and one.measure not in BASE_MEASURES:
-            raise InputError("It contains a test of a measure that is not a mean over queries.")
+    figures = []
+    for one in content["figures"]:
+        difference, measure = one["difference"], str(one["measure"])
+        if measure not in MEASURES:
+            raise unknown("measure", measure[:40], MEASURES)
+        if difference is not None:
+            if measure not in BASE_MEASURES:
+                raise InputError("It contains a test of a measure that is not a mean over queries.")
+            values: dict[str, Any] = {name: str(difference[name]) for name in ("first", "second")}
+            values |= {name: int(difference[name]) for name in ("queries", "seeds", "pairs")}
+            values |= {name: finite(difference[name]) for name in ("mean", "low", "high", "level")}
+            error = None if difference["seed_error"] is None else finite(difference["seed_error"])
+            difference = Difference(**values, seed_error=error)
+        start, chosen = (tuple(map(finite, one[name])) for name in ("start", "chosen"))
+        figures.append(MeasuredPair(str(one["dataset"]), str(one["direction"]), measure, start, chosen, difference))
     place, at = int(content.get("place", 1)), str(content.get("at", ""))[:40]
     return Confirmation(int(content["number"]), tuple(figures), place, at)
-
-
-def _read_difference(content: Mapping[str, Any]) -> Difference:
-    mean, low, high, level = (finite(content[name]) for name in ("mean", "low", "high", "level"))
-    error = None if content["seed_error"] is None else finite(content["seed_error"])
-    queries, seeds, pairs = (int(content[name]) for name in ("queries", "seeds", "pairs"))
-    names = str(content["first"]), str(content["second"])
-    return Difference(*names, mean, low, high, error, queries, seeds, level, pairs)

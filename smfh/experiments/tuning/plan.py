@@ -159,7 +159,37 @@ class StudyPlan:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", check_name(self.name))
-        if problems := _problems(self):
+        problems = range_problems(self.method, self.ranges)
+        choices: list[tuple[str, str, Collection[str]]] = [("way to tune", self.way, get_args(Way))]
+        choices += [("protocol", one, PROTOCOLS) for one in self.protocols or ("",)]
+        for kind, chosen, known in [*choices, ("distance", self.distance, DISTANCES)]:
+            if chosen not in known:
+                problems += unknown(kind, chosen, list(known)).problems
+        if not self.sources:
+            problems.append("A study needs a data set.")
+        if not 1 <= self.folds <= MAX_FOLDS:
+            problems.append(f"A study has from 1 to {MAX_FOLDS} validation folds; got {self.folds}.")
+        if self.way == "search":
+            if not 0 <= self.trials <= MAX_TRIALS or not 0 <= self.minutes <= MAX_MINUTES:
+                problems.append(
+                    f"A search has at most {MAX_TRIALS} trials or {MAX_MINUTES} minutes; "
+                    f"got {self.trials} and {self.minutes:g}."
+                )
+            elif bool(self.trials) == bool(self.minutes):
+                problems.append("A search ends after a number of trials or of minutes; set one of them.")
+        elif self.listed:
+            if any(len(one) != len(self.ranges) for one in self.listed) or len(self.listed) > MAX_TRIALS:
+                problems.append(f"Each of at most {MAX_TRIALS} listed settings needs {len(self.ranges)} values.")
+        elif len(self.ranges) > MAX_SWEPT:
+            problems.append(f"A sweep covers one or two parameters; got {len(self.ranges)}.")
+        elif not problems and len(self.points) > MAX_TRIALS:
+            problems.append(f"{len(self.points):,} points are too many; a sweep has at most {MAX_TRIALS}.")
+        for bits in self.lengths:
+            try:
+                self.method.set_params(bits=bits)
+            except InputError as error:
+                problems += error.problems
+        if problems:
             raise InputError(problems)
 
     @property
@@ -264,37 +294,3 @@ def check_name(name: str) -> str:
     if not 1 <= len(name) <= MAX_NAME_LENGTH or not name.isprintable():
         raise InputError(f"A study's name has from 1 to {MAX_NAME_LENGTH} printable characters; got {name[:100]!r}.")
     return name
-
-
-def _problems(plan: StudyPlan) -> list[str]:
-    problems = range_problems(plan.method, plan.ranges)
-    choices: list[tuple[str, str, Collection[str]]] = [("way to tune", plan.way, get_args(Way))]
-    choices += [("protocol", one, PROTOCOLS) for one in plan.protocols or ("",)]
-    for kind, chosen, known in [*choices, ("distance", plan.distance, DISTANCES)]:
-        if chosen not in known:
-            problems += unknown(kind, chosen, list(known)).problems
-    if not plan.sources:
-        problems.append("A study needs a data set.")
-    if not 1 <= plan.folds <= MAX_FOLDS:
-        problems.append(f"A study has from 1 to {MAX_FOLDS} validation folds; got {plan.folds}.")
-    if plan.way == "search":
-        if not 0 <= plan.trials <= MAX_TRIALS or not 0 <= plan.minutes <= MAX_MINUTES:
-            problems.append(
-                f"A search has at most {MAX_TRIALS} trials or {MAX_MINUTES} minutes; "
-                f"got {plan.trials} and {plan.minutes:g}."
-            )
-        elif bool(plan.trials) == bool(plan.minutes):
-            problems.append("A search ends after a number of trials or of minutes; set one of them.")
-    elif plan.listed:
-        if any(len(one) != len(plan.ranges) for one in plan.listed) or len(plan.listed) > MAX_TRIALS:
-            problems.append(f"Each of at most {MAX_TRIALS} listed settings needs {len(plan.ranges)} values.")
-    elif len(plan.ranges) > MAX_SWEPT:
-        problems.append(f"A sweep covers one or two parameters; got {len(plan.ranges)}.")
-    elif not problems and len(plan.points) > MAX_TRIALS:
-        problems.append(f"{len(plan.points):,} points are too many; a sweep has at most {MAX_TRIALS}.")
-    for bits in plan.lengths:
-        try:
-            plan.method.set_params(bits=bits)
-        except InputError as error:
-            problems += error.problems
-    return problems

@@ -141,7 +141,6 @@ class Study:
 
     @property
     def note(self) -> str:
-        """The note on the study."""
         return str(self._attribute(NOTE))
 
     @cached_property
@@ -152,18 +151,35 @@ class Study:
     @property
     def trials(self) -> tuple[Trial, ...]:
         """All trials, sorted by number; of a repeated trial only the last attempt."""
-        points = self.plan.points
+        kinds, points, trials = (
+            {one.name: int if one.whole else float for one in self.plan.ranges},
+            self.plan.points,
+            [],
+        )
         with self.reading():
             latest = {number_of(frozen): frozen for frozen in self.optuna.get_trials(deepcopy=False)}
-            notes = self.optuna.user_attrs
-            return tuple(
-                self._trial(number, latest[number], points, str(notes.get(f"{NOTE} {number}", "")))
-                for number in sorted(latest)
-            )
+            attributes = self.optuna.user_attrs
+            for number, frozen in sorted(latest.items()):
+                preset = points[number] if number < len(points) else frozen.system_attrs.get("fixed_params", {})
+                values = {**preset, **frozen.params}
+                trials.append(
+                    Trial(
+                        number=number,
+                        state=STATES[frozen.state],
+                        parameters={name: kind(values[name]) for name, kind in kinds.items() if name in values},
+                        values=tuple(frozen.values or ()),
+                        folds=read_folds(frozen.user_attrs.get(FOLDS, [])),
+                        started=frozen.datetime_start,
+                        ended=frozen.datetime_complete,
+                        problem=str(frozen.user_attrs.get(PROBLEM, "")),
+                        note=str(attributes.get(f"{NOTE} {number}", "")),
+                    )
+                )
+        return tuple(trials)
 
     @property
     def best(self) -> Trial | None:
-        """The best complete trial by `Goal.worth`; None if no trial is complete."""
+        """The best complete trial by `Goal.worth`, the first one in a tie; None if no trial is complete."""
         return best_of(self.trials, self.plan)
 
     @property
@@ -173,7 +189,14 @@ class Study:
         finished = [trial for trial in trials if trial.state in FINISHED]
         spent = sum(trial.duration for trial in finished)
         by_minutes = plan.way == "search" and plan.minutes > 0
-        left: float | None = None
+        left, running = None, 0
+        if any(trial.state == "running" for trial in trials):  # does not count those whose worker is known to be lost
+            with self.reading():
+                stale = set[int]()
+                if isinstance(self.storage, RDBStorage):
+                    stale |= set(self.storage._get_stale_trial_ids(self.storage.get_study_id_from_name(self.name)))
+                active = self.optuna.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+                running = sum(one._trial_id not in stale and not is_lost(one) for one in active)
         if by_minutes:
             left = max(0.0, plan.minutes * 60 - spent)
         elif finished:
@@ -181,23 +204,13 @@ class Study:
         return StudyProgress(
             done=len(finished),
             total=0 if by_minutes else len(trials),
-            running=self._count_running() if any(trial.state == "running" for trial in trials) else 0,
+            running=running,
             best=best_of(trials, plan),
             seconds=spent,
             seconds_left=left,
             began=min((trial.started for trial in trials if trial.started), default=None),
             has_scores=any(trial.folds for trial in trials),
         )
-
-    def _count_running(self) -> int:
-        """Return the number of running trials, excluding those whose worker is known to be lost."""
-        with self.reading():
-            stale = set[int]()
-            if isinstance(self.storage, RDBStorage):
-                study_id = self.storage.get_study_id_from_name(self.name)
-                stale = set(self.storage._get_stale_trial_ids(study_id))
-            running = self.optuna.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-            return sum(one._trial_id not in stale and not is_lost(one) for one in running)
 
     def set_note(self, text: str, number: int | None = None) -> None:
         """Save a note on the study, or on the trial with this number; "" removes it."""
@@ -211,12 +224,6 @@ class Study:
         """Convert database errors and invalid values in the study to InputError."""
         with convert_errors(f"The study {self.name!r}"), errors_in_words(self.key.address):
             yield
-
-    def reopen(self) -> "Study":
-        """Return the same study for another thread, with its own Optuna sampler."""
-        with self.reading():
-            inner = optuna.load_study(study_name=self.name, storage=self.storage)
-        return Study(inner, self.storage, self.plan, self.key)
 
     def check_current(self) -> None:
         """Raise InputError if the study was created with a different version of the method."""
@@ -269,22 +276,6 @@ class Study:
                 self.optuna.enqueue_trial(point)
         return len(new)
 
-    def _trial(self, number: int, frozen: FrozenTrial, points: Sequence[Mapping[str, float]], note: str) -> Trial:
-        kinds = {one.name: int if one.whole else float for one in self.plan.ranges}
-        preset = points[number] if number < len(points) else frozen.system_attrs.get("fixed_params", {})
-        values = {**preset, **frozen.params}
-        return Trial(
-            number=number,
-            state=STATES[frozen.state],
-            parameters={name: kind(values[name]) for name, kind in kinds.items() if name in values},
-            values=tuple(frozen.values or ()),
-            folds=read_folds(frozen.user_attrs.get(FOLDS, [])),
-            started=frozen.datetime_start,
-            ended=frozen.datetime_complete,
-            problem=str(frozen.user_attrs.get(PROBLEM, "")),
-            note=note,
-        )
-
 
 def number_of(frozen: FrozenTrial) -> int:
     """Return the number of a trial; for a repeated trial, the number of the first attempt."""
@@ -301,42 +292,41 @@ def is_lost(frozen: FrozenTrial) -> bool:
     """Whether the worker of a running trial was a process of this computer that has ended."""
     machine, _, own = str(frozen.user_attrs.get(WORKER, "")).partition(" ")
     pid, _, process = own.partition(" ")
-    if machine != MACHINE or not pid.isdecimal() or process == PROCESS:
-        return False
-    return int(pid) == os.getpid() or not psutil.pid_exists(int(pid))
+    is_other = machine == MACHINE and pid.isdecimal() and process != PROCESS
+    return is_other and (int(pid) == os.getpid() or not psutil.pid_exists(int(pid)))
 
 
 def best_of(trials: Sequence[Trial], plan: StudyPlan) -> Trial | None:
-    """Return the best complete trial, the first one in a tie; None if no trial is complete."""
     complete = [trial for trial in trials if trial.state == "complete"]
     return max(complete, key=lambda trial: plan.goal.worth(trial.values), default=None)
 
 
 def read_folds(content: Sequence[Mapping[str, Any]]) -> tuple[FoldScores, ...]:
     """Return the scores that are stored with a trial; raise InputError if they are not valid."""
+    folds = []
     with convert_errors("A trial's scores"):
-        return tuple(map(_read_fold, content))
-
-
-def _read_fold(one: Mapping[str, Any]) -> FoldScores:
-    directions = {
-        str(direction): {str(name): finite(value) for name, value in measures.items()}
-        for direction, measures in one["directions"].items()
-    }
-    if not directions or any(set(BASE_MEASURES) - measures.keys() for measures in directions.values()):
-        raise InputError(
-            f"The scores of a trial must contain {', '.join(BASE_MEASURES)} for every "
-            f"direction; got {str(directions)[:80]}."
-        )
-    return FoldScores(
-        dataset=str(one["dataset"]),
-        fold=int(one["fold"]),
-        bits=int(one["bits"]),
-        seconds=finite(one["seconds"]),
-        directions=directions,
-        examples={int(row): tuple(map(int, rows)) for row, rows in one.get("examples", {}).items()},
-        precision=tuple(map(finite, one.get("precision", ()))),
-    )
+        for one in content:
+            directions = {
+                str(direction): {str(name): finite(value) for name, value in measures.items()}
+                for direction, measures in one["directions"].items()
+            }
+            if not directions or any(set(BASE_MEASURES) - measures.keys() for measures in directions.values()):
+                raise InputError(
+                    f"The scores of a trial must contain {', '.join(BASE_MEASURES)} for every "
+                    f"direction; got {str(directions)[:80]}."
+                )
+            folds.append(
+                FoldScores(
+                    dataset=str(one["dataset"]),
+                    fold=int(one["fold"]),
+                    bits=int(one["bits"]),
+                    seconds=finite(one["seconds"]),
+                    directions=directions,
+                    examples={int(row): tuple(map(int, rows)) for row, rows in one.get("examples", {}).items()},
+                    precision=tuple(map(finite, one.get("precision", ()))),
+                )
+            )
+    return tuple(folds)
 
 
 @dataclass(frozen=True)
@@ -366,8 +356,7 @@ class Studies:
         return InMemoryStorage() if self.upload is not None else open_storage(self.address)
 
     @property
-    def _is_empty(self) -> bool:
-        """Whether the database file does not exist yet; reading studies does not create it."""
+    def _is_empty(self) -> bool:  # reading studies does not create the database file
         return self.upload is None and "storage" not in vars(self) and is_absent(self.address)
 
     def create(self, plan: StudyPlan, creator: str = "") -> Study:
@@ -375,7 +364,7 @@ class Studies:
         with errors_in_words(self.where):
             if (inner := self._create(plan, creator)) is None:
                 raise InputError(f"There is a study {plan.name!r} already; choose another name.")
-        return self._study(inner, plan)
+        return Study(inner, self.storage, plan, StudyKey(self.where, plan.name))
 
     def open(self, name: str) -> Study:
         """Return the study with this name; raise InputError if there is none."""
@@ -383,7 +372,8 @@ class Studies:
             if not self._is_ready(name):
                 raise InputError(f"There is no study {name!r}; there are {', '.join(self.names()) or 'none'}.")
             inner = self._load(self.storage.get_study_id_from_name(name), name)
-            return self._study(inner, read_plan(name, inner.user_attrs[PLAN], self.upload))
+            plan = read_plan(name, inner.user_attrs[PLAN], self.upload)
+            return Study(inner, self.storage, plan, StudyKey(self.where, name))
 
     def join(self, plan: StudyPlan, creator: str = "") -> Study:
         """Open the study with this plan's name, or create it; raise InputError if its saved plan differs.
@@ -392,7 +382,7 @@ class Studies:
         """
         with errors_in_words(self.where):
             if (inner := self._create(plan, creator)) is not None:
-                return self._study(inner, plan)
+                return Study(inner, self.storage, plan, StudyKey(self.where, plan.name))
         study = self.open(plan.name)
         if other := plan_differences(replace(study.plan, trials=plan.trials, minutes=plan.minutes), plan):
             raise InputError([f"There is a study {plan.name!r} with another plan; choose another name.", *other])
@@ -447,9 +437,6 @@ class Studies:
                 raise InputError(f"There is a study {to!r} already; choose another name.") from error
         self.delete(name)
         return self.open(to)
-
-    def _study(self, inner: optuna.Study, plan: StudyPlan) -> Study:
-        return Study(inner, self.storage, plan, StudyKey(self.where, plan.name))
 
     def _create(self, plan: StudyPlan, creator: str) -> optuna.Study | None:
         """Create a study, replacing an incomplete one; return None if a complete one has this name."""

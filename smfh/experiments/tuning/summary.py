@@ -33,29 +33,56 @@ class Summary:
 
 def summarise(study: Study) -> Summary:
     """Return the findings of a study so far, as sentences and numbers."""
-    trials, goal, best = study.trials, study.plan.goal, study.best
+    trials, goal, best, about = study.trials, study.plan.goal, study.best, parameters(study.plan.method)
     complete = [trial for trial in trials if trial.state == "complete"]
     start = next((trial for trial in complete if trial.is_start), None)
-    importance = importances(study)
-    lines, gain, error = [_count_trials(study, trials)], None, None
+    states, importance, gain, error = [trial.state for trial in trials], importances(study), None, None
+    counts = ", ".join(f"{states.count(state)} {STATE_WORDS.get(state, state)}" for state in dict.fromkeys(states))
+    text = f"{len(states)} trials ({counts})" if len(set(states)) > 1 else f"{counts} trials"
+    sets, folds = ", ".join(source.card.title for source in study.plan.sources), study.plan.folds
+    text += f" on {folds} validation fold{'s' * (folds > 1)} of the training items of {sets}"
+    lines = [f"{text}; no trial uses the held-out queries."]
     if best is not None:
         lines.append(f"Best {goal.title} {goal.worth(best.values):.3f} with {setting_in_words(study, best)}.")
     if best is not None and start is not None and not best.is_start:
         pairs = zip(best.folds, start.folds, strict=True)
         gains = np.array([goal.worth(goal.of_fold(fold)) - goal.worth(goal.of_fold(before)) for fold, before in pairs])
         gain = float(gains.mean())
-        error = float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else None
-        lines.append(_describe_gain(goal.worth(start.values), gain, error, len(gains)))
+        text = f"The starting point has {goal.worth(start.values):.3f}: {signed(gain)}"
+        if len(gains) == 1:
+            text += ". One fold cannot show whether this is more than chance."
+        else:
+            error = float(gains.std(ddof=1) / np.sqrt(len(gains)))
+            text += f" ± {error:.3f} over {len(gains)} folds (standard error)"
+            if gain > MIN_ERRORS * error:
+                text += ", more than the folds differ. The best of many trials still looks better than it is."
+            else:
+                text += ": no clear difference between the best trial and the starting point."
+        lines.append(text)
     if (near := near_best(study)) is not None:
-        symbol, (low, high) = parameters(study.plan.method)[study.plan.ranges[0].name].symbol, near
-        low, high = float(f"{low:.2g}"), float(f"{high:.2g}")
+        low, high = (float(f"{end:.2g}") for end in near)
+        symbol = about[study.plan.ranges[0].name].symbol
         lines.append(f"Any {symbol} from {low:g} to {high:g} is within one standard error of the best.")
-    lines += _describe_importance(study, importance)
+    if len(importance) > 1:  # a single parameter explains all of the variance
+        texts = {name: f"{about[name].symbol} ({share:.0%})" for name, share in importance.items()}
+        if most := [texts[name] for name, share in importance.items() if share >= IMPORTANT]:
+            lines.append(f"Most important: {', '.join(most)} of the variance between trials.")
+        if least := [texts[name] for name, share in importance.items() if share < UNIMPORTANT]:
+            lines.append(f"Least important: {', '.join(least)}.")
     if not goal.has_front and len(complete) > TOP:
         values = sorted((trial.values[0] for trial in complete), reverse=True)[:TOP]
         flat = ": choose any of them" if values[0] - values[-1] < FLAT else ""
         lines.append(f"The ten best trials differ by at most {values[0] - values[-1]:.3f}{flat}.")
-    lines += _describe_trade_off(study, complete)
+    if len(complete) >= 3:
+        top, whole = (max(complete, key=lambda trial: trial.measure(name)) for name in ("found", "full"))
+        top_loss = top.measure("found") - whole.measure("found")
+        whole_loss = whole.measure("full") - top.measure("full")
+        if top.number != whole.number and min(top_loss, whole_loss) >= FLAT:
+            lines.append(
+                "Trade-off: mAP@100 and whole-ranking mAP peak at different values. The trial with the best mAP@100 "
+                f"({setting_in_words(study, top)}) loses {whole_loss:.3f} in whole-ranking mAP; the trial with the "
+                f"best whole-ranking mAP ({setting_in_words(study, whole)}) loses {top_loss:.3f} in mAP@100."
+            )
     tested = confirmations(study)
     lines += [line for one in tested.values() for line in one.lines if ALL in line]
     if len(tested) > 1:
@@ -148,51 +175,3 @@ def setting_in_words(study: Study, trial: Trial) -> str:
         for name, value in trial.parameters.items()
     }
     return ", ".join(f"{about[name].symbol} {text}" for name, text in texts.items())
-
-
-def _count_trials(study: Study, trials: tuple[Trial, ...]) -> str:
-    states = [trial.state for trial in trials]
-    counts = ", ".join(f"{states.count(state)} {STATE_WORDS.get(state, state)}" for state in dict.fromkeys(states))
-    text = f"{len(states)} trials ({counts})" if len(set(states)) > 1 else f"{counts} trials"
-    sets, folds = ", ".join(source.card.title for source in study.plan.sources), study.plan.folds
-    return (
-        f"{text} on {folds} validation fold{'s' * (folds > 1)} of the "
-        f"training items of {sets}; no trial uses the held-out queries."
-    )
-
-
-def _describe_gain(start: float, gain: float, error: float | None, folds: int) -> str:
-    text = f"The starting point has {start:.3f}: {signed(gain)}"
-    if error is None:
-        return f"{text}. One fold cannot show whether this is more than chance."
-    text += f" ± {error:.3f} over {folds} folds (standard error)"
-    if gain > MIN_ERRORS * error:
-        return f"{text}, more than the folds differ. The best of many trials still looks better than it is."
-    return f"{text}: no clear difference between the best trial and the starting point."
-
-
-def _describe_importance(study: Study, importance: Mapping[str, float]) -> list[str]:
-    if len(importance) < 2:  # a single parameter explains all of the variance
-        return []
-    about = parameters(study.plan.method)
-    texts = {name: f"{about[name].symbol} ({share:.0%})" for name, share in importance.items()}
-    high = [texts[name] for name, share in importance.items() if share >= IMPORTANT]
-    low = [texts[name] for name, share in importance.items() if share < UNIMPORTANT]
-    lines = [f"Most important: {', '.join(high)} of the variance between trials."] if high else []
-    return lines + ([f"Least important: {', '.join(low)}."] if low else [])
-
-
-def _describe_trade_off(study: Study, complete: list[Trial]) -> list[str]:
-    """Return a sentence about the trade-off if mAP@100 and whole-ranking mAP are best in different trials."""
-    if len(complete) < 3:
-        return []
-    top, whole = (max(complete, key=lambda trial: trial.measure(name)) for name in ("found", "full"))
-    top_loss = top.measure("found") - whole.measure("found")
-    whole_loss = whole.measure("full") - top.measure("full")
-    if top.number == whole.number or min(top_loss, whole_loss) < FLAT:
-        return []
-    return [
-        "Trade-off: mAP@100 and whole-ranking mAP peak at different values. The trial with the best mAP@100 "
-        f"({setting_in_words(study, top)}) loses {whole_loss:.3f} in whole-ranking mAP; the trial with the "
-        f"best whole-ranking mAP ({setting_in_words(study, whole)}) loses {top_loss:.3f} in mAP@100."
-    ]

@@ -98,9 +98,11 @@ def tune(
     with errors_in_words(study.key.address), ThreadPoolExecutor(max(1, at_once - 1)) as pool:
         folds = load_folds(study.plan, call, check)
         study.check_data([fold.data.fingerprint for fold in folds])
-        others = [
-            pool.submit(do_trials, study.reopen(), folds, check_both, wait_for_first, call) for _ in range(at_once - 1)
-        ]
+        others = []
+        for _ in range(at_once - 1):  # each thread needs an Optuna sampler of its own
+            inner = optuna.load_study(study_name=study.name, storage=study.storage)
+            own = Study(inner, study.storage, study.plan, study.key)
+            others.append(pool.submit(do_trials, own, folds, check_both, wait_for_first, call))
         try:
             do_trials(study, folds, check, on_fold, call)
             for other in others:

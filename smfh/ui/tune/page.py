@@ -13,7 +13,7 @@ from smfh.experiments import tuning
 from smfh.experiments.folds import CURVE_PLACES
 from smfh.experiments.tuning import Studies, Study, StudyPlan, StudyRecord, Trial
 from smfh.experiments.tuning.plan import MAX_NAME_LENGTH
-from smfh.plots import Chart, csv_of, harmless, trial_precision
+from smfh.plots import csv_of, harmless, trial_precision
 from smfh.plots.chart import short_number
 from smfh.plots.trials import NOTE
 from smfh.types import InputError, parameters
@@ -117,9 +117,18 @@ def draw_study(studies: Studies, study: Study, settings: Settings) -> None:
         marked = draw_trials(study, trials)
         with walls:
             draw_walls(study, marked or wall_trials(study, trials, selected))
-        if (curves := precision_curves(study, marked)) is not None:
-            show_chart(curves, "tune_precision")
-        draw_by_eye(study, trials, partial(suggest_by_eye, study))
+        curves = {
+            f"trial {one.number}: {tuning.setting_in_words(study, one)}": np.mean(
+                [fold.precision for fold in one.folds], axis=0
+            )
+            for one in marked
+            if len({len(fold.precision) for fold in one.folds} - {0}) == 1  # older studies have none
+        }
+        if curves:
+            show_chart(trial_precision(curves, CURVE_PLACES), "tune_precision")
+        if draw_by_eye(study, trials) and may_edit_study(study):
+            extend(study, partial(tuning.add_suggested, study))
+            st.rerun()  # the whole page, because the study runs now
         draw_others(study, kept, number)
 
 
@@ -157,17 +166,6 @@ def draw_trials(study: Study, trials: Sequence[Trial]) -> list[Trial]:
     return [trials[row] for row in event["selection"]["rows"][:MAX_MARKED] if row < len(trials)]
 
 
-def precision_curves(study: Study, marked: Sequence[Trial]) -> Chart | None:
-    """Return a chart with precision at K of the marked trials; None if their curves were not stored."""
-    curves = {
-        f"trial {one.number}: {tuning.setting_in_words(study, one)}": np.mean([f.precision for f in one.folds], axis=0)
-        for one in marked
-        if one.folds
-        and all(one.folds[0].precision and len(f.precision) == len(one.folds[0].precision) for f in one.folds)
-    }
-    return trial_precision(curves, CURVE_PLACES) if curves else None
-
-
 def draw_refining(study: Study, trials: Sequence[Trial]) -> None:
     """Draw buttons that extend a study: more points, more trials, or more folds for the best trials."""
     plan, best, running = study.plan, study.best, study_job(study)
@@ -199,19 +197,15 @@ def draw_refining(study: Study, trials: Sequence[Trial]) -> None:
                 f"A new study of the best {TOP} settings and the starting settings, with {MORE_FOLDS} validation folds."
             )
             if st.button(f"Re-run the best {TOP} with {MORE_FOLDS} folds", "tune_finer", about):
-                order = partial(start_study, finer_plan(study, trials), False)
+                complete = [trial for trial in trials if trial.state == "complete" and not trial.is_start]
+                top = sorted(complete, key=lambda trial: -plan.goal.worth(trial.values))[:TOP]
+                listed = tuple(tuple(trial.parameters[one.name] for one in plan.ranges) for trial in top)
+                name = f"Best {TOP} of {study.name}"[:MAX_NAME_LENGTH]
+                finer = replace(plan, name=name, way="sweep", folds=MORE_FOLDS, listed=listed)
+                order = partial(start_study, finer, False)
     if order is not None:
         order()
         st.rerun()  # the whole page, because the study runs now
-
-
-def finer_plan(study: Study, trials: Sequence[Trial]) -> StudyPlan:
-    """Return the plan of a new study that repeats the best settings with more validation folds."""
-    complete = [trial for trial in trials if trial.state == "complete" and not trial.is_start]
-    best = sorted(complete, key=lambda trial: -study.plan.goal.worth(trial.values))[:TOP]
-    listed = tuple(tuple(trial.parameters[one.name] for one in study.plan.ranges) for trial in best)
-    name = f"Best {TOP} of {study.name}"[:MAX_NAME_LENGTH]
-    return replace(study.plan, name=name, way="sweep", folds=MORE_FOLDS, listed=listed)
 
 
 def extend(study: Study, change_plan: Callable[[], object]) -> None:
@@ -222,13 +216,6 @@ def extend(study: Study, change_plan: Callable[[], object]) -> None:
         st.session_state[REFUSED] = error.problems
     else:
         continue_study(study)
-
-
-def suggest_by_eye(study: Study) -> None:
-    """Add a trial with the parameters that the stored choices by eye suggest, and run it."""
-    if may_edit_study(study):
-        extend(study, partial(tuning.add_suggested, study))
-    st.rerun()  # the whole page, because the study runs now
 
 
 def _draw_study_actions(studies: Studies, study: Study) -> None:

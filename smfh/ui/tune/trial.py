@@ -17,7 +17,7 @@ from smfh.experiments.tuning.preferences import MIN_CHOICES, examples_of
 from smfh.experiments.tuning.study import MAX_NOTE_LENGTH
 from smfh.features.pictures import thumbnail
 from smfh.jobs import Job, JobContext
-from smfh.metrics.significance import Difference, signed
+from smfh.metrics.significance import signed
 from smfh.runs import check_costs, current_limits
 from smfh.types import InputError, MultimodalDataset
 from smfh.ui.address import bound_control, forget, hold, keep
@@ -81,11 +81,32 @@ def draw_selected(study: Study, trials: Sequence[Trial], selected: Trial, settin
     with st.container(horizontal=True, gap="small"):
         for name, label in tuning.BASE_MEASURES.items():
             value = selected.measure(name)
-            gain = None if start is None or selected.is_start else value - start.measure(name)
-            draw_metric(label, value, gain)
+            gain, look = None, dict[str, Any]()
+            if start is not None and not selected.is_start:
+                gain = f"{value - start.measure(name):+.3f}"
+                if float(gain) == 0:  # without an arrow
+                    gain, look = "0.000", {"delta_color": "off", "delta_arrow": "off"}
+            st.metric(label, f"{value:.3f}", gain, width="content", **look)
     st.caption("Means over the validation folds; below each, the difference from the starting point (trial 0).")
     draw_note(study, selected)
-    _draw_actions(study, selected, settings)
+    source, method = study.plan.sources[0], study.method_of(selected)
+    with st.container(horizontal=True, key="tune_chosen_orders", gap="small"):
+        is_applied = (settings.source, settings.method) == (source, method)
+        wants_apply = st.button("Apply to sidebar", "tune_use", icon=":material/check:", disabled=is_applied)
+        wants_open = st.button("Open in Explore", icon=":material/open_in_new:", key="tune_open")
+        for title, write in EXPORTS.items() if source.name != UPLOAD else ():
+            with st.popover(title, icon=":material/content_copy:"):
+                st.code(write(source, method), language=None, wrap_lines=True)
+    if wants_apply:
+        keep(SETTINGS, replace(settings, source=source, method=method))
+        forget(CONTROL)
+        st.toast("These parameters are now set in the sidebar.", icon=":material/check:")
+        st.rerun()
+    if wants_open:
+        try:
+            open_run(source, method, load(Settings(source, method)))
+        except InputError as error:
+            draw_problems("The run could not be opened:", error.problems, st.warning)
 
 
 def draw_note(study: Study, trial: Trial | None = None) -> None:
@@ -107,36 +128,6 @@ def draw_note(study: Study, trial: Trial | None = None) -> None:
     st.text_input(label, max_chars=MAX_NOTE_LENGTH, **look, **field)
 
 
-def draw_metric(label: str, value: float, gain: float | None) -> None:
-    """Draw a score and its gain over the starting point (trial 0); a gain of 0.000 has no arrow."""
-    is_zero = gain is not None and round(gain, 3) == 0
-    text = None if gain is None else "0.000" if is_zero else f"{gain:+.3f}"
-    look: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off"} if is_zero else {}
-    st.metric(label, f"{value:.3f}", text, width="content", **look)
-
-
-def _draw_actions(study: Study, trial: Trial, settings: Settings) -> None:
-    source, method = study.plan.sources[0], study.method_of(trial)
-    with st.container(horizontal=True, key="tune_chosen_orders", gap="small"):
-        is_applied = (settings.source, settings.method) == (source, method)
-        icon = ":material/check:"
-        wants_apply = st.button("Apply to sidebar", "tune_use", icon=icon, disabled=is_applied)
-        wants_open = st.button("Open in Explore", icon=":material/open_in_new:", key="tune_open")
-        for title, write in EXPORTS.items() if source.name != UPLOAD else ():
-            with st.popover(title, icon=":material/content_copy:"):
-                st.code(write(source, method), language=None, wrap_lines=True)
-    if wants_apply:
-        keep(SETTINGS, replace(settings, source=source, method=method))
-        forget(CONTROL)
-        st.toast("These parameters are now set in the sidebar.", icon=":material/check:")
-        st.rerun()
-    if wants_open:
-        try:
-            open_run(source, method, load(Settings(source, method)))
-        except InputError as error:
-            draw_problems("The run could not be opened:", error.problems, st.warning)
-
-
 def draw_held_out(study: Study, trial: Trial) -> None:
     """Draw the test of a trial on held-out queries: the button to start it, its progress, or its result."""
     st.markdown("#### Held-out queries")
@@ -144,8 +135,28 @@ def draw_held_out(study: Study, trial: Trial) -> None:
         st.caption("This is the starting point (trial 0). Select another trial to compare with it.")
         return
     tests = tuning.confirmations(study)
-    if tests:
-        _draw_log(study, tests)
+    if tests:  # a log: differences from the starting point in all directions
+        settings, rows = {one.number: tuning.setting_in_words(study, one) for one in study.trials}, []
+        for test, pair in [(one, pair) for one in tests.values() for pair in one.figures]:
+            if pair.direction != ALL or (difference := pair.difference) is None:
+                continue
+            low, high = difference.low, difference.high  # of the better setting, which is named first
+            ends = (-high, -low) if difference.first == THE_START else (low, high)
+            rows.append(
+                {
+                    "test": ordinal(test.place),
+                    "at (UTC)": test.at[:16],
+                    "trial": f"{test.number}: {settings.get(test.number, '')}",
+                    "data": pair.dataset,
+                    "measure": tuning.BASE_MEASURES[pair.measure],
+                    "start → trial": f"{np.mean(pair.start):.3f} → {np.mean(pair.chosen):.3f}",
+                    "difference": signed(pair.gain),
+                    "interval": " to ".join(map(signed, ends)),
+                    "clear": "yes" if difference.is_clear else "no",
+                }
+            )
+        st.dataframe(rows, hide_index=True, alt="All tests of this study on held-out queries")
+        st.caption(CORRECTION)
     if (found := tests.get(trial.number)) is not None:
         for line in (line for line in found.lines if ALL in line):
             st.text(line)
@@ -176,49 +187,18 @@ def ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def _draw_log(study: Study, tests: Mapping[int, Confirmation]) -> None:
-    """Draw a table of a study's tests on held-out queries, with gains over the starting point by direction."""
-    settings = {trial.number: tuning.setting_in_words(study, trial) for trial in study.trials}
-    rows = [
-        {
-            "test": ordinal(one.place),
-            "at (UTC)": one.at[:16],
-            "trial": f"{one.number}: {settings.get(one.number, '')}",
-            "data": pair.dataset,
-            "measure": tuning.BASE_MEASURES[pair.measure],
-            "start → trial": f"{np.mean(pair.start):.3f} → {np.mean(pair.chosen):.3f}",
-            "difference": signed(pair.gain),
-            "interval": " to ".join(map(signed, gain_interval(difference))),
-            "clear": "yes" if difference.is_clear else "no",
-        }
-        for one in tests.values()
-        for pair in one.figures
-        if pair.direction == ALL and (difference := pair.difference) is not None
-    ]
-    st.dataframe(rows, hide_index=True, alt="All tests of this study on held-out queries")
-    st.caption(CORRECTION)
-
-
-def gain_interval(difference: Difference) -> tuple[float, float]:
-    """Return the confidence interval of a trial's gain over the starting point."""
-    low, high = difference.low, difference.high
-    return (-high, -low) if difference.first == THE_START else (low, high)
-
-
 def draw_walls(study: Study, trials: Sequence[Trial]) -> None:
     """Draw the first results of one validation query with each of these trials, side by side."""
-    source = study.plan.sources[0]
-    data, split = load(Settings(source, study.plan.method))
+    data, split = load(Settings(study.plan.sources[0], study.plan.method))
     rows = np.sort(split.train)
     shown = [(trial, trial.folds[0].examples) for trial in trials if trial.folds and trial.folds[0].examples]
-    named = {row for _, found in shown for query, results in found.items() for row in (query, *results)}
     known = set.intersection(*(set(found) for _, found in shown)) if shown else set()
-    if not known or min(named) < 0 or max(named) >= len(rows):
+    if not known or not all(fits(found, len(rows)) for _, found in shown):
         return
     direction = next(iter(shown[0][0].folds[0].directions))
 
     def difference(row: int) -> int:
-        """Return the number of results that two trials do not share, summed over all pairs of trials."""
+        """Return the number of items that only one of two trials found, over all pairs."""
         return sum(len({*one[row]} ^ {*other[row]}) for (_, one), (_, other) in combinations(shown, 2))
 
     with st.container(horizontal=True, vertical_alignment="center", key="tune_walls"):
@@ -241,33 +221,33 @@ def draw_walls(study: Study, trials: Sequence[Trial]) -> None:
             draw_wall(data, items, direction, relevant)
 
 
-def draw_wall(
-    data: MultimodalDataset, items: Sequence[int], direction: str, relevant: Sequence[bool] | None = None
-) -> None:
-    """Draw results as small pictures; if `relevant` is given, cross out the results that are not relevant."""
-    pictures = looks_of(data, items, direction.rpartition(" → ")[2])
-    kept = [True] * len(pictures) if relevant is None else relevant
-    drawn = [one if is_kept else cross_out(one) for one, is_kept in zip(pictures, kept, strict=True)]
+def fits(examples: Mapping[int, Sequence[int]], items: int) -> bool:
+    """Whether the rows that are stored with a trial exist in this data, which may have changed since."""
+    return all(0 <= row < items for query, results in examples.items() for row in (query, *results))
+
+
+def draw_wall(data: MultimodalDataset, items: Sequence[int], direction: str, relevant: Sequence[bool]) -> None:
+    """Draw results as small pictures; those that are not relevant are pale and crossed out."""
+    from PIL import Image, ImageDraw
+
+    drawn = []
+    for picture, is_kept in zip(looks_of(data, items, direction.rpartition(" → ")[2]), relevant, strict=True):
+        if not is_kept:
+            with Image.open(io.BytesIO(thumbnail(picture, 2 * PICTURE_PIXELS))) as image:
+                pale = Image.blend(image, Image.new("RGB", image.size, "white"), 0.6)
+            for ends in ((0, 0, *pale.size), (0, pale.height, pale.width, 0)):
+                ImageDraw.Draw(pale).line(ends, fill="#8A1C1C", width=3)
+            file = io.BytesIO()
+            pale.save(file, "PNG")
+            picture = file.getvalue()
+        drawn.append(picture)
     st.image(drawn, width=PICTURE_PIXELS, alt=[caption_of(data, row) for row in items])
 
 
-def cross_out(picture: bytes) -> bytes:
-    """Return a pale copy of a picture with a cross over it, as PNG."""
-    from PIL import Image, ImageDraw
-
-    with Image.open(io.BytesIO(thumbnail(picture, 2 * PICTURE_PIXELS))) as image:
-        pale = Image.blend(image, Image.new("RGB", image.size, "white"), 0.6)
-    for ends in ((0, 0, *pale.size), (0, pale.height, pale.width, 0)):
-        ImageDraw.Draw(pale).line(ends, fill="#8A1C1C", width=3)
-    file = io.BytesIO()
-    pale.save(file, "PNG")
-    return file.getvalue()
-
-
-def draw_by_eye(study: Study, trials: Sequence[Trial], suggest: Callable[[], None]) -> None:
-    """Draw the next two trials to compare by eye, buttons to choose one, and a button that calls `suggest`."""
+def draw_by_eye(study: Study, trials: Sequence[Trial]) -> bool:
+    """Draw two trials to compare and the buttons; return whether a suggested trial was requested."""
     if not may_edit_study(study) or sum(bool(examples_of(trial)) for trial in trials) < 2:
-        return
+        return False
     choices, me = tuning.read_choices(study), owner_id(visitor())
     with st.expander("Tuning by eye", icon=":material/visibility:", key="tune_by_eye"):
         make_pair = partial(tuning.next_comparison, study.plan, trials, choices, me)
@@ -286,17 +266,15 @@ def draw_by_eye(study: Study, trials: Sequence[Trial], suggest: Callable[[], Non
         job = study_job(study)
         is_busy = (job is not None and not job.over) or not study.is_current
         label, is_off = "Suggest a trial from the choices", decided < MIN_CHOICES or is_busy
-        if st.button(label, "tune_suggest", SUGGEST_HELP, icon=":material/auto_awesome:", disabled=is_off):
-            suggest()
+        return st.button(label, "tune_suggest", SUGGEST_HELP, icon=":material/auto_awesome:", disabled=is_off)
 
 
 def _draw_pair(study: Study, trials: Sequence[Trial], pair: Comparison) -> None:
-    """Draw the results of two trials for one query, with buttons to choose; which is left varies."""
+    """Draw the results of two trials for one query, and the buttons; sides vary from pair to pair."""
     data, split = load(Settings(study.plan.sources[0], study.plan.method))
     rows, by_number = np.sort(split.train), {trial.number: trial for trial in trials}
     sides = [by_number[pair.first], by_number[pair.second]]
-    named = [row for trial in sides for row in (pair.query, *examples_of(trial)[pair.query])]
-    if min(named) < 0 or max(named) >= len(rows):
+    if not all(fits(examples_of(trial), len(rows)) for trial in sides):
         return
     if (pair.first + pair.second + pair.query) % 2:
         sides.reverse()
@@ -306,7 +284,8 @@ def _draw_pair(study: Study, trials: Sequence[Trial], pair: Comparison) -> None:
     key = f"{pair.first}_{pair.second}_{pair.query}"
     for column, name, trial in zip(st.columns(2, gap="large"), ("Left", "Right"), sides, strict=True):
         with column:
-            draw_wall(data, rows[list(examples_of(trial)[pair.query])].tolist(), direction)
+            items = rows[list(examples_of(trial)[pair.query])].tolist()
+            draw_wall(data, items, direction, [True] * len(items))
             args = (study, pair, trial.number)
             st.button(f"{name} is better", f"tune_{name.lower()}_{key}", None, _choose, args)
     st.button("Skip", f"tune_skip_{key}", None, _choose, (study, pair, None), type="tertiary")
