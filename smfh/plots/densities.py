@@ -22,9 +22,8 @@ FILL = "rgba(0, 111, 95, 0.2)"  # GREEN
 def trial_densities(dots: Sequence[TrialDot], axes: Sequence[Axis], label: str) -> TraceChart:
     """Show each parameter's density among the best 10 % of trials (at least 3) and among all others.
 
-    The start and the best trial are marked.
-
-    Trials that were stopped early are among the others. At most MAX_PANELS of `axes` are drawn.
+    The start and the best trial are marked. Trials that were stopped early are among the others. At most
+    MAX_PANELS of `axes` are drawn.
     """
     ranked = sorted((dot for dot in dots if not dot.stopped_early), key=lambda dot: -dot.score)
     best = ranked[: max(MIN_BEST, round(BEST_SHARE * len(dots)))]
@@ -33,22 +32,35 @@ def trial_densities(dots: Sequence[TrialDot], axes: Sequence[Axis], label: str) 
     title, traces, layout = "Densities: too few trials yet", list[Any](), dict[str, Any]()
     is_drawn, width = len(best) >= MIN_BEST and len(rest) > 0, (1 + GAP) / max(len(axes[:MAX_PANELS]), 1)
     name, spreads = f"best {len(best)}", dict[str, float]()
-    marks = [(dot, kind) for dot, kind in ((start_dot(dots), START), (best_dot(dots), BEST)) if dot is not None]
     for k, axis in enumerate(axes[:MAX_PANELS]):
-        tag = "" if k == 0 else str(k + 1)
-        domain = [k * width, (k + 1) * width - GAP]
+        tag, domain = "" if k == 0 else str(k + 1), [k * width, (k + 1) * width - GAP]
         layout[f"xaxis{tag}"] = axis.layout() | {"rangemode": "normal", "domain": domain}
-        inner = [[dot for dot in group if dot.fits(axis)] for group in (best, rest)]
-        if is_drawn and all(inner):
-            drawn = _curves(inner[0], inner[1], axis, name, k == 0)
-            for dot, kind in ((dot, kind) for dot, kind in marks if dot.fits(axis)):
-                colour, symbol, size = KINDS[kind]
-                own = {"mode": "markers", "hovertext": plain(dot.label), "hoverinfo": "text", "legendgroup": kind}
-                marker = {"color": colour, "symbol": symbol, "size": size * 0.8}
-                at = [dot.settings[axis.label]]
-                drawn.append(go.Scatter(x=at, y=[0.0], name=kind, marker=marker, showlegend=k == 0, **own))
-            traces += [one.update(xaxis=f"x{tag}") for one in drawn]
-            spreads[axis.label] = _spread(inner[0], inner[1], axis)
+        inner = [[dot for dot in group if dot.fits(axis)] for group in (rest, best)]
+        if not is_drawn or not all(inner):
+            continue
+        places = [np.array([axis.place(dot.settings[axis.label]) for dot in group]) for group in inner]
+        every = np.concatenate(places)
+        size = float(np.ptp(every)) or 1.0
+        spreads[axis.label] = float(np.ptp(places[1])) / size if np.ptp(every) else 1.0
+        grid = np.linspace(every.min() - size / 20, every.max() + size / 20, CURVE_POINTS)
+        own = {"xaxis": f"x{tag}", "showlegend": k == 0}
+        looks = ((REST, GREY, "dash", None), (name, GREEN, "solid", "tozeroy"))
+        for place, (group_name, colour, dash, fill) in zip(places, looks, strict=True):
+            x, y = 10**grid if axis.log else grid, density(place, grid, size)
+            line = {"color": colour, "width": 3, "dash": dash}
+            look: dict[str, Any] = {"mode": "lines", "line": line, "fill": fill, "fillcolor": FILL, "hoverinfo": "skip"}
+            traces.append(go.Scatter(x=x, y=y, name=group_name, legendgroup=group_name, **look, **own))
+        ticks = {"symbol": "line-ns-open", "size": 14, "color": GREEN, "line": {"width": 2}}
+        marked = [(inner[1], name, ticks, False)]
+        for dot, kind in ((start_dot(dots), START), (best_dot(dots), BEST)):
+            if dot is not None and dot.fits(axis):
+                colour, symbol, pixels = KINDS[kind]
+                marked.append(([dot], kind, {"color": colour, "symbol": symbol, "size": pixels * 0.8}, k == 0))
+        for group, kind, marker, is_named in marked:
+            at, texts = [dot.settings[axis.label] for dot in group], [plain(dot.label) for dot in group]
+            look = {"mode": "markers", "marker": marker, "text": texts, "hovertemplate": "%{text}<extra></extra>"}
+            dots_below = go.Scatter(x=at, y=[0.0] * len(at), name=kind, legendgroup=kind, **look)
+            traces.append(dots_below.update(xaxis=f"x{tag}", showlegend=is_named))
     if spreads:
         narrow = min(spreads, key=spreads.__getitem__)
         values = [dot.settings[narrow] for dot in best if narrow in dot.settings]
@@ -96,37 +108,6 @@ def parameter_importance(shares: Mapping[str, float], dots: Sequence[TrialDot] =
         horizontal=True,
         note="Importance needs at least eight finished trials with different scores.",
     )
-
-
-def _placed(dots: Sequence[TrialDot], axis: Axis) -> FloatArray:
-    """Return the trials' values on the axis; on a log axis, their logarithms."""
-    return np.array([axis.place(dot.settings[axis.label]) for dot in dots])
-
-
-def _spread(best: Sequence[TrialDot], rest: Sequence[TrialDot], axis: Axis) -> float:
-    """Return the width of the best trials' values as a share of that of all values; 1 if all are equal."""
-    every = np.ptp(_placed([*best, *rest], axis))
-    return float(np.ptp(_placed(best, axis)) / every) if every > 0 else 1.0
-
-
-def _curves(
-    best: Sequence[TrialDot], rest: Sequence[TrialDot], axis: Axis, best_name: str, is_first: bool
-) -> list[go.Scatter]:
-    """Return the two densities of a panel, and a tick at each of the best trials."""
-    every = _placed([*best, *rest], axis)
-    size = float(np.ptp(every)) or 1.0
-    grid = np.linspace(every.min() - size / 20, every.max() + size / 20, CURVE_POINTS)
-    x, curves = 10**grid if axis.log else grid, []
-    for name, group, colour, fill in ((REST, rest, GREY, None), (best_name, best, GREEN, "tozeroy")):
-        look = {"line": {"color": colour, "width": 3, "dash": "dash" if name == REST else "solid"}}
-        y = density(_placed(group, axis), grid, size)
-        own = {"fill": fill, "fillcolor": FILL, "legendgroup": name, "showlegend": is_first}
-        curves.append(go.Scatter(x=x, y=y, name=name, mode="lines", hoverinfo="skip", **look, **own))
-    ticks = {"symbol": "line-ns-open", "size": 14, "color": GREEN, "line": {"width": 2}}
-    texts = [plain(dot.label) for dot in best]
-    at = [dot.settings[axis.label] for dot in best]
-    own = {"legendgroup": best_name, "showlegend": False, "hovertemplate": "%{text}<extra></extra>"}
-    return [*curves, go.Scatter(x=at, y=[0.0] * len(at), mode="markers", marker=ticks, text=texts, **own)]
 
 
 def density(values: FloatArray, at: FloatArray, size: float) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Charts of the trials of a study: the goal along a parameter, history, Pareto front, slices, maps."""
+"""Charts of the trials of a study: goal along a parameter, history, Pareto front, slices, maps."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -86,10 +86,10 @@ def start_dot(dots: Sequence[TrialDot]) -> TrialDot | None:
     return next((dot for dot in dots if dot.is_start), None)
 
 
-def _beside_start(best: TrialDot, dots: Sequence[TrialDot]) -> str:
-    """Return the end of a title: the score of the starting point, unless it is the best."""
-    start = start_dot(dots)
-    return "" if start is None or start is best else f"; start: {number(start.score)}"
+def _score_text(best: TrialDot, dots: Sequence[TrialDot], place: str = "") -> str:
+    """Return the end of a title: the best score and, unless it is the best, that of the starting point."""
+    start, text = start_dot(dots), f"{number(best.score)}{place}"
+    return text if start is None or start is best else f"{text}; start: {number(start.score)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +205,7 @@ def trial_history(dots: Sequence[TrialDot], label: str, selected: int | None = N
     finished[:, 1] = np.maximum.accumulate(finished[:, 1])
     best, title = best_dot(dots), "History: no trial is finished yet"
     if best is not None:
-        title = f"Best {label} so far: {number(best.score)} in trial {best.number}{_beside_start(best, dots)}"
+        title = f"Best {label} so far: {_score_text(best, dots, f' in trial {best.number}')}"
     across, at = Axis("trial", limits=(0, max(planned - 1, 1))), _places((dot.number, dot.score) for dot in dots)
     about, line = f"Scatter plot of {len(dots)} trials by number, with the best so far", _line(finished, "best so far")
     return _chart_of("history of trials", title, about, [Panel(across, Axis(label), dots, at)], selected, line)
@@ -267,31 +267,26 @@ def trial_contour(
         where = settings_text({axis.label: best.settings[axis.label] for axis in (across, up)})
         title = f"{label} is highest at {where}: {number(best.score)}"
     panel = Panel(across, up, drawn, _places((x[dot.number], y[dot.number]) for dot in drawn))
+    axes, below = (across, up), []
+    finished = [not dot.stopped_early and all(map(dot.fits, axes)) for dot in drawn]
+    if sum(finished) >= 6:  # the mean score of the near trials, weighted by distance; none where no trial is near
+        at, low, size = _scaled(axes, panel.at[finished])
+        cells = np.linspace(0, 1, 60)
+        columns, rows = ((cells[:, None] - places) ** 2 for places in at.T)  # (cells, trials)
+        reach = 0.9 / np.sqrt(len(at))  # a trial colours this share of the width and height around it
+        squares = (rows[:, None, :] + columns[None, :, :]) / (reach / 2) ** 2
+        weights = np.exp(-squares / 2)
+        scores = np.array([dot.score for dot in drawn])[finished]
+        z = weights @ scores / np.maximum(weights.sum(axis=2), 1e-300)
+        z[squares.min(axis=2) > 4] = np.nan
+        lines = zip(axes, low[:, None] + size[:, None] * cells, strict=True)
+        ends = [10**line if axis.log else line for axis, line in lines]
+        look = {"contours": {"coloring": "heatmap"}, "line": {"width": 0}, "colorscale": SEQUENTIAL}
+        scale = {"title": {"text": plain(label), "side": "right"}, "thickness": 14}
+        below.append(go.Contour(x=ends[0], y=ends[1], z=z, connectgaps=False, hoverinfo="skip", colorbar=scale, **look))
     about = f"Contours of {label} over {across.label} and {up.label}"
-    drawing = _chart_of("contour of trials", title, about, [panel], selected, _contours(panel, label))
+    drawing = _chart_of("contour of trials", title, about, [panel], selected, below)
     return replace(drawing, layout={**drawing.layout, "plot_bgcolor": GRID})
-
-
-def _contours(panel: Panel, label: str) -> list[go.Contour]:
-    """Return the mean score of the near trials, weighted by distance, as contours; none where no trial is near."""
-    axes = (panel.x, panel.y)
-    finished = [not dot.stopped_early and all(map(dot.fits, axes)) for dot in panel.dots]
-    if sum(finished) < 6:  # too few
-        return []
-    at, low, size = _scaled(axes, panel.at[finished])
-    cells = np.linspace(0, 1, 60)
-    across, up = ((cells[:, None] - places) ** 2 for places in at.T)  # (cells, trials)
-    reach = 0.9 / np.sqrt(len(at))  # a trial colours this share of the width and height around it
-    squares = (up[:, None, :] + across[None, :, :]) / (reach / 2) ** 2
-    weights = np.exp(-squares / 2)
-    scores = np.array([dot.score for dot in panel.dots])[finished]
-    z = weights @ scores / np.maximum(weights.sum(axis=2), 1e-300)
-    z[squares.min(axis=2) > 4] = np.nan
-    x, y = low[:, None] + size[:, None] * cells
-    x, y = (10**line if axis.log else line for axis, line in zip(axes, (x, y), strict=True))
-    look = {"contours": {"coloring": "heatmap"}, "line": {"width": 0}, "colorscale": SEQUENTIAL}
-    scale = {"title": {"text": plain(label), "side": "right"}, "thickness": 14}
-    return [go.Contour(x=x, y=y, z=z, connectgaps=False, hoverinfo="skip", colorbar=scale, **look)]
 
 
 def _scaled(axes: Sequence[Axis], values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -393,7 +388,7 @@ def sweep_curve(
     drawn, best, start = _along(dots, axis), best_dot(dots), start_dot(dots)
     title, traces, heights = f"{axis.label}: no trial is finished yet", list[Any](), None
     if drawn and best is not None:
-        title = f"Highest {label} at {settings_text(best.settings)}: {number(best.score)}{_beside_start(best, dots)}"
+        title = f"Highest {label} at {settings_text(best.settings)}: {_score_text(best, dots)}"
         overlaid = {name: _along(some, axis) for name, some in others.items()}
         every = [*drawn, *(dot for some in overlaid.values() for dot in some)]
         axis = _fit_axis(axis, every, start)
@@ -548,9 +543,23 @@ def sweep_map(dots: Sequence[TrialDot], across: Axis, up: Axis, label: str, sele
     title = f"{across.label} × {up.label}: no trial is finished yet"
     if cells:
         start, best = start_dot(dots), cells[highest(values)]
-        where = settings_text(best.settings)
-        title = f"{label} is highest at {where}: {number(best.score)}{_beside_start(best, dots)}"
-        over.append(_clickable_cells(cells, not has_scale))
+        title = f"{label} is highest at {settings_text(best.settings)}: {_score_text(best, dots)}"
+        scores = [dot.score for dot in cells.values()]
+        middle = (min(scores) + max(scores)) / 2
+        over.append(  # a point in each cell, with its score; a click gives the number of the trial
+            go.Scatter(
+                x=[column for _, column in cells],
+                y=[row for row, _ in cells],
+                mode="markers" if has_scale else "markers+text",
+                text=[f"{score:.2f}".lstrip("0") for score in scores],
+                textfont={"size": 12, "color": ["#000000" if score > middle else "#FFFFFF" for score in scores]},
+                marker={"size": 24, "opacity": 0.01, "color": GREY, "symbol": "square"},
+                unselected={"marker": {"opacity": 0.01}},
+                customdata=[dot.number for dot in cells.values()],
+                hoverinfo="skip",
+                showlegend=False,
+            )
+        )
         marked = {BEST: best} if start is None else {BEST: best, START: start}
         places = {kind: (_cell(dot, across, columns), _cell(dot, up, rows)) for kind, dot in marked.items()}
         for kind, (x, y) in places.items():
@@ -571,25 +580,6 @@ def sweep_map(dots: Sequence[TrialDot], across: Axis, up: Axis, label: str, sele
         values=values,
         over=over,
         has_scale=has_scale,
-    )
-
-
-def _clickable_cells(cells: Mapping[tuple[int, int], TrialDot], has_numbers: bool) -> go.Scatter:
-    """Return a point in each cell, with its score; a click gives the number of the trial."""
-    down, across = zip(*cells, strict=True)
-    scores = [dot.score for dot in cells.values()]
-    middle = (min(scores) + max(scores)) / 2
-    return go.Scatter(
-        x=across,
-        y=down,
-        mode="markers+text" if has_numbers else "markers",
-        text=[f"{score:.2f}".lstrip("0") for score in scores],
-        textfont={"size": 12, "color": ["#000000" if score > middle else "#FFFFFF" for score in scores]},
-        marker={"size": 24, "opacity": 0.01, "color": GREY, "symbol": "square"},
-        unselected={"marker": {"opacity": 0.01}},
-        customdata=[dot.number for dot in cells.values()],
-        hoverinfo="skip",
-        showlegend=False,
     )
 
 
