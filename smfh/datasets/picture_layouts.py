@@ -124,7 +124,9 @@ def parse_pictures(
         chosen = {names[number * len(names) // MAX_PICTURES] for number in range(MAX_PICTURES)}
         for name in (name for name in names if name not in chosen):
             del found.items[name]
-            found.skipped.append(Skipped(name, "beyond the limit", f"is one too many: {MAX_PICTURES:,} are used"))
+            found.skipped.append(
+                Skipped(name, "beyond the limit", f"is not used: the limit is {MAX_PICTURES:,} pictures")
+            )
     read = found.read or (lambda name: files.read(name, MAX_PICTURE_BYTES))
     cache.decode(found.items, read, max_pixels, on_progress)
     _skip_unusable(found, cache, keep_unlabelled)
@@ -369,7 +371,7 @@ def _read_coco(files: Listing, unread: dict[str, str]) -> Found | None:
         written = [str(image.get("file_name") or image.get("filename") or "") for image in images.values()]
         pictures = dict(zip(images, find_pictures(written, name, list(files.sizes)), strict=True))
         if not any(pictures.values()):
-            unread[name] = "has captions or objects of none of the pictures"
+            unread[name] = "has no captions or objects for any of the pictures"
             continue
         found.used.append(name)
         for place, (number, picture) in zip(written, pictures.items(), strict=True):

@@ -101,7 +101,7 @@ class UserDataset(DatasetSource):
         if self.encoder:
             check_encoder(self.encoder)
         if not 0 <= self.topics <= MAX_TOPICS or self.topics == 1:
-            raise InputError(f"topics must be 2 to {MAX_TOPICS}, or 0 to guess it; got {self.topics}.")
+            raise InputError(f"topics must be 2 to {MAX_TOPICS}, or 0 to guess their number; got {self.topics}.")
 
     def missing(self) -> list[str]:
         return [] if self.content is not None else [f"{self.card.title} needs a file. {self.card.origin}"]
@@ -277,7 +277,7 @@ def _notes(rows: UploadedRows, counts: Counter[str]) -> list[str]:
     if without := sum(not own for own in rows.labels or ()):
         notes.append(f"Items without a label: {without:,}. They are never queries. Tag them in Browse pairs.")
     if rows.has_several_captions:
-        how = "each is a text of its own" if rows.groups else "they are joined into one text"
+        how = "each is a separate text" if rows.groups else "they are joined into one text"
         notes.append(f"Pictures have several captions; {how}.")
     if any(one.item.lower().endswith(HEIC_SUFFIXES) for one in rows.skipped):
         notes.append("HEIC pictures are read if the package pillow-heif is installed.")

@@ -252,7 +252,7 @@ class HashMethod(Configuration, ABC):
     def _broken(self, maxima: Mapping[str, float], iteration: int, what: str) -> InputError:
         largest = ", ".join(f"{value:.3g} ({t})" for t, value in maxima.items())
         return InputError(
-            f"{self.title} broke down in iteration {iteration}: {what}. The largest feature values are "
+            f"Training {self.title} failed in iteration {iteration}: {what}. The largest feature values are "
             f"{largest}. "
             "Scale the features, for example to a largest value of 1 in each modality, and train again."
         )

@@ -101,7 +101,7 @@ class Factor:
                         raise
                     grown = max(RIDGE_GROWTH * grown, SMALLEST_SHARE * trace)
                 else:
-                    note = f"ridge {grown:.1g} used instead of {ridge:.1g}, with which a matrix was singular"
+                    note = f"ridge {grown:.1g} was used, because a matrix was singular with {ridge:.1g}"
                     return Factor(root, grown, note if grown > ridge else "")
 
     @cached_property

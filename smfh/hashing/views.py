@@ -30,7 +30,7 @@ class PairMethod(HashMethod):
         if len(names) > 2:
             problems.append(
                 f"{self.title} needs exactly two modalities; {train.name!r} has {len(names)} "
-                f"({', '.join(names)}). Select two of them, or choose a method that takes any number."
+                f"({', '.join(names)}). Select two of them, or choose a method for any number."
             )
         return problems
 

@@ -64,7 +64,7 @@ def class_bits(shares: FloatArray, contrast: FloatArray, class_names: Sequence[s
     size = f"{len(shown)} classes by {shown.shape[1]} bits"
     about = f"Heat map of {size}: the share of a class's items with the bit on. {title}."
     down, across = Axis("class", names=tuple(class_names)), Axis("bit", names=tuple(map(str, range(shown.shape[1]))))
-    value = Axis("share on", limits=(0, 1))
+    value = Axis("share of items with the bit on", limits=(0, 1))
     return HeatMap("classes and bits", title, about, down, across, value, shown, diverging=True, note=NO_CODES)
 
 
@@ -94,7 +94,7 @@ def bit_words(bit: int, modality: str, words: Named) -> BarChart:
         (Bars("words", np.arange(len(names)), values, BLUE),),
         "No word of the vocabulary switches this bit on.",
     )
-    axes = Axis("word", names=names), Axis("effect of the word")
+    axes = Axis("word", names=names), Axis("effect of the word on the bit")
     return BarChart("words of a bit", title, about, *axes, series, horizontal=True, note=note)
 
 
@@ -109,7 +109,7 @@ def bit_classes(bit: int, classes: Named) -> BarChart:
         gap = f"{values[0] * 100:+.0f} points against other items"
         title = f"Bit {bit} is on for “{short(names[0])}” most: {gap}"
     about = f"Bar chart of how much more often bit {bit} is on for {len(names)} classes. {title}."
-    axes = Axis("class", names=names), Axis("difference in share on, against other items", limits=(-1, 1))
+    axes = Axis("class", names=names), Axis("share with the bit on, minus that of other items", limits=(-1, 1))
     more = Bars("more often on", np.flatnonzero(on), values[on], BLUE)
     less = Bars("less often on", np.flatnonzero(~on), values[~on], GREY, pattern="/")
     note = "There are no classes to compare."

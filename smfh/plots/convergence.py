@@ -79,7 +79,7 @@ def convergence(
 
     drawn = [name for name, steps in phases.items() if name == FIRST_PHASE or is_drawn(steps)]
     names = list(dict.fromkeys([*drawn, *(name for name in before if name not in phases)])) or [FIRST_PHASE]
-    panels, y = [], Axis("share of the first value" if relative else "weighted value", log=log)
+    panels, y = [], Axis("share of the first value" if relative else "weighted term of the objective", log=log)
     for name in names:
         now, then, is_last = phases.get(name, []), before.get(name, []), name == names[-1]
         iterations = [step.iteration for step in (*now, *then)] or [1]
@@ -202,7 +202,7 @@ def objective_at(trace: Sequence[TrainingStep], scores: Sequence[float] = (), at
             title += f", mAP@100 at {scores[at - 1]:.3f}"
     about = f"Line chart over iterations. {title}."
     x = Axis("iteration", limits=(1 - 2 * END_SPACE, max(len(trace), 2) + 2 * END_SPACE))
-    y = Axis("share of the first value; mAP")
+    y = Axis("objective / first value; mAP@100")
     return LineChart("objective and score", title, about, x, y, tuple(lines), is_short=True, marks=marks)
 
 
@@ -218,7 +218,7 @@ def answer_counts(options: Sequence[str], counts: Sequence[int], measured: int |
         title += f"; measured: {options[measured]}"
         same, others = at[at == measured], at[at != measured]
         series = (
-            Bars("as measured", same, values[same], GREEN),
+            Bars("measured answer", same, values[same], GREEN),
             Bars("other answers", others, values[others], BLUE, pattern="/"),
         )
     chosen = "; ".join(f"{option}: {count:,}" for option, count in zip(options, counts, strict=True))

@@ -216,7 +216,7 @@ def with_crosses(curves: LineChart, published: Sequence[Published]) -> LineChart
     )
     ticks = tuple(sorted({*(curves.x.ticks or ()), *(cross.at for cross in published)}))
     x = replace(curves.x, ticks=ticks) if curves.x.ticks or not curves.lines else curves.x
-    formula = " · ".join(filter(None, [curves.formula, "crosses: published"]))
+    formula = " · ".join(filter(None, [curves.formula, "crosses: published values"]))
     return replace(curves, lines=curves.lines + crosses, x=x, formula=formula)
 
 

@@ -17,10 +17,10 @@ BITS_PER_LINE, MAX_NAMED_BITS = 32, 8
 QUERY, RESULT, ROWS = 0, 1, 3  # rows within a line of bits, and rows per line
 LINE_PIXELS, MARGIN_PIXELS = 96, 96
 SHAPES = {  # (codes agree, bit is on) → name, symbol, colour
-    (True, True): ("both on", "square", BLUE),
-    (True, False): ("both off", "square-open", GREY),
-    (False, True): ("on only here", "diamond", ORANGE),
-    (False, False): ("off only here", "diamond-open", ORANGE),
+    (True, True): ("on in both codes", "square", BLUE),
+    (True, False): ("off in both codes", "square-open", GREY),
+    (False, True): ("on in this code only", "diamond", ORANGE),
+    (False, False): ("off in this code only", "diamond-open", ORANGE),
 }
 
 
@@ -94,7 +94,7 @@ def bit_strips(query: BoolArray | None, result: BoolArray | None, weights: Float
                 )
             )
     bare = {"zeroline": False, "showgrid": False, "rangemode": "normal"}
-    along = Axis("bit, counted from the number on the left", limits=(-0.7, BITS_PER_LINE - 0.3)).layout()
+    along = Axis("bit (counted from the number at the left)", limits=(-0.7, BITS_PER_LINE - 0.3)).layout()
     ticks = {
         line * ROWS + row: f"{name} {line * BITS_PER_LINE}" if lines > 1 else name
         for line in range(lines)

@@ -97,7 +97,7 @@ def measure_classifier_level(
         ridge_scores,
         (
             f"Classifier level. {classifiers}{drawn}; tuned by cross-validation on training items.",
-            f"Training database: items are ranked by their labels, which the codes know too ({seen.value}). "
+            f"Training database: items are ranked by their labels, which the codes were learnt from ({seen.value}). "
             f"Unseen: by class probabilities from their own modality ({unseen.value}).",
             f"Kernel ridge level. Labels predicted from the features of SMFH+, without codes; {ridges}.",
         ),

@@ -103,7 +103,9 @@ class Query:
     def notes(self) -> list[str]:
         """Messages that explain how the typed words were interpreted."""
         lines = [
-            f"{word}: also {', '.join(known[1:])}" if known[0] == word else f"{word}: interpreted as {', '.join(known)}"
+            f"{word}: also searched as {', '.join(known[1:])}"
+            if known[0] == word
+            else f"{word}: interpreted as {', '.join(known)}"
             for word, known in self.interpreted_as.items()
         ]
         lines += [f"Excluded: items with {' or '.join(self.excluded)}"] if self.excluded else []

@@ -36,7 +36,7 @@ def test_files_that_cannot_be_read_do_not_hide_the_others(tmp_path):
     for reason in (
         "person_keypoints_train2017.json needs 200.0 MB; the limit is 128.0 MB",
         "notes.json is damaged",
-        "captions_train2017.json has captions or objects of none of the pictures",
+        "captions_train2017.json has no captions or objects for any of the pictures",
         "1 .csv file: table.csv is not read",
         "1 .tif file: scan.tif is not read; save it as JPEG or PNG",
         "1 .xlsx file: sheet.xlsx is not read; save it as “CSV UTF-8”",

@@ -196,7 +196,7 @@ def test_a_term_that_is_not_finite_is_named():
     train = training_items()
     image = train.modalities["image"]
     modalities = {**train.modalities, "image": image / image.max() * np.float32(1e19)}
-    with pytest.raises(InputError, match=r"SMFH broke down in iteration 1: .* 1e\+19 \(image\)"):
+    with pytest.raises(InputError, match=r"Training SMFH failed in iteration 1: .* 1e\+19 \(image\)"):
         make_method("smfh", bits=8).fit(modalities, train.labels)
 
 

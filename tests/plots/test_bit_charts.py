@@ -28,7 +28,7 @@ def test_class_bits_show_shares_and_name_the_largest_contrast():
     np.testing.assert_array_equal(heat.z, SHARES)
     assert (heat.zmin, heat.zmax) == (0, 1)
     assert chart.title == "Bit 5 follows “cat” most: on 0.500 more often than for other items"
-    assert chart.rows()[5] == {"class": "cat", "bit": "5", "share on": 0.5}
+    assert chart.rows()[5] == {"class": "cat", "bit": "5", "share of items with the bit on": 0.5}
 
 
 def test_the_strongest_word_is_at_the_top():

@@ -58,7 +58,7 @@ def test_answers_are_counted_and_the_measured_one_is_marked():
     assert [row["students"] for row in chart.rows()] == [1, 0, 3]
     marked = answer_counts(("none", "half", "all"), (1, 0, 3), measured=1)
     assert marked.title == "4 answers; measured: half"
-    assert [row["kind"] for row in marked.rows()] == ["other answers", "as measured", "other answers"]
+    assert [row["kind"] for row in marked.rows()] == ["other answers", "measured answer", "other answers"]
     assert answer_counts(("none", "half"), (1, 0)).title == "1 answer"
 
 

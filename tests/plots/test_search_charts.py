@@ -26,10 +26,10 @@ def test_symbols_show_agreement_and_value_of_every_bit():
     figure = bit_strips(QUERY, RESULT).figure()
     drawn = {trace.name: sorted(zip(trace.x, trace.y, strict=True)) for trace in figure.data}
     assert drawn == {
-        "both on": [(0, 0), (0, 1), (4, 0), (4, 1)],
-        "both off": [(2, 0), (2, 1)],
-        "on only here": [(1, 0), (3, 1)],
-        "off only here": [(1, 1), (3, 0)],
+        "on in both codes": [(0, 0), (0, 1), (4, 0), (4, 1)],
+        "off in both codes": [(2, 0), (2, 1)],
+        "on in this code only": [(1, 0), (3, 1)],
+        "off in this code only": [(1, 1), (3, 0)],
     }
     assert bit_strips(QUERY, RESULT).title == "3 of 5 bits agree; bits 1, 3 differ"
 

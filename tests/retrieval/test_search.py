@@ -162,7 +162,9 @@ def test_interpreted_words_are_reported(emoji):
     assert query_from_words(data, "text", "sedan").notes[0].startswith("sedan: interpreted as car, ")
     with pytest.raises(InputError, match="occurs in the training data"):
         query_from_words(data, "text", "sedan", interpret=False)
-    assert query_from_words(data, "text", "rain").notes == ["rain: also weather, cloudy, umbrella"]  # a rare word
+    assert query_from_words(data, "text", "rain").notes == [
+        "rain: also searched as weather, cloudy, umbrella"
+    ]  # a rare word
     assert query_from_words(data, "text", "piza").notes[0] == "piza: interpreted as pizza"
     assert "mother" not in query_from_words(data, "text", "moth").interpreted_as["moth"]
     for words, is_guess in {

@@ -24,10 +24,10 @@ from smfh.runs.run_file import finite
 from smfh.types import InputError, MissingFilesError, OnStep, unknown
 
 SEEDS, PROTOCOL = 5, "training"
-ALL, THE_START = "all directions", "the start"
+ALL, THE_START = "all directions", "the start"  # THE_START is part of saved tests
 ATTRIBUTE = "confirmed"  # name of a study's attribute, followed by the trial's number
 CORRECTION = (
-    "Each further test gives chance another opportunity. With k tests in a study, every interval is widened "
+    "Each further test is another opportunity to win by chance. With k tests in a study, every interval is widened "
     "from 95 % to 100 − 5/k % (Bonferroni), also in earlier tests: together they keep a level of 95 %. "
     "Tests in other studies of the same data are not counted."
 )
