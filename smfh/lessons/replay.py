@@ -62,7 +62,7 @@ class Replay:
         """Return the items nearest to a query's text, and their distances; ties in database order."""
         order, distances = rank(self.query_code(at, caption)[None], self.database[at], depth)
         rows = self.items.split.train[order[0]].tolist()
-        return self.items.gallery("", rows, self.items.queries[caption]), distances[0].tolist()
+        return self.items.gallery(f"“{caption}”", rows, self.items.queries[caption]), distances[0].tolist()
 
     @cached_property
     def galleries(self) -> Mapping[str, tuple[Gallery, ...]]:

@@ -27,15 +27,10 @@ class Room:
     answers: Mapping[tuple[str, str], int] = field(default_factory=dict, repr=False)  # by lesson and visitor
     shown: frozenset[str] = frozenset()  # lessons whose measured answer the owner has shown
 
-
-@dataclass(frozen=True)
-class AnswerStatus:
-    """What a student sees of a room: whether it is open, the student's answer, whether the answer is shown."""
-
-    is_open: bool
-    option: int | None = None  # the student's own answer
-    has_space: bool = False  # whether an answer of this student would be accepted
-    is_shown: bool = False  # whether the owner has shown the measured answer
+    def counts(self, lesson: str, options: int) -> tuple[int, ...]:
+        """Return how many visitors chose each option of a lesson."""
+        chosen = [option for (name, _), option in self.answers.items() if name == lesson]
+        return tuple(chosen.count(option) for option in range(options))
 
 
 def read_code(text: str) -> str:
@@ -94,8 +89,8 @@ class Rooms:
             If the server has MAX_ROOMS rooms.
         """
         with self._open_rooms() as rooms:
-            if (existing := _code_of(rooms, owner)) is not None:
-                return existing
+            if (existing := _owned(rooms, owner)) is not None:
+                return existing.code
             if len(rooms) >= MAX_ROOMS:
                 raise InputError(f"All {MAX_ROOMS} rooms of this server are in use. Try again later.")
             while (code := "".join(secrets.choice(ALPHABET) for _ in range(CODE_LENGTH))) in rooms:
@@ -103,10 +98,15 @@ class Rooms:
             rooms[code] = Room(code, owner, self._clock())
             return code
 
-    def owned_by(self, visitor: str) -> str | None:
-        """Return the code of the room that this visitor has created; None if there is none."""
+    def owned_by(self, visitor: str) -> Room | None:
+        """Return the room that this visitor has created, if any."""
         with self._open_rooms() as rooms:
-            return _code_of(rooms, visitor)
+            return _owned(rooms, visitor)
+
+    def find(self, code: str) -> Room | None:
+        """Return the room with this code; None if it is not open."""
+        with self._open_rooms() as rooms:
+            return rooms.get(code)
 
     def send(self, code: str, lesson: str, visitor: str, option: int) -> None:
         """Save a visitor's answer to a lesson, in place of an earlier one.
@@ -126,28 +126,11 @@ class Rooms:
                 raise InputError(f"Room {code} is full: it has {MAX_ANSWERS} answers.")
             rooms[code] = replace(room, answers=answers, last_used=self._clock())
 
-    def status(self, code: str, lesson: str, visitor: str) -> AnswerStatus:
-        """Return whether the room is open and accepts an answer, and what this visitor answered."""
-        with self._open_rooms() as rooms:
-            if (room := rooms.get(code)) is None:
-                return AnswerStatus(is_open=False)
-        option = room.answers.get((lesson, visitor))
-        has_space = option is not None or len(room.answers) < MAX_ANSWERS
-        return AnswerStatus(True, option, has_space, lesson in room.shown)
-
     def show_answer(self, code: str, owner: str, lesson: str) -> None:
         """Show the measured answer of a lesson in a room; no effect for visitors who do not own the room."""
         with self._open_rooms() as rooms:
             if (room := rooms.get(code)) is not None and room.owner == owner:
                 rooms[code] = replace(room, shown=room.shown | {lesson})
-
-    def counts(self, code: str, owner: str, lesson: str, options: int) -> tuple[int, ...] | None:
-        """Return how many visitors chose each option; None if the room is not open, or not this owner's."""
-        with self._open_rooms() as rooms:
-            if (room := rooms.get(code)) is None or room.owner != owner:
-                return None
-        chosen = [option for (name, _), option in room.answers.items() if name == lesson]
-        return tuple(chosen.count(option) for option in range(options))
 
     def close(self, code: str, owner: str) -> None:
         """Delete a room with its answers; without effect for visitors who have not created it."""
@@ -161,5 +144,5 @@ class Rooms:
             pass
 
 
-def _code_of(rooms: Mapping[str, Room], owner: str) -> str | None:
-    return next((room.code for room in rooms.values() if room.owner == owner), None)
+def _owned(rooms: Mapping[str, Room], owner: str) -> Room | None:
+    return next((room for room in rooms.values() if room.owner == owner), None)

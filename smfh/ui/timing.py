@@ -91,7 +91,7 @@ def bench_diagram(report: Report, repeats: int) -> None:
 def _draw_diagram() -> None:
     """Draw only the diagram, as a slider move does on the page (the script of an AppTest)."""
     from smfh.datasets import DATASETS
-    from smfh.ui.learn.overview import draw_overview
+    from smfh.ui.learn.page import draw_overview
     from smfh.ui.server import load_source
 
     draw_overview(load_source(DATASETS["emoji"]())[0])

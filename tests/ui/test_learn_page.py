@@ -174,14 +174,14 @@ def test_a_class_answers_on_the_teachers_screen(rooms):
     next(button for button in bob.button if button.label == "Join").click().run()
     bob.radio(key="learn_guess").set_value(0).run()
     assert messages(bob)[0].startswith(f"Your answer was sent to room {code}: ")
-    assert rooms.counts(code, "1" * 32, "ties", 4) == (1, 1, 0, 0)
+    assert rooms.find(code).counts("ties", 4) == (1, 1, 0, 0)
     assert "appear here when the teacher shows the answer" in text_of(ann)
     assert not has_measurements(ann)
     assert "2 answers" in text_of(teacher.run())
 
     again = enter("a" * 32, **{"learn.room": code})  # the same browser in a new tab
     again.radio(key="learn_guess").set_value(0).run()
-    assert rooms.counts(code, "1" * 32, "ties", 4) == (2, 0, 0, 0)
+    assert rooms.find(code).counts("ties", 4) == (2, 0, 0, 0)
     for student in (ann.run(), bob.run(), again):
         assert not student.metric
         assert not {"Show the answer", "Close the room"} & set(labels(student))
@@ -202,9 +202,9 @@ def test_a_room_is_kept_in_other_lessons_until_the_student_leaves(rooms):
     code = rooms.create("1" * 32)
     page = enter("a" * 32, **{"learn.room": code, "learn.guess": "0"})
     assert "before you joined" in messages(page)[0]
-    assert rooms.status(code, "ties", "a" * 32).option is None  # a link alone sends nothing
+    assert ("ties", "a" * 32) not in rooms.find(code).answers  # a link alone sends nothing
     page.button(key="learn_room_send").click().run()
-    assert rooms.status(code, "ties", "a" * 32).option == 0
+    assert rooms.find(code).answers["ties", "a" * 32] == 0
     page.pills(key="learn_lesson").set_value("sample").run()
     assert param(page, "learn.room") == code
     assert messages(page) == [f"Your prediction will be sent to room {code}, without your name."]

@@ -85,22 +85,23 @@ def show_diagram(
     _DIAGRAM(data=content, key=key, **on_change)
 
 
-def gallery_items(
-    data: MultimodalDataset, gallery: Gallery, notes: Sequence[Sequence[str]] = ()
-) -> list[dict[str, Any]]:
-    """Return the items of a gallery for `show_galleries`; `notes` has the lines below each item."""
-    pictures = _pictures(data, gallery.rows)
-    return [
-        {"name": caption_of(data, row), "picture": picture, "relevant": relevant, "notes": note}
-        for row, picture, relevant, note in zip(
-            gallery.rows, pictures, gallery.relevant, notes or [()] * len(pictures), strict=True
-        )
-    ]
+def show_galleries(
+    data: MultimodalDataset, galleries: Sequence[Gallery], key: str, notes: Sequence[Sequence[str]] = ()
+) -> None:
+    """Show rows of items, each with a title; items that are not relevant are faded and marked ✗.
 
-
-def show_galleries(galleries: Sequence[tuple[str, Sequence[dict[str, Any]]]], key: str) -> None:
-    """Show rows of items, each with a title; items that are not relevant are faded and marked ✗."""
-    _GALLERIES(data=[{"title": title, "items": items} for title, items in galleries], key=key)
+    `notes` has the lines below each item.
+    """
+    content = []
+    for gallery in galleries:
+        rows = gallery.rows
+        own = zip(rows, _pictures(data, rows), gallery.relevant, notes or [()] * len(rows), strict=True)
+        items = [
+            {"name": caption_of(data, row), "picture": picture, "relevant": relevant, "notes": lines}
+            for row, picture, relevant, lines in own
+        ]
+        content.append({"title": gallery.title, "items": items})
+    _GALLERIES(data=content, key=key)
 
 
 def _pictures(data: MultimodalDataset, rows: Sequence[int]) -> list[str]:

@@ -41,7 +41,7 @@ STYLE = """<style>.stMain .katex-display { overflow: auto hidden; }
 PRESENTATION_STYLE = """<style>html { font-size: max(1.2vw, 12px) !important; }
 .stMainBlockContainer [data-testid="stVerticalBlock"] { gap: .35rem; }
 .stMainBlockContainer { padding-top: .2rem; }
-.stMain .katex-display { margin: .2rem 0 .6rem; } .stMain .katex { font-size: 1em; }
+.stMain .katex-display { margin: .5rem 0 .6rem; } .stMain .katex { font-size: 1em; }
 .st-key-learn_steps [data-testid="stWidgetLabel"] { min-height: 0; }</style>"""
 PLAYING, CLICKED = "playing_since", f"{CONTROLS}matrices"
 CODE_PIXELS, CODE_LINES = 340, 12  # height of code with more lines, which scrolls
@@ -225,12 +225,12 @@ def _draw_ranking(walkthrough: Walkthrough, step: Step, query: int) -> None:
     """Draw all items, ranked for the query, with their codes and distances after the step."""
     data, source = walkthrough.example.data, walkthrough.source
     order, distances = step.after.rank(source, query)
-    relevant = (data.labels[order] & data.labels[query]).any(axis=1).tolist()
+    relevant = (data.labels[order] & data.labels[query]).any(axis=1)
     codes = step.after.matrices["code", ""][order].astype(int)
     notes = [("".join(map(str, code)), in_bits(int(distance))) for code, distance in zip(codes, distances, strict=True)]
     title = f"Ranking for the {source} of “{caption_of(data, query)}”: code and Hamming distance"
-    gallery = Gallery(title, tuple(order.tolist()), tuple(relevant))
-    components.show_galleries([(title, components.gallery_items(data, gallery, notes))], "learn_ranking")
+    gallery = Gallery(title, tuple(order.tolist()), tuple(relevant.tolist()))
+    components.show_galleries(data, [gallery], "learn_ranking", notes)
 
 
 def draw_files(walkthrough: Walkthrough, query: int) -> None:

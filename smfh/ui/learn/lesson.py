@@ -25,7 +25,7 @@ from smfh.ui.canvas import make_sheet, map_chart, show_pictures
 from smfh.ui.charts import offer_file, show_chart
 from smfh.ui.grids import draw_grid, draw_task
 from smfh.ui.items import draw_terms, in_bits, pictures_of
-from smfh.ui.learn.components import gallery_items, show_galleries, show_map_legend
+from smfh.ui.learn.components import show_galleries, show_map_legend
 from smfh.ui.learn.room import (
     draw_own_room,
     draw_room_controls,
@@ -117,13 +117,13 @@ def _draw_frame(replay: Replay, data: MultimodalDataset) -> None:
     at, caption, items = iterations.index(chosen), captions[query], replay.items.data
     ranking, distances = replay.nearest(at, caption, RANKED_ITEMS)
     title = f"Results for the text of “{caption}”: {sum(ranking.relevant)} of {RANKED_ITEMS} relevant"
-    ranked = gallery_items(items, ranking, [(in_bits(distance),) for distance in distances])
     left, right = st.columns([1, 1], gap="medium")
     with left:
         values = zip(iterations, replay.objective.tolist(), strict=True)
         trace = [TrainingStep(iteration, {"objective": value}, 0.0) for iteration, value in values]
         show_chart(objective_at(trace, replay.scores.tolist(), chosen), "film_objective")
-        show_galleries([(title, ranked)], "film_ranking")
+        notes = [(in_bits(distance),) for distance in distances]
+        show_galleries(items, [replace(ranking, title=title)], "film_ranking", notes)
     with right:
         codes = replay.maps[at]
         chart = map_chart("PCA", codes, items, replay.query_code(at, caption), np.array(ranking.rows))
@@ -138,8 +138,7 @@ def _draw_frame(replay: Replay, data: MultimodalDataset) -> None:
         f"{CONTROLS}animation",
         help="All iterations with this query as an animated WebP file.",
     )
-    every_query = [(f"“{other}”", gallery_items(items, stops[at])) for other, stops in replay.galleries.items()]
-    show_galleries(every_query, "film_wall")
+    show_galleries(items, [stops[at] for stops in replay.galleries.values()], "film_wall")
     draw_terms(items)
 
 
@@ -231,9 +230,7 @@ def _draw_worked(
     left, right = st.columns(2, gap="medium") if captions else (st.container(), None)
     if right is not None:
         with right:  # drawn first, since visitors look at the results first
-            galleries = worked.galleries[captions[query]][at]
-            shown = [(gallery.title, gallery_items(lesson_data, gallery)) for gallery in galleries]
-            show_galleries(shown, "lesson_walls")
+            show_galleries(lesson_data, worked.galleries[captions[query]][at], "lesson_walls")
             draw_terms(lesson_data)
     for number, (unit, of_unit) in enumerate(groupby(worked.series, lambda series: series.unit)):
         with left if number == 0 else st.container():

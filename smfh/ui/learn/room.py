@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from smfh.lessons.lesson_runs import Prediction
-from smfh.lessons.rooms import read_code
+from smfh.lessons.rooms import MAX_ANSWERS, read_code
 from smfh.plots import answer_counts
 from smfh.types import InputError, MultimodalDataset
 from smfh.ui.charts import show_chart
@@ -25,24 +25,22 @@ ROOM_HELP = (
 
 def draw_own_room(name: str, prediction: Prediction) -> None:
     """Draw the room that this visitor has opened, if any: its code, its link, a live chart and buttons."""
-    rooms, owner = class_rooms(), visitor()
-    if (code := rooms.owned_by(owner)) is None:
+    if (room := class_rooms().owned_by(visitor())) is None:
         return
 
     @st.fragment(run_every=POLL_SECONDS)
     def draw_answers() -> None:
         """Draw the number of students for each option; once the answer is shown, mark the measured option."""
-        counts = rooms.counts(code, owner, name, len(prediction.options))
-        if counts is None:  # closed in another tab, or its time is over
+        if (now := class_rooms().owned_by(visitor())) is None:  # closed in another tab, or its time is over
             st.rerun()
-        is_shown = rooms.status(code, name, owner).is_shown
-        show_chart(answer_counts(prediction.options, counts, prediction.truth if is_shown else None), "room_answers")
+        truth = prediction.truth if name in now.shown else None
+        show_chart(answer_counts(prediction.options, now.counts(name, len(prediction.options)), truth), "room_answers")
 
     with st.container(border=True, key=f"{CONTROLS}room"):
         left, right = st.columns([1, 2], gap="medium")
         with left:
-            st.metric("Room code", code)
-            draw_link(f"{page_address()}?{urlencode({'learn.lesson': name, 'learn.room': code})}")
+            st.metric("Room code", room.code)
+            draw_link(f"{page_address()}?{urlencode({'learn.lesson': name, 'learn.room': room.code})}")
         with right:
             st.markdown(prediction.question)
             draw_answers()
@@ -50,17 +48,17 @@ def draw_own_room(name: str, prediction: Prediction) -> None:
                 st.button(
                     "Show the answer",
                     icon=":material/visibility:",
-                    on_click=rooms.show_answer,
-                    args=(code, owner, name),
-                    disabled=rooms.status(code, name, owner).is_shown,
+                    on_click=class_rooms().show_answer,
+                    args=(room.code, visitor(), name),
+                    disabled=name in room.shown,
                     help="Here and on the students' screens.",
                     key=f"{CONTROLS}room_show",
                 )
                 st.button(
                     "Close the room",
                     icon=":material/close:",
-                    on_click=rooms.close,
-                    args=(code, owner),
+                    on_click=class_rooms().close,
+                    args=(room.code, visitor()),
                     help="Deletes the room and its answers, for all lessons.",
                     key=f"{CONTROLS}room_close",
                 )
@@ -92,10 +90,8 @@ def draw_room_controls(name: str, state: LearnState, data: MultimodalDataset) ->
 
 def waits_for_answer(name: str, state: LearnState) -> bool:
     """Whether a student has answered in a room whose teacher has not shown the measured answer yet."""
-    if state.room is None or class_rooms().owned_by(visitor()) == state.room:
-        return False
-    status = class_rooms().status(state.room, name, visitor())
-    return status.is_open and status.option is not None and not status.is_shown
+    room = class_rooms().find(state.room) if state.room is not None else None
+    return room is not None and room.owner != visitor() and (name, visitor()) in room.answers and name not in room.shown
 
 
 def draw_waiting(name: str, state: LearnState) -> None:
@@ -114,13 +110,14 @@ def draw_status(name: str, prediction: Prediction, state: LearnState, data: Mult
     """Show a student whether the room is open and the answer was sent; draw nothing without a room."""
     if (code := state.room) is None:
         return
-    status, options = class_rooms().status(code, name, visitor()), prediction.options
+    room, options = class_rooms().find(code), prediction.options
+    option = room.answers.get((name, visitor())) if room is not None else None
     with st.container(horizontal=True, vertical_alignment="center"):
-        if not status.is_open:
+        if room is None:
             st.warning(f"Room {code} is not open, so predictions are not sent; the lesson works as usual.")
-        elif status.option is not None and status.option < len(options):
-            st.success(f"Your answer was sent to room {code}: {options[status.option]}.")
-        elif not status.has_space:
+        elif option is not None and option < len(options):
+            st.success(f"Your answer was sent to room {code}: {options[option]}.")
+        elif option is None and len(room.answers) >= MAX_ANSWERS:
             st.warning(f"Room {code} is full, so predictions are not sent; the lesson works as usual.")
         elif state.guess is not None and 0 <= state.guess < len(options):  # predicted before joining
             st.info(f"You predicted “{options[state.guess]}” before you joined room {code}.")
