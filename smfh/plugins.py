@@ -34,7 +34,7 @@ KINDS: Mapping[type[Any], tuple[str, dict[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Plugin:
-    """A plug-in: what it added, or why it was skipped."""
+    """A plug-in: the methods and data sets that it added, or the reason why it was skipped."""
 
     origin: str  # a file's name, or an entry point
     methods: tuple[str, ...] = ()

@@ -230,7 +230,7 @@ def distances(measured: Measured) -> str:
 
 
 def table_1(direction: str, measured: Measured) -> str:
-    """Return one half of Table 1: measured (published)."""
+    """Return one half of Table 1, each measured score with the published one in brackets."""
     rows = []
     for name, (column, bits) in product(PAPER_METHODS, COLUMNS):
         if (column, bits) == COLUMNS[0]:

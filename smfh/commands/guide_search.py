@@ -80,7 +80,7 @@ def review(model: Model, words: str, old: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def search_rows(measured: Mapping[str, Any]) -> list[list[str]]:
-    """Return the rows of the table of sensible results."""
+    """Return the table rows with the numbers of sensible results."""
     return [
         [
             title if name == "unseen" else "",
@@ -93,7 +93,7 @@ def search_rows(measured: Mapping[str, Any]) -> list[list[str]]:
 
 
 def review_rows(measured: Mapping[str, Any]) -> list[list[str]]:
-    """Return the rows of the table of queries judged by eye."""
+    """Return the table rows with the queries judged by eye."""
     return [
         [words, one["judgement"] or "not judged", ", ".join(one["results"][:SHOWN])]
         for words, one in measured["review"].items()

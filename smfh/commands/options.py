@@ -124,7 +124,7 @@ def _by_value(values: Mapping[str, str]) -> str:
 
 
 def use_data_folder(arguments: Namespace) -> None:
-    """Set SMFH_DATA to the folder given by --data; refuse a folder that does not exist."""
+    """Set SMFH_DATA to the folder given by --data; raise InputError if there is no such folder."""
     if arguments.data is not None:
         if not Path(arguments.data).is_dir():
             raise InputError(f"--data needs the folder with the benchmark files; there is no folder {arguments.data}.")

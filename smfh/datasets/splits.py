@@ -125,6 +125,6 @@ def _match_rows(name: str, layout: Layout, data: MultimodalDataset) -> Split:
 
 
 def _unit_rows(X: Variable) -> FloatArray:
-    """Return the rows x/‖x‖ as a dense array."""
+    """Scale the rows of a matrix to length 1, x/‖x‖; return a dense array."""
     dense = np.asarray(X.toarray() if isinstance(X, sparse.csr_array) else X, dtype=np.float32)
     return np.asarray(FeatureMap(unit_rows=True).scale(dense))

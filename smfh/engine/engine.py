@@ -560,7 +560,7 @@ def check_versions(client: Any) -> None:
 
 
 def send_plugins(client: Any) -> None:
-    """Send the files of plug-ins to the scheduler and all workers of a cluster, also to later workers."""
+    """Send plug-in files to the scheduler and all workers of a cluster, now and when a worker joins later."""
     from distributed import WorkerPlugin
 
     class PluginFiles(WorkerPlugin):

@@ -173,7 +173,7 @@ class ImageEncoder:
         return self.features(measure(items))
 
     def features(self, measured: Measurements, counts: FloatArray | None = None) -> FloatArray:
-        """Return x = [w₁ h/Σh, w₂ b/Σb, w₃ c/Σc, w₄ f²/Σf²].
+        """Return the features of pictures, x = [w₁ h/Σh, w₂ b/Σb, w₃ c/Σc, w₄ f²/Σf²].
 
         h are gradients, b visual words (`counts` if given), c colours and f the network's features. f is
         squared because similarities are computed from √x, and network features are usually compared by the

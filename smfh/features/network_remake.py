@@ -43,7 +43,7 @@ def read_package() -> Tensors:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Read the names, shapes and storage keys of tensors; refuse to load anything else."""
+    """Unpickler of the names, shapes and storage keys of tensors; for safety, it loads nothing else."""
 
     def find_class(self, module: str, name: str) -> Any:
         match module, name:

@@ -306,7 +306,7 @@ class BlockProblem:
         return scatter
 
     def centred_gram(self, t: str) -> FloatArray:
-        """Return X_cᵀX_c = XᵀX − N x̄ x̄ᵀ for modality t."""
+        """Return the Gram matrix of the centred features of modality t, X_cᵀX_c = XᵀX − N x̄ x̄ᵀ."""
         gram: FloatArray = self.features["XtX", t] - self.items * np.outer(self.means[t], self.means[t])
         return gram
 
@@ -340,12 +340,12 @@ def times(X: Matrix, V: FloatArray) -> FloatArray:
 
 
 def transposed_times(X: Matrix, Y: FloatArray) -> FloatArray:
-    """Return XᵀY for a dense or sparse X."""
+    """Return the product XᵀY for a dense or sparse matrix X."""
     return sum_rows(lambda rows: rows_of(X, rows).T @ Y[rows], X.shape[0]).astype(np.result_type(X.dtype, Y.dtype))
 
 
 def project(X: Mapping[str, Matrix], V: Mapping[str, FloatArray]) -> FloatArray:
-    """Return Σ_t X_t V_t over all modalities t."""
+    """Return the projections summed over all modalities t, Σ_t X_t V_t."""
     first, *others = X
     total = times(X[first], V[first])
     for t in others:
@@ -381,7 +381,7 @@ def cross_product(A: Matrix, B: Matrix, weights: FloatArray | None = None) -> Fl
 
 
 def weighted_gram(U: Mapping[str, FloatArray], weights: Mapping[str, float]) -> FloatArray:
-    """Return Σ_t λ_t U_tᵀU_t for the weights λ_t."""
+    """Return the weighted sum of the bases' Gram matrices, Σ_t λ_t U_tᵀU_t."""
     total: FloatArray = np.sum([weights[t] * (U[t].T @ U[t]) for t in U], axis=0)
     return total
 
@@ -409,7 +409,7 @@ def inner(A: FloatArray, B: FloatArray) -> float:
 
 
 def reconstruction_error(squared: float, U: FloatArray, XtY: FloatArray, YtY: FloatArray) -> float:
-    """Return ‖X − YUᵀ‖² = ‖X‖² − 2⟨U, XᵀY⟩ + ⟨UᵀU, YᵀY⟩ without a pass over X."""
+    """Return the error ‖X − YUᵀ‖² = ‖X‖² − 2⟨U, XᵀY⟩ + ⟨UᵀU, YᵀY⟩ without a pass over X."""
     return squared - 2 * inner(U, XtY) + inner(U.T @ U, YtY)
 
 

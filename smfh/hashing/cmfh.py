@@ -99,7 +99,7 @@ class Problem(BlockProblem):
         return self.with_hash_functions(U, *self.codes(state.Y, U, state.W))
 
     def basis(self, t: str, state: BlockState) -> FloatArray:
-        """Return U = λ XᵀY (λ YᵀY + γI)⁻¹ for modality t."""
+        """Return the best basis for fixed codes, U = λ XᵀY (λ YᵀY + γI)⁻¹, for modality t."""
         share = self.weights[t]
         return solve_right(share * state.XtY[t], share * state.YtY, self.method.ridge)
 
@@ -118,7 +118,7 @@ class Problem(BlockProblem):
         return self.new_codes(update, self.block_sums(np.asarray(2 * most)), Y)  # the factor 2 covers rounding
 
     def with_hash_functions(self, U: Mapping[str, FloatArray], Y: Codes, sums: Sums) -> BlockState:
-        """Return the state with W = (XᵀX + γ/μ I)⁻¹XᵀY for centred X."""
+        """Return the state with new hash functions, W = (XᵀX + γ/μ I)⁻¹XᵀY for centred X."""
         total = sums["sum", ""]
         XtY = {t: sums["XtY", t] - np.outer(m, total) for t, m in self.means.items()}
         W = {t: self.solvers[t].solve(XtY[t]) for t in XtY}
@@ -140,5 +140,5 @@ class Problem(BlockProblem):
 
 
 def solve_right(A: FloatArray, S: FloatArray, shift: float) -> FloatArray:
-    """Return A(S + shift I)⁻¹ for a symmetric, positive semidefinite S."""
+    """Solve Z (S + shift I) = A for Z, with a symmetric, positive semidefinite S."""
     return Factor.of(S, shift).solve(A.T).T

@@ -91,7 +91,7 @@ class AlternatingMethod(KernelMethod):
         return self.iterations
 
     def weigh(self, labels: BoolArray, dtype: np.dtype[Any]) -> FloatArray:
-        """Return L with column k times √w_k, so that rare labels weigh more; as published, p = 0 and w = 1."""
+        """Return the labels L with column k times √w_k, so that rare labels weigh more; the paper has w = 1."""
         unlabelled = int(np.count_nonzero(~labels.any(axis=1)))
         w = rarity_weights(labels.sum(axis=0), self.rarity, unlabelled, len(labels))
         weighted: FloatArray = labels * np.sqrt(w).astype(dtype)
@@ -118,11 +118,11 @@ class Regressions:
         return "; ".join(filter(None, (self.chosen, warnings)))
 
     def correlate(self, Y: FloatArray) -> dict[str, FloatArray]:
-        """Return K_tᵀY for every modality t."""
+        """Return the products of features and targets, K_tᵀY, for every modality t."""
         return {t: view.correlate(Y) for t, view in self.views.items()}
 
     def solve(self, KtY: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Return W_t = (K_tᵀK_t + ξ_tI)⁻¹K_tᵀY for every modality t."""
+        """Return the regression weights W_t = (K_tᵀK_t + ξ_tI)⁻¹K_tᵀY for every modality t."""
         return {t: solver.solve(KtY[t]) for t, solver in self.solvers.items()}
 
 

@@ -98,7 +98,7 @@ class SCRATCH(AlternatingMethod):
         share: float,
         gamma: float,
     ) -> FloatArray:
-        """Return V = [Σ_t K_t(λU_t + μW_t) + αLG + BR] [λ Σ_t U_tᵀU_t + αGᵀG + (n_tμ + 1 + γ)I]⁻¹."""
+        """Return the factor V = [Σ_t K_t(λU_t + μW_t) + αLG + BR] [λ Σ_t U_tᵀU_t + αGᵀG + (n_tμ + 1 + γ)I]⁻¹."""
         alpha, mu = self.label_weight, self.projection_weight
         curvature, pull = alpha * gram(G), alpha * (labels @ G) + BR
         for t, view in regressions.views.items():
@@ -110,13 +110,13 @@ class SCRATCH(AlternatingMethod):
 
 
 def basis(KtV: FloatArray, VtV: FloatArray, shrinkage: float) -> FloatArray:
-    """Return U = KᵀV(VᵀV + εI)⁻¹, where ε is `shrinkage`."""
+    """Return the basis U = KᵀV(VᵀV + εI)⁻¹, where ε is `shrinkage`."""
     U: FloatArray = Factor.of(VtV, shrinkage).solve(KtV.T).T.astype(KtV.dtype)
     return U
 
 
 def rotation(B: FloatArray, V: FloatArray) -> FloatArray:
-    """Return the orthogonal R that minimises ‖B − VRᵀ‖: PQᵀ, where BᵀV = PΣQᵀ."""
+    """Return the rotation R that minimises ‖B − VRᵀ‖: R = PQᵀ, where BᵀV = PΣQᵀ."""
     P, _, Qt = svd(B.T @ V)
     R: FloatArray = P @ Qt
     return R

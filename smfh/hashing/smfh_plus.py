@@ -200,7 +200,7 @@ class Problem(BlockProblem):
         }
 
     def misfit(self, t: str, state: State) -> tuple[float, float]:
-        """Return ‖Y − H‖² = ‖Y_c‖² − 2⟨W, R⟩ + q and s = Tr(WᵀXᵀ(I − A)XW) for modality t.
+        """Return the error ‖Y − H‖² = ‖Y_c‖² − 2⟨W, R⟩ + q and the roughness s = Tr(WᵀXᵀ(I − A)XW) of modality t.
 
         Here q = ‖X_cW‖² and R = X_cᵀY. W solves (X_cᵀX_c + η Xᵀ(I − A)X + γI) W = R, so
         q + η s + γ‖W‖² = ⟨W, R⟩. If all items have labels, also s = q + N‖x̄ᵀW‖² − ‖FᵀXW‖², and no product
@@ -239,7 +239,7 @@ class Problem(BlockProblem):
         return self.with_hash_functions(U, *self.update_codes(state, U, graph))
 
     def update_bases(self, state: State, steps: int = 1) -> dict[str, FloatArray]:
-        """Return U after `steps` U steps: U_t ← U_t ∘ (X_tᵀY) / (U_t YᵀY)."""
+        """Return the bases after `steps` U steps: U_t ← U_t ∘ (X_tᵀY) / (U_t YᵀY)."""
         U, XtY, YtY = dict(state.U), state.XtY, state.YtY
         for _ in range(steps):
             U = {t: drop_tiny(U[t] * XtY[t] / np.maximum(U[t] @ YtY, EPS)) for t in U}
@@ -282,7 +282,7 @@ class Problem(BlockProblem):
         return self.new_codes(update, self.block_sums(), state.Y)
 
     def pull(self, state: State, U: Mapping[str, FloatArray]) -> tuple[dict[str, FloatArray], FloatArray]:
-        """Return V_t = λ_tU_t + μW_t of each modality, and μ Σ_t b_t."""
+        """Return what pulls the codes to the features: V_t = λ_tU_t + μW_t for each modality, and μ Σ_t b_t."""
         mu = self.dtype.type(self.mu)
         V = {t: self.weights[t] * U[t] + mu * state.W[t] for t in U}
         return V, mu * np.sum(list(state.b.values()), axis=0)
@@ -313,7 +313,7 @@ class Problem(BlockProblem):
         return State(U=U, W=W, b=b, is_binary=is_binary, **summed)
 
     def centred(self, t: str, XtY: FloatArray, mean: FloatArray) -> FloatArray:
-        """Return X_cᵀY = XᵀY − N x̄ ȳᵀ for modality t."""
+        """Return the product of centred features and codes of modality t, X_cᵀY = XᵀY − N x̄ ȳᵀ."""
         centred: FloatArray = XtY - self.items * np.outer(self.means[t], mean)
         return centred
 

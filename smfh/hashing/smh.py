@@ -85,12 +85,12 @@ class Similarity:
         return Similarity((labels / np.maximum(lengths, 1)).astype(dtype))
 
     def between(self, x: View, y: View) -> FloatArray:
-        """Return X_cᵀSY_c = 2 (X_cᵀL̃)(Y_cᵀL̃)ᵀ; the other term vanishes, because X_cᵀ1 = 0."""
+        """Return the similarity-weighted covariance of two views, X_cᵀSY_c = 2 (X_cᵀL̃)(Y_cᵀL̃)ᵀ, as X_cᵀ1 = 0."""
         product: FloatArray = 2 * (x.correlate(self.labels) @ y.correlate(self.labels).T)
         return product
 
     def agreement(self, h: FloatArray, g: FloatArray) -> float:
-        """Return hᵀSg = 2 (L̃ᵀh)·(L̃ᵀg) − (1ᵀh)(1ᵀg)."""
+        """Return how well two bits h, g agree with the labels, hᵀSg = 2 (L̃ᵀh)·(L̃ᵀg) − (1ᵀh)(1ᵀg)."""
         return 2 * inner(self.labels.T @ h, self.labels.T @ g) - float(h.sum()) * float(g.sum())
 
     @cached_property

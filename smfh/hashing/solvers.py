@@ -64,11 +64,11 @@ class LabelGraph:
         return spread
 
     def energy(self, Y: FloatArray) -> float:
-        """Return Tr(YᵀLY) = Σ_i D_ii ‖y_i‖² − ‖FᵀY‖² (Eq. 5)."""
+        """Return the graph term of codes Y, Tr(YᵀLY) = Σ_i D_ii ‖y_i‖² − ‖FᵀY‖² (Eq. 5)."""
         return self.length(Y) - squared_norm(transposed_times(self.factors, Y))
 
     def length(self, Y: FloatArray) -> float:
-        """Return Tr(YᵀDY) = Σ_i D_ii ‖y_i‖²."""
+        """Return the squared length of Y weighted by degrees, Tr(YᵀDY) = Σ_i D_ii ‖y_i‖²."""
         return inner(self.degrees, np.einsum("ij,ij->i", Y, Y))
 
     def scatter(self, X: Matrix) -> FloatArray:
@@ -113,18 +113,18 @@ class Factor:
         return inverse
 
     def solve(self, B: FloatArray) -> FloatArray:
-        """Return (S + εI)⁻¹B."""
+        """Solve (S + εI) Z = B for Z."""
         with one_blas_thread():
             solved: FloatArray = cho_solve((self.root, True), B, check_finite=False)
         return solved
 
     def whiten(self, C: FloatArray) -> FloatArray:
-        """Return root⁻¹C; for S = XᵀX, the columns of X root⁻ᵀ are uncorrelated and of equal length."""
+        """Return the whitened C, root⁻¹C; for S = XᵀX, columns of X root⁻ᵀ are uncorrelated, of equal length."""
         whitened: FloatArray = solve_triangular(self.root, C, lower=True, check_finite=False)
         return whitened
 
     def directions(self, U: FloatArray) -> FloatArray:
-        """Return A = root⁻ᵀU, for which Aᵀ(S + εI)A = UᵀU."""
+        """Undo the whitening of directions U: return A = root⁻ᵀU, for which Aᵀ(S + εI)A = UᵀU."""
         A: FloatArray = solve_triangular(self.root, U, lower=True, trans="T", check_finite=False)
         return A
 
@@ -152,11 +152,11 @@ class RidgeSolver:
         return self.factor.solve(XtY).astype(XtY.dtype)
 
     def error(self, W: FloatArray, XtY: FloatArray, YtY: FloatArray) -> float:
-        """Return ‖Y − XW‖² = ‖Y‖² − 2⟨W, XᵀY⟩ + ⟨W, XᵀX W⟩."""
+        """Return the squared error ‖Y − XW‖² = ‖Y‖² − 2⟨W, XᵀY⟩ + ⟨W, XᵀX W⟩."""
         return float(np.trace(YtY)) - 2 * inner(W, XtY) + inner(W, self.gram @ W)
 
     def roughness(self, W: FloatArray) -> float:
-        """Return Tr(WᵀXᵀLXW); 0 without a graph."""
+        """Return the roughness of the predictions on the graph, Tr(WᵀXᵀLXW); 0 without a graph."""
         return 0.0 if self.scatter is None else inner(W, self.scatter @ W)
 
 

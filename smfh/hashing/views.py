@@ -49,12 +49,12 @@ class View:
         return int(self.features.shape[0])
 
     def uncentred(self) -> "View":
-        """Return a view of the same features with m = 0."""
+        """Return a view of the same features without centring (m = 0)."""
         return replace(self, mean=np.zeros_like(self.mean))
 
     @cached_property
     def gram(self) -> FloatArray:
-        """The Gram matrix X_cᵀX_c = XᵀX − N m mᵀ."""
+        """The Gram matrix of the centred features, X_cᵀX_c = XᵀX − N m mᵀ."""
         return cross_covariance(self, self)
 
     @property
@@ -67,13 +67,13 @@ class View:
         return Factor.of(self.gram, ridge + self.rounding)
 
     def project(self, W: FloatArray) -> FloatArray:
-        """Return X_cW = XW − 1(mW)."""
+        """Return the projections of the centred features, X_cW = XW − 1(mW)."""
         projected = times(self.features, W.astype(self.features.dtype))
         projected -= (self.mean @ W).astype(projected.dtype)
         return projected
 
     def correlate(self, Y: FloatArray) -> FloatArray:
-        """Return X_cᵀY = XᵀY − m(1ᵀY)."""
+        """Return the product of centred features with Y, X_cᵀY = XᵀY − m(1ᵀY)."""
         XtY = transposed_times(self.features, Y.astype(self.features.dtype, copy=False))
         return XtY - np.outer(self.mean, Y.sum(axis=0, dtype=np.float64))
 
@@ -118,7 +118,7 @@ def cross_covariance(x: View, y: View) -> FloatArray:
 
 
 def whiten_both(R: FloatArray, x: Factor, y: Factor) -> FloatArray:
-    """Return L_x⁻¹ R L_y⁻ᵀ, where L_x and L_y are the roots of the factors x and y."""
+    """Whiten a matrix R on both sides: L_x⁻¹ R L_y⁻ᵀ with the roots L_x and L_y of the factors x and y."""
     return y.whiten(x.whiten(R).T).T
 
 
@@ -140,9 +140,9 @@ class CanonicalPairs:
         return CanonicalPairs(factors, (U[:, :at_most], Vt[:at_most].T), rho[:at_most])
 
     def directions(self, combinations: Sequence[FloatArray]) -> list[FloatArray]:
-        """Return A = L_x⁻ᵀP and B = L_y⁻ᵀQ for the whitened directions P and Q."""
+        """Return the directions A = L_x⁻ᵀP and B = L_y⁻ᵀQ of the whitened directions P and Q."""
         return [factor.directions(P) for factor, P in zip(self.factors, combinations, strict=True)]
 
     def mix(self, weights: FloatArray) -> list[FloatArray]:
-        """Return A = L_x⁻ᵀUG and B = L_y⁻ᵀVG, with the same weights G (pairs, bits) in both views."""
+        """Return mixed directions A = L_x⁻ᵀUG and B = L_y⁻ᵀVG, with the same weights G (pairs, bits) in both views."""
         return self.directions([basis @ weights for basis in self.bases])

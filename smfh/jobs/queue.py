@@ -248,7 +248,7 @@ class Job(Generic[T]):
                 self._queue.file(self)
 
     def _outcome(self) -> tuple[State, T | None, BaseException | None]:
-        """Do the work and return state, result and error; a function of its own, to free its memory on return."""
+        """Do the work and return state, result and error; returning frees the memory of its local variables."""
         try:
             caller = None if self._queue.caller_of is None else self._queue.caller_of(self.key)
             call = here if caller is None else partial(caller.call, check=self._check)

@@ -41,7 +41,7 @@ ARROWS = (  # between the boxes of these names
 
 @dataclass(frozen=True)
 class Box:
-    """An open box of the diagram: its title, what it holds, and how that is computed."""
+    """An open box of the diagram: its title, the meaning of its contents, and the equation that computes them."""
 
     title: str
     meaning: str
@@ -152,7 +152,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class Exercise:
-    """A task for the sliders of the diagram, its check, and what it teaches."""
+    """An exercise: a task for the sliders of the diagram, the check of its solution, and the lesson learnt."""
 
     task: str
     is_solved: Callable[[Walkthrough, Findings], bool]

@@ -37,7 +37,7 @@ class Example:
 
 
 def make_example(data: MultimodalDataset, rows: Sequence[int]) -> Example:
-    """Return the example of these rows: words of text, colours of pictures, else varying columns."""
+    """Return the small example made of these rows; features are words, shares of colours, or other columns."""
     problems = []
     if not MIN_ITEMS <= len(set(rows)) == len(rows) <= MAX_ITEMS:
         problems.append(f"The example needs {MIN_ITEMS} to {MAX_ITEMS} different items; got {len(rows)}.")

@@ -16,7 +16,7 @@ BLOCK_CELLS = 1 << 15  # numbers in memory at once, per block of queries
 
 
 def chance(counts: DistanceCounts) -> DistanceCounts:
-    """Return counts with all items at one distance: their tie-averaged AP is that of a random order."""
+    """Return distance counts with all items tied; their AP averaged over orders is that of a random order."""
     return DistanceCounts(
         items=counts.items.sum(axis=1, keepdims=True), relevant=counts.relevant.sum(axis=1, keepdims=True)
     )

@@ -49,7 +49,7 @@ def bit_kinds(codes: BoolArray) -> NDArray[np.str_]:
 
 
 def correlate(codes: BoolArray) -> FloatArray:
-    """Return ρ_jk = (n_jk/N − p_j p_k) / √(p_j (1 − p_j) p_k (1 − p_k)), the correlation of bits j and k.
+    """Return the correlations of bits j and k, ρ_jk = (n_jk/N − p_j p_k) / √(p_j (1 − p_j) p_k (1 − p_k)).
 
     n_jk of the N items have both bits on; p_j is the share of items with bit j on. NaN for a dead bit.
     """
@@ -145,7 +145,7 @@ class BitTopic:
 
     @property
     def kappa(self) -> float:
-        """κ = (agreement − chance) / (1 − chance); 0 if chance is 1."""
+        """Cohen's κ, the agreement beyond chance: (agreement − chance) / (1 − chance); 0 if chance is 1."""
         return (self.agreement - self.chance) / (1 - self.chance) if self.chance < 1 else 0.0
 
     @property

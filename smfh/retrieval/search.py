@@ -652,7 +652,7 @@ def join_neighbours(found: Sequence[Neighbours]) -> Neighbours:
 
 
 def _unit_roots(X: Matrix) -> Matrix:
-    """Return √x / ‖√x‖ for each row x."""
+    """Scale the square roots of each row x to length 1: √x / ‖√x‖."""
     return UNIT_ROOTS(X.astype(np.float64))
 
 

@@ -114,7 +114,7 @@ def add_words(counts: FloatArray, encoder: TextEncoder, related: Mapping[str, fl
 
 
 def correct_spelling(word: str, known: Collection[str], captions: Sequence[str]) -> str | None:
-    """Return the word most similar in spelling to one that is unknown, in the vocabulary, captions or table.
+    """Correct an unknown word: return the most similar word of the vocabulary, captions or word table.
 
     The result is None if `word` is an English word, a form of a known one or in a caption, or if no spelling
     is similar. Of the table, words that begin with the same letter are compared.

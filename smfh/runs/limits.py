@@ -1,4 +1,4 @@
-"""Limits on memory and time: estimate the cost of a run or data set, and refuse it if too large.
+"""Limits on memory and time: estimate the cost of a run or data set; raise InputError if it is too high.
 
 The estimate counts the matrix products of a run. On Emoji, Wiki and synthetic items it was between one third
 of the measured cost and, for methods that stop early, ten times it: enough to tell a minute from a day.

@@ -27,12 +27,12 @@ SAVED_PARTS = "address"  # session key: prefix → SavedPart
 
 
 def link_field(default: Any, reader: Reader) -> Any:
-    """Return a dataclass field that is part of the link; `reader` parses its text."""
+    """Return a dataclass field that is part of the page's link; the function `reader` parses its text."""
     return field(default=default, metadata={"reader": reader})
 
 
 def one_of(known: Sequence[str] | Mapping[str, object]) -> Reader:
-    """Return a reader that accepts one of the known words."""
+    """Return a function that parses one of these words from a link parameter."""
 
     def read(name: str, text: str) -> str:
         if text not in known:
@@ -43,7 +43,7 @@ def one_of(known: Sequence[str] | Mapping[str, object]) -> Reader:
 
 
 def whole(low: int, high: int) -> Reader:
-    """Return a reader of whole numbers from `low` to `high`."""
+    """Return a function that parses a whole number from `low` to `high` from a link parameter."""
 
     def read(name: str, text: str) -> int:
         digits = text.removeprefix("-")
@@ -58,7 +58,7 @@ def whole(low: int, high: int) -> Reader:
 
 
 def several(reader: Reader, least: int = 0) -> Reader:
-    """Return a reader of comma-separated values without duplicates; at least `least` are required."""
+    """Return a function that parses distinct comma-separated values, at least `least`, from a link parameter."""
 
     def read(name: str, text: str) -> tuple[Any, ...]:
         values = tuple(dict.fromkeys(reader(name, part) for part in text.split(",") if part))
@@ -70,7 +70,7 @@ def several(reader: Reader, least: int = 0) -> Reader:
 
 
 def any_text(limit: int) -> Reader:
-    """Return a reader of any text, which is cut to `limit` characters."""
+    """Return a function that reads any text from a link parameter and cuts it to `limit` characters."""
     return lambda name, text: text[:limit]
 
 

@@ -90,7 +90,7 @@ def draw_task(
 
 
 def start_grid(grid: Grid, again: bool = False) -> None:
-    """Start the grid as a job (a callback); if it is refused, the page then shows why.
+    """Start the runs of a grid as a job (a callback); if that is not possible, the page then shows why.
 
     With `again`, runs that come with the program are trained here too.
     """

@@ -305,7 +305,7 @@ def read_in_worker(
     check: Callable[[], Any] = lambda: None,
     **callbacks: Any,
 ) -> V:
-    """Read a visitor's file in a worker process; refuse files that need too much time or memory.
+    """Read a visitor's file in a worker process; raise InputError if it needs too much time or memory.
 
     Each visitor can read one file at a time, and MAX_READERS visitors at once; others wait for their turn.
     """

@@ -121,7 +121,7 @@ def draw_card(source: DatasetSource, settings: Settings) -> DeltaGenerator:
 
 
 def find_loaded(source: DatasetSource) -> Loaded | None:
-    """Return the data if it is in memory, otherwise None; nothing is loaded for a card."""
+    """Return the data of a card if it is in memory, otherwise None; nothing is loaded."""
     if source.name != UPLOAD:
         return peek_source(source)
     return upload.loaded if (upload := current_upload()) else None

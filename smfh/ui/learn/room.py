@@ -89,7 +89,7 @@ def draw_room_controls(name: str, state: LearnState, data: MultimodalDataset) ->
 
 
 def waits_for_answer(name: str, state: LearnState) -> bool:
-    """Whether a student has answered in a room whose teacher has not shown the measured answer yet."""
+    """Whether this student has sent an answer, and the teacher has not shown the measured one yet."""
     room = class_rooms().find(state.room) if state.room is not None else None
     return room is not None and room.owner != visitor() and (name, visitor()) in room.answers and name not in room.shown
 

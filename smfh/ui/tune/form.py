@@ -217,7 +217,7 @@ def _choose_parameters(
 
 
 def _choose_span(name: str, request: StudyRequest, method: HashMethod, way: Way) -> str:
-    """Draw the fields for the range of a parameter; return the range as link text."""
+    """Draw the fields for the range of a parameter; return the range as text for the link."""
     default, about = tuning.default_range(method, name), parameters(method)[name]
     low, high, points = state.read_spans(request.ranges).get(name) or (default.low, default.high, default.points)
     key, kind = f"tune_{method.name}_{name}", int if default.whole else float
