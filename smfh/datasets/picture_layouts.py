@@ -129,8 +129,7 @@ def parse_pictures(
             )
     read = found.read or (lambda name: files.read(name, MAX_PICTURE_BYTES))
     cache.decode(found.items, read, max_pixels, on_progress)
-    _skip_unusable(found, cache, keep_unlabelled)
-    return _to_rows(found, cache, several_texts)
+    return _to_rows(found, cache, keep_unlabelled, several_texts)
 
 
 def _reason(name: str, error: InputError) -> str:
@@ -424,59 +423,51 @@ def _complete(found: Found) -> None:
         found.items[name].part = found.items[name].part or part
 
 
-def _skip_unusable(found: Found, cache: PictureCache, keep_unlabelled: bool) -> None:
-    """Remove the items that cannot be used, and list them with the reason."""
+def _to_rows(found: Found, cache: PictureCache, keep_unlabelled: bool, several_texts: bool) -> UploadedRows:
+    """Convert items to rows, one for each item or caption (`several_texts`); list unusable items as skipped."""
     has_labels = any(item.labels for item in found.items.values())
     has_texts = any(item.captions for item in found.items.values())
-    seen: dict[bytes, str] = {}
-    for name, item in list(found.items.items()):
+    usable: dict[bytes, str] = {}  # names by digest
+    for name, item in found.items.items():
         digest = cache.digests.get(name, b"")
         if problems := cache.problems.get(name):
             kind = "too large" if "limit" in problems[0] else "unreadable"
             kind = "HEIC" if name.lower().endswith(HEIC_SUFFIXES) and kind == "unreadable" else kind
-            skipped = Skipped(name, kind, problems[0].removeprefix(f"{name} "))
-        elif first := seen.get(digest):
-            skipped = Skipped(name, "duplicate", f"is the same picture as {first}")
+            found.skipped.append(Skipped(name, kind, problems[0].removeprefix(f"{name} ")))
+        elif first := usable.get(digest):
+            found.skipped.append(Skipped(name, "duplicate", f"is the same picture as {first}"))
         elif has_labels and not item.labels and not (keep_unlabelled and item.captions):
-            skipped = Skipped(item.place, "no label", "has no label")
+            found.skipped.append(Skipped(item.place, "no label", "has no label"))
         elif has_texts and not item.captions and not item.labels:
-            skipped = Skipped(item.place, "no caption", "has no caption")
+            found.skipped.append(Skipped(item.place, "no caption", "has no caption"))
         else:
-            seen[digest] = name
-            continue
-        found.skipped.append(skipped)
-        del found.items[name]
-
-
-def _to_rows(found: Found, cache: PictureCache, several_texts: bool) -> UploadedRows:
-    """Convert items to rows: one for each item or, with `several_texts`, one for each caption."""
-    has_labels = any(item.labels for item in found.items.values())
-    has_texts = any(item.captions for item in found.items.values())
+            usable[digest] = name
+    items = {name: found.items[name] for name in usable.values()}
+    has_texts = any(item.captions for item in items.values())
     modalities = list(found.modalities) if has_texts else []
-    labels, pictures, names, parts, groups = [], [], [], [], list[int]()
+    labels, names, parts, groups = [], [], [], list[int]()
     captions: dict[str, list[str]] = {modality: [] for modality in modalities}
-    for group, (name, item) in enumerate(found.items.items()):
+    for group, (name, item) in enumerate(items.items()):
         texts = {modality: item.captions.get(modality, [""]) for modality in modalities}
         count = max(map(len, texts.values()), default=1) if several_texts else 1
         for number in range(count):
             for modality, own in texts.items():
                 captions[modality].append(own[number % len(own)] if several_texts else "\n".join(own))
-            labels.append(tuple(item.labels))
-            pictures.append(cache.decoded[name])
-            names.append(name)
-            parts.append(item.part)
-            groups.append(group)
+        labels += [tuple(item.labels)] * count
+        names += [name] * count
+        parts += [item.part] * count
+        groups += [group] * count
     return UploadedRows(
-        labels if has_labels else None,
+        labels if any(labels) else None,
         captions,
-        pictures,
+        [cache.decoded[name] for name in names],
         names=names,
         parts=parts if any(parts) else [],
-        groups=groups if len(np.unique(groups)) < len(groups) else [],
+        groups=groups if len(items) < len(groups) else [],
         skipped=found.skipped,
         notes=found.notes,
         headings=found.headings,
         columns=found.columns,
         separator=found.separator,
-        has_several_captions=any(len(t) > 1 for i in found.items.values() for t in i.captions.values()),
+        has_several_captions=any(len(texts) > 1 for item in items.values() for texts in item.captions.values()),
     )
