@@ -11,7 +11,7 @@ power of two that is large enough for all later additions to be exact, in any or
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import reduce, wraps
 from threading import Lock
 from typing import Any
 
@@ -48,16 +48,14 @@ class Block:
         return slice(self.start, self.start + len(self))
 
     def places(self, rows: IntArray | None) -> IntArray:
-        """Return the positions in this block of those of the given rows that are in it.
+        """Return the positions in this block of those `rows`, ascending among all items, that are in it.
 
-        `rows` are ascending positions among all items; if None, the positions of the whole block are
-        returned.
+        If `rows` is None, return all positions in the block.
         """
         if rows is None:
             return np.arange(len(self))
         first, end = np.searchsorted(rows, [self.start, self.start + len(self)])
-        places: IntArray = rows[first:end] - self.start
-        return places
+        return np.asarray(rows[first:end] - self.start)
 
 
 @dataclass(frozen=True)
@@ -78,21 +76,7 @@ class Pass:
 
 
 class Items:
-    """The training items of a method, in memory; a subclass has them on workers.
-
-    Attributes
-    ----------
-    X
-        Features before φ, by modality; rows can be read from each value.
-    labels
-        (items, classes); rows can be read from it.
-    sizes, unlabelled
-        Number of items of each class, and of items without a label.
-    widths
-        Dimensions of φ, by modality.
-    maxima
-        Upper bounds of |φ(x)_j|, by modality.
-    """
+    """The training items of a method, in memory; a subclass has them on workers."""
 
     def __init__(
         self,
@@ -101,16 +85,16 @@ class Items:
         blocks: tuple[Block, ...] = (),
         maxima: Mapping[str, FloatArray] | None = None,
     ) -> None:
-        self.X, self.labels = X, labels
+        self.X, self.labels = X, labels  # features before φ; rows can be read from each value, and from the labels
         self.blocks = blocks or tuple(
             Block(rows.start, {t: rows_of(x, rows) for t, x in X.items()}, labels[rows])
             for rows in (slice(start, start + ROWS) for start in range(0, len(labels), ROWS))
         )
-        self.maxima = maxima or {t: column_maxima(x) for t, x in X.items()}
+        self.maxima = maxima or {t: column_maxima(x) for t, x in X.items()}  # upper bounds of |φ(x)_j|
         self.dtype: np.dtype[Any] = np.result_type(*(x.dtype for x in X.values()))
-        self.sizes: IntArray = labels.sum(axis=0)
-        self.unlabelled = int(np.count_nonzero(~labels.any(axis=1)))
-        self.widths: Mapping[str, int] = {t: x.shape[1] for t, x in self.blocks[0].X.items()}
+        self.sizes: IntArray = labels.sum(axis=0)  # number of items of each class
+        self.unlabelled = int(np.count_nonzero(~labels.any(axis=1)))  # number of items without a label
+        self.widths: Mapping[str, int] = {t: x.shape[1] for t, x in self.blocks[0].X.items()}  # dimensions of φ
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -149,8 +133,7 @@ class Items:
 
     def take_codes(self, codes: Codes, rows: IntArray) -> FloatArray:
         """Return the given rows of the codes."""
-        taken: FloatArray = codes[rows]
-        return taken
+        return np.asarray(codes[rows])
 
     def divide(self, codes: Codes, heights: FloatArray) -> Codes:
         """Return the codes with column k divided by heights[k]."""
@@ -183,10 +166,8 @@ def mapped_maxima(maxima: Mapping[str, FloatArray], maps: Mapping[str, FeatureMa
     bounds: dict[str, FloatArray] = {}
     for t, largest in maxima.items():
         phi = maps[t]
-        if phi.anchors is not None:
-            bounds[t] = np.ones(len(phi.anchors))
-        else:
-            bounds[t] = np.ones(len(largest)) if phi.unit_rows else largest**phi.power
+        within_one = phi.anchors if phi.anchors is not None else largest if phi.unit_rows else None
+        bounds[t] = largest**phi.power if within_one is None else np.ones(len(within_one))
     return bounds
 
 
@@ -301,14 +282,12 @@ class BlockProblem:
 
     def scatter(self, t: str) -> FloatArray:
         """Return XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ for modality t and the graph that `sum_features` was given."""
-        XtF: FloatArray = self.features["XtF", t]
-        scatter: FloatArray = self.features.get(("XtDX", t), self.features["XtX", t]) - XtF @ XtF.T
-        return scatter
+        XtF = self.features["XtF", t]
+        return np.asarray(self.features.get(("XtDX", t), self.features["XtX", t]) - XtF @ XtF.T)
 
     def centred_gram(self, t: str) -> FloatArray:
         """Return the Gram matrix of the centred features of modality t, X_cᵀX_c = XᵀX − N x̄ x̄ᵀ."""
-        gram: FloatArray = self.features["XtX", t] - self.items * np.outer(self.means[t], self.means[t])
-        return gram
+        return np.asarray(self.features["XtX", t] - self.items * np.outer(self.means[t], self.means[t]))
 
     def new_codes(
         self, make: Callable[..., FloatArray], sums: Callable[[Block, FloatArray], Sums], *codes: Codes
@@ -346,20 +325,15 @@ def transposed_times(X: Matrix, Y: FloatArray) -> FloatArray:
 
 def project(X: Mapping[str, Matrix], V: Mapping[str, FloatArray]) -> FloatArray:
     """Return the projections summed over all modalities t, Σ_t X_t V_t."""
-    first, *others = X
-    total = times(X[first], V[first])
-    for t in others:
-        total += times(X[t], V[t])
-    return total
+    return reduce(np.add, (times(X[t], V[t]) for t in X))
 
 
 def sum_rows(work: Callable[[slice], Any], rows: int) -> FloatArray:
     """Call `work` for all blocks of rows in parallel; return the sum of the results as doubles."""
-    parts = each_block(work, rows, ROWS) if rows else iter([work(slice(0, 0))])
-    total = np.array(next(parts), dtype=np.float64)
-    for part in parts:
-        total += part
-    return total
+    total: Any = 0.0
+    for part in each_block(work, rows, ROWS) if rows else [work(slice(0, 0))]:
+        total = total + np.asarray(part, dtype=np.float64)
+    return np.asarray(total)
 
 
 def gram(X: Matrix) -> FloatArray:
@@ -374,16 +348,14 @@ def cross_product(A: Matrix, B: Matrix, weights: FloatArray | None = None) -> Fl
         a = A[rows].astype(np.float64)
         b = a if A is B else B[rows].astype(np.float64)  # BLAS computes only half of aᵀa
         part = a.T @ (b if weights is None else scale_rows(b, weights[rows]))
-        dense: FloatArray = part.toarray() if sparse.issparse(part) else part
-        return dense
+        return np.asarray(part.toarray() if sparse.issparse(part) else part)
 
     return sum_rows(work, A.shape[0])
 
 
 def weighted_gram(U: Mapping[str, FloatArray], weights: Mapping[str, float]) -> FloatArray:
     """Return the weighted sum of the bases' Gram matrices, Σ_t λ_t U_tᵀU_t."""
-    total: FloatArray = np.sum([weights[t] * (U[t].T @ U[t]) for t in U], axis=0)
-    return total
+    return np.asarray(np.sum([weights[t] * (U[t].T @ U[t]) for t in U], axis=0))
 
 
 def squared_norm(X: Matrix) -> float:

@@ -1,8 +1,7 @@
-"""Compiled loops: the cubic step and the bit flips of SMFH+.
+"""Compiled loops over a block of rows: the cubic step and the bit flips of SMFH+.
 
-Each function processes a block of rows and releases the GIL, so that threads can process several blocks at
-once. The functions are compiled on first use. Their constants are defined in this file, because Numba's cache
-does not notice changes in other files.
+They release the GIL, so that threads can process several blocks at once. Their constants are defined in this
+file, because Numba's cache does not notice changes in other files.
 """
 
 import numpy as np
@@ -66,18 +65,13 @@ def cubic_root(q: float, h: float, b: float) -> float:
 
     There are no branches, so that the compiler can vectorise the loop that calls this function.
     """
-    z = min(b / h, cube_root_from_above(b / max(q, 1e-30)))
+    cube = np.float32(min(max(b / max(q, 1e-30), 1e-30), 1e30)).view(np.int32)
+    root = np.int32(cube // np.int32(3) + np.int32(CUBE_ROOT_OFFSET)).view(np.float32)
+    z = min(b / h, float(1.06 * root))  # the second is between 1 and 1.13 times the exact root for h = 0
     for _ in range(NEWTON_STEPS):
         steep = q * z * z
         z -= (steep * z + h * z - b) / (3 * steep + h)
     return z
-
-
-@compiled
-def cube_root_from_above(x: float) -> float:
-    """Return an estimate of ∛x that is between 1 and 1.13 times the exact value."""
-    bits = np.float32(min(max(x, 1e-30), 1e30)).view(np.int32)
-    return float(1.06 * np.int32(bits // np.int32(3) + np.int32(CUBE_ROOT_OFFSET)).view(np.float32))
 
 
 @compiled
@@ -93,19 +87,16 @@ def flip_bits_inplace(
     E: FloatArray,
     graph_weight: float,
     orthogonality: float,
-) -> tuple[int, float]:
-    """Flip every bit whose flip lowers the objective; return the number of flips and the total decrease.
+) -> None:
+    """Flip every bit of the binary Y whose flip lowers the objective, one after another. The arguments are
 
-    Y is binary. The other arguments are
-
-        linear                    Σ_t λ_t X_tU_t + μ Σ_t H_t
-        G                         Σ_t λ_t U_tᵀU_t
-        (data, indices, indptr)   the sparse F of the graph A = F Fᵀ
-        S                         FᵀY, updated with every flip
-        E                         YᵀY − T, updated with every flip
+    linear                    Σ_t λ_t X_tU_t + μ Σ_t H_t
+    G                         Σ_t λ_t U_tᵀU_t
+    (data, indices, indptr)   the sparse F of the graph A = F Fᵀ
+    S                         FᵀY, updated with every flip
+    E                         YᵀY − T, updated with every flip
     """
     bits = Y.shape[1]
-    flips, fall = 0, 0.0
     for i in range(Y.shape[0]):
         for k in range(bits):
             step = 1.0 - 2.0 * Y[i, k]
@@ -126,8 +117,6 @@ def flip_bits_inplace(
                 + orthogonality * (2 * spread + 2 * step * E[k, k] + 1)
             )
             if change < 0:
-                flips += 1
-                fall -= change
                 Y[i, k] += step
                 for e in range(indptr[i], indptr[i + 1]):
                     S[indices[e], k] += step * data[e]
@@ -136,4 +125,3 @@ def flip_bits_inplace(
                     if j != k and Y[i, j] > 0:
                         E[k, j] += step
                         E[j, k] += step
-    return flips, fall

@@ -27,8 +27,7 @@ def rarity_weights(sizes: FloatArray, exponent: float, unlabelled: int, items: i
     if sizes.sum() + unlabelled == items:
         return np.ones(len(sizes))
     filled = np.maximum(sizes, 1)
-    weights: FloatArray = (filled / filled.min()) ** -exponent
-    return weights
+    return np.asarray((filled / filled.min()) ** -exponent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +98,8 @@ def rank_codes(codes: FloatArray, weights: FloatArray, rng: np.random.Generator)
     classes that contains it with probability w_k / Σ w.
     """
     keys = rng.exponential(size=codes.shape) / weights[:, None]
-    ranks: IntArray = np.argsort(np.argsort(keys, axis=0), axis=0)
-    return 2 * ranks + codes.astype(ranks.dtype)
+    ranks = np.argsort(np.argsort(keys, axis=0), axis=0)
+    return np.asarray(2 * ranks + codes.astype(ranks.dtype))
 
 
 def label_codes(labels: BoolArray, ranked: IntArray) -> FloatArray:

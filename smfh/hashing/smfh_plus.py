@@ -246,7 +246,7 @@ class Problem(BlockProblem):
         return U
 
     def draw_graph(self, rng: np.random.Generator) -> NormalisedGraph:
-        """Return the graph of m newly sampled items, or of all items if sampling is off."""
+        """Sample m items and return their graph, or return the graph of all items if sampling is off."""
         if not 0 < self.method.graph_sample < self.items:
             return self.graph
         rows = np.sort(rng.choice(self.items, size=self.method.graph_sample, replace=False))
@@ -305,8 +305,7 @@ class Problem(BlockProblem):
         XtY, mean = summed["XtY"], summed["mean"]
 
         def solution(t: str) -> FloatArray:
-            W: FloatArray = self.solvers[t].factor.inverse @ self.centred(t, XtY[t], mean)
-            return W.astype(self.dtype)
+            return np.asarray(self.solvers[t].factor.inverse @ self.centred(t, XtY[t], mean), dtype=self.dtype)
 
         W = side_by_side(solution, U)
         b = {t: (mean - self.means[t] @ W[t]).astype(self.dtype) for t in U}
@@ -314,8 +313,7 @@ class Problem(BlockProblem):
 
     def centred(self, t: str, XtY: FloatArray, mean: FloatArray) -> FloatArray:
         """Return the product of centred features and codes of modality t, X_cᵀY = XᵀY − N x̄ ȳᵀ."""
-        centred: FloatArray = XtY - self.items * np.outer(self.means[t], mean)
-        return centred
+        return np.asarray(XtY - self.items * np.outer(self.means[t], mean))
 
     def binarise(self, state: State) -> State:
         """Set Y to [Y > column mean], and update W and b, unless Y is binary and no bit is always 1."""

@@ -60,8 +60,7 @@ class LabelGraph:
 
     def spread(self, Y: FloatArray) -> FloatArray:
         """Return the product of the Laplacian with Y, L Y = D Y − A Y."""
-        spread: FloatArray = self.degrees[:, None] * Y - self.attract(Y)
-        return spread
+        return np.asarray(self.degrees[:, None] * Y - self.attract(Y))
 
     def energy(self, Y: FloatArray) -> float:
         """Return the graph term of codes Y, Tr(YᵀLY) = Σ_i D_ii ‖y_i‖² − ‖FᵀY‖² (Eq. 5)."""
@@ -74,8 +73,7 @@ class LabelGraph:
     def scatter(self, X: Matrix) -> FloatArray:
         """Return XᵀLX = XᵀDX − (XᵀF)(XᵀF)ᵀ in double precision, because large numbers cancel."""
         XtF = cross_product(X, self.factors)
-        spread: FloatArray = cross_product(X, X, self.degrees) - XtF @ XtF.T
-        return spread
+        return np.asarray(cross_product(X, X, self.degrees) - XtF @ XtF.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,24 +107,20 @@ class Factor:
         """The inverse (S + εI)⁻¹, cached; multiplying by it takes a third of the time of `solve`."""
         with one_blas_thread():
             lower, _ = dpotri(self.root.astype(np.float64), lower=1)
-        inverse: FloatArray = np.tril(lower) + np.tril(lower, -1).T
-        return inverse
+        return np.asarray(np.tril(lower) + np.tril(lower, -1).T)
 
     def solve(self, B: FloatArray) -> FloatArray:
         """Solve (S + εI) Z = B for Z."""
         with one_blas_thread():
-            solved: FloatArray = cho_solve((self.root, True), B, check_finite=False)
-        return solved
+            return np.asarray(cho_solve((self.root, True), B, check_finite=False))
 
     def whiten(self, C: FloatArray) -> FloatArray:
-        """Return the whitened C, root⁻¹C; for S = XᵀX, columns of X root⁻ᵀ are uncorrelated, of equal length."""
-        whitened: FloatArray = solve_triangular(self.root, C, lower=True, check_finite=False)
-        return whitened
+        """Return root⁻¹C; for S = XᵀX, the columns of X root⁻ᵀ are uncorrelated and of equal length."""
+        return np.asarray(solve_triangular(self.root, C, lower=True, check_finite=False))
 
     def directions(self, U: FloatArray) -> FloatArray:
-        """Undo the whitening of directions U: return A = root⁻ᵀU, for which Aᵀ(S + εI)A = UᵀU."""
-        A: FloatArray = solve_triangular(self.root, U, lower=True, trans="T", check_finite=False)
-        return A
+        """Return A = root⁻ᵀU, for which Aᵀ(S + εI)A = UᵀU."""
+        return np.asarray(solve_triangular(self.root, U, lower=True, trans="T", check_finite=False))
 
 
 def warnings_of(factors: Iterable[Factor]) -> str:

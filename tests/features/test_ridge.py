@@ -11,7 +11,8 @@ from smfh.features.ridge import (
     USUAL_RIDGE,
     choose_ridges,
     clearly_best,
-    left_out_predictions,
+    gains_of,
+    left_out_predictor,
     rank,
 )
 from smfh.metrics import AP_DEFINITIONS, average_precision
@@ -34,8 +35,9 @@ def predict_one_by_one(K, T, ridge):
 def test_left_out_predictions_equal_separate_regressions(rng, dimensions, kind):
     K = rng.random((25, dimensions)) * (rng.random((25, dimensions)) < 0.7)
     T = rng.random((25, 3))
-    for ridge, predicted in zip(RIDGES, left_out_predictions(kind(K), T, RIDGES), strict=True):
-        np.testing.assert_allclose(predicted, predict_one_by_one(K, T, ridge), atol=1e-4)
+    predict = left_out_predictor(kind(K), T)
+    for ridge in RIDGES:
+        np.testing.assert_allclose(predict(ridge), predict_one_by_one(K, T, ridge), atol=1e-4)
 
 
 def test_fast_ranking_equals_sorting_and_the_metrics(rng):
@@ -55,10 +57,10 @@ def test_fast_ranking_equals_sorting_and_the_metrics(rng):
 
 @pytest.mark.parametrize(("gain", "chosen"), [(0.02, 1.0), (0.0002, USUAL_RIDGE), (-0.02, USUAL_RIDGE)])
 def test_only_a_clear_gain_changes_the_ridge(rng, gain, chosen):
-    figures = np.full((len(RIDGES), len(SEARCH_WEIGHTS), 3, 400), 0.5)
-    figures[-1] += gain + 0.01 * rng.standard_normal(400)
-    figures[:-1] -= 0.01 * (np.array(RIDGES[:-1]) != USUAL_RIDGE)[:, None, None, None]
-    assert clearly_best(figures, RIDGES.index(USUAL_RIDGE)) == chosen
+    usual = np.full((len(SEARCH_WEIGHTS), 3, 400), 0.5)
+    better = usual + gain + 0.01 * rng.standard_normal(400)
+    gains = {ridge: gains_of(usual - 0.01, usual) for ridge in RIDGES if ridge != USUAL_RIDGE}
+    assert clearly_best(gains | {1.0: gains_of(better, usual)}) == chosen
 
 
 def test_faint_signals_need_less_ridge_and_noise_needs_more(rng):
