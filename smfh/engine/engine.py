@@ -39,6 +39,7 @@ from smfh.engine.worker import (
     run_task,
     unpack,
 )
+from smfh.memory import free_memory
 from smfh.plugins import load_text, plugin_files
 from smfh.types import InputError, MultimodalDataset
 
@@ -209,10 +210,18 @@ class Engine:
                     client.cancel(futures)
 
     def trim(self) -> None:
-        """End the extra worker processes that were started while all were busy, unless one is in use."""
+        """End the extra workers that were started while all were busy; idle ones give freed memory back."""
+        idle: list[str] = []
         with self._lock:
-            if self._process is not None and not self._busy:
-                self._scale(self.workers)
+            client = self._client
+            if self._process is not None and self.is_connected:
+                if not self._busy:
+                    self._scale(self.workers)
+                with suppress(InputError), _scheduler_errors():  # a lost scheduler is noticed elsewhere
+                    idle = [worker for worker in _ready_workers(client) if worker not in self._busy]
+        if idle:
+            with suppress(Exception):  # a worker may end meanwhile
+                client.run(free_memory, workers=idle, on_error="ignore")
 
     def restart(self) -> None:
         """End idle local workers to free their memory; the next call starts new ones."""

@@ -1,4 +1,4 @@
-"""Open the app on a trained model from a notebook or a script."""
+"""Start the app from a notebook or a script, also on a trained model."""
 
 import atexit
 import os
@@ -8,8 +8,10 @@ import sys
 import time
 import urllib.request
 import webbrowser
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -93,20 +95,26 @@ def explore(
     scoring, encoding = score_run(run)
     RunStore(folder / "runs").save(run, Timing(hasher.seconds, encoding, hasher.seconds + scoring))
     plugins = os.pathsep.join(filter(None, [os.environ.get(VARIABLE, ""), str(plugin)]))
-    server = _start(port or _free_port(), {"SMFH_CACHE": str(folder), VARIABLE: plugins})
+    server = start_app(port, {"SMFH_CACHE": str(folder), VARIABLE: plugins})
     link = ExploreServer(to_link(Settings(source, hasher.method), f"{server.url}/"), server.process)
     if open_browser:
         webbrowser.open(link.url)
     return link
 
 
-def _start(port: int, variables: dict[str, str]) -> ExploreServer:
-    """Start the app in another process, and wait until it answers."""
+def start_app(
+    port: int = 0, variables: Mapping[str, str] | None = None, output: Any = subprocess.DEVNULL
+) -> ExploreServer:
+    """Start the app in another process, on a free port if `port` is 0, and wait until it answers."""
+    if not port:
+        with closing(socket.socket()) as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
     script = app_folder() / APP_SCRIPT
-    command = [sys.executable, "-m", "streamlit", "run", str(script), f"--server.port={port}"]
+    command = [sys.executable, "-m", "streamlit", "run", script.name, f"--server.port={port}"]
     command += ["--server.headless=true", "--server.showEmailPrompt=false"]
-    environment, quiet = {**os.environ, **variables}, subprocess.DEVNULL
-    process = subprocess.Popen(command, env=environment, cwd=script.parent, stdout=quiet, stderr=quiet)  # noqa: S603
+    environment = {**os.environ, **(variables or {})}
+    process = subprocess.Popen(command, env=environment, cwd=script.parent, stdout=output, stderr=output)  # noqa: S603
     server = ExploreServer(f"http://localhost:{port}", process)
     atexit.register(process.terminate)
     end = time.monotonic() + START_SECONDS
@@ -115,12 +123,6 @@ def _start(port: int, variables: dict[str, str]) -> ExploreServer:
             with urllib.request.urlopen(f"{server.url}/_stcore/health", timeout=1):  # noqa: S310, our own server
                 return server
         except OSError:
-            time.sleep(0.2)
+            time.sleep(0.05)
     server.close()
     raise InputError(f"The app did not start on port {port} within {START_SECONDS:.0f} s; try another port.")
-
-
-def _free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -6,10 +6,7 @@
 import json
 import os
 import shutil
-import socket
-import subprocess
 import sys
-import urllib.request
 from dataclasses import replace
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -26,6 +23,7 @@ from smfh.lessons.example import default_rows, make_example
 from smfh.lessons.walkthrough import DEFAULT_METHOD, walk_through
 from smfh.runs import find_or_train
 from smfh.ui.learn.iteration import WALKTHROUGHS
+from smfh.ui.notebook import start_app
 from smfh.ui.running import REDRAW_SECONDS
 
 APP = app_folder() / APP_SCRIPT
@@ -101,23 +99,16 @@ def bench_visits(report: Report, chromium: str) -> None:
     """Measure the time until a new server shows pictures on the first page, with empty and with full caches."""
     from playwright.sync_api import sync_playwright
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    command = [sys.executable, "-m", "streamlit", "run", APP.name, "--server.headless=true"]
-    command += [f"--server.port={port}", "--server.address=127.0.0.1"]
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
         empty = {"NUMBA_CACHE_DIR": f"{folder}/numba", "SMFH_CACHE": f"{folder}/smfh", "SMFH_RUNS_GB": "5"}
-        server = subprocess.Popen(command, cwd=APP.parent, env=os.environ | empty, stdout=subprocess.DEVNULL)  # noqa: S603
+        server = start_app(variables=empty)
         try:
-            _wait_for_server(f"{address}/_stcore/health")
             arguments = ["--no-sandbox", "--disable-gpu"]
             browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
             for visit in ("first visit", "later visit"):
                 page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
                 started = perf_counter()
-                page.goto(address)
+                page.goto(server.url)
                 page.wait_for_function(WALL, timeout=1000 * WAIT_SECONDS)
                 report.seconds[visit] = perf_counter() - started
                 page.wait_for_selector("[data-testid=stMetric]", timeout=1000 * WAIT_SECONDS)
@@ -125,12 +116,11 @@ def bench_visits(report: Report, chromium: str) -> None:
             for name in ("emoji", "wiki"):
                 if not DATASETS[name]().missing():
                     report.seconds[f"a click on Sweep α to the first point, {name}"] = _time_sweep(
-                        browser.new_page(viewport={"width": 1440, "height": 900}), f"{address}/?data={name}"
+                        browser.new_page(viewport={"width": 1440, "height": 900}), f"{server.url}/?data={name}"
                     )
             browser.close()
         finally:
-            server.terminate()
-            server.wait()
+            server.close()
     first, later = report.seconds["first visit"], report.seconds["later visit"]
     report.compare("first visit/later visit", first, later, "to a wall of pictures, on an empty cache")
 
@@ -144,17 +134,6 @@ def _time_sweep(page: Any, address: str) -> float:
     button.click()
     page.wait_for_selector(".js-plotly-plot .scatterlayer path.point", timeout=1000 * WAIT_SECONDS)
     return perf_counter() - started
-
-
-def _wait_for_server(health: str) -> None:
-    end = perf_counter() + WAIT_SECONDS
-    while perf_counter() < end:
-        try:
-            with urllib.request.urlopen(health, timeout=2):  # noqa: S310, our own server
-                return
-        except OSError:
-            sleep(0.05)
-    raise TimeoutError("The server did not start.")
 
 
 def _wait_for_scores(page: AppTest, seed: int) -> None:

@@ -15,9 +15,6 @@ import json
 import os
 import random
 import re
-import signal
-import socket
-import subprocess
 import sys
 import urllib.request
 from collections import defaultdict
@@ -39,6 +36,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 from smfh.bench.measure import family_bytes  # noqa: E402, found from here
 from smfh.ui.log import short_id  # noqa: E402
+from smfh.ui.notebook import start_app  # noqa: E402
 
 MAX_WAIT_SECONDS = 120  # for any one action
 SEED, WORDS = "Random seed", "Words"
@@ -194,24 +192,12 @@ def seconds_after_the_queue(diary: Diary, log: Path) -> list[float]:
 @contextmanager
 def server(environment: dict[str, str], log: Path) -> Iterator[tuple[str, int]]:
     """The address and the process of a server as the README starts it, on an empty cache."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py"]
-    command += ["--server.headless=true", f"--server.port={port}", "--server.address=127.0.0.1"]
     with log.open("w") as output:
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=output)
+        running = start_app(variables=environment, output=output)
     try:
-        for _ in range(600):
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2).close()
-                break
-            except OSError:
-                sleep(0.1)
-        yield f"127.0.0.1:{port}", process.pid
+        yield running.url.removeprefix("http://"), running.process.pid
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait()
+        running.close()
 
 
 def settled(pid: int) -> float:

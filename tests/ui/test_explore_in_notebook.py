@@ -40,7 +40,7 @@ def test_data_are_read_as_they_were_written(is_sparse, tmp_path):
 
 def test_a_model_of_other_items_is_refused():
     data, split = Planted(items=60).load()
-    with pytest.raises(InputError, match="to train"):
+    with pytest.raises(InputError, match="has 45 training items"):
         smfh.explore(CVH(bits=4).fit(data), data, split)
 
 
