@@ -66,43 +66,40 @@ def draw_task(
     `prepare` returns the work of the job, or raises InputError to refuse it, for example if it costs too much.
     The job and a refusal are in the session state; the keys begin with `name`, like those of the buttons.
     """
-    started, refused = f"{name}_started", f"{name}_refused"
-    for problem in st.session_state.pop(refused, ()):
+    for problem in st.session_state.pop(f"{name}_refused", ()):
         st.error(plain(problem))
-    job = find_job(key, started)
+    job = find_job(key, f"{name}_started")
     if job is not None and not job.over:
         args = (job, job.cancel)
         st.button("Cancel", icon=":material/close:", key=f"{name}_cancel", on_click=steer_owned, args=args)
         watch_job(job, False, lambda: draw_progress(job), is_over, PROGRESS_SECONDS)
         return
 
-    def start() -> None:
-        try:
-            with logging_refusal(name, visitor()):
-                work = prepare()
-            st.session_state[started] = job_queue().submit(key, work, visitor(), rerun=True)
-        except InputError as error:
-            st.session_state[refused] = error.problems
-
-    st.button(label, icon=icon, help=help, key=f"{name}_run", on_click=start)
+    st.button(label, icon=icon, help=help, key=f"{name}_run", on_click=start_job, args=(name, key, prepare))
     if job is not None and job.state == "failed":
         draw_problems("Stopped by an error. Finished runs are saved.", job.problems)
 
 
-def start_grid(grid: Grid, again: bool = False) -> None:
-    """Start the runs of a grid as a job (a callback); if that is not possible, the page then shows why.
-
-    With `again`, runs that come with the program are trained here too.
-    """
+def start_job(name: str, key: Hashable, prepare: Callable[[], Callable[[JobContext], object]]) -> None:
+    """Start a job (a callback). The job, or why it was refused, is in the session under keys that begin with `name`."""
     try:
+        with logging_refusal(name, visitor()):
+            work = prepare()
+        st.session_state[f"{name}_started"] = job_queue().submit(key, work, visitor(), rerun=True)
+    except InputError as error:
+        st.session_state[f"{name}_refused"] = error.problems
+
+
+def start_grid(grid: Grid, again: bool = False) -> None:
+    """Start the grid as a job; with `again`, runs that come with the program are trained here too."""
+
+    def prepare() -> Callable[[JobContext], Problems]:
         store = saved_runs(grid.comparison.source)
         store = store.without_shipped() if again and isinstance(store, RunStore) else store
-        with logging_refusal("grid", visitor()):
-            check_costs(grid.missing(store), grid.data, grid.split, current_limits())
-        key, work = private_key(grid.comparison.source, grid.key), grid_work(grid, store)
-        st.session_state[LAST_JOB] = job_queue().submit(key, work, visitor(), rerun=True)
-    except InputError as error:
-        st.session_state[REFUSALS] = error.problems
+        check_costs(grid.missing(store), grid.data, grid.split, current_limits())
+        return grid_work(grid, store)
+
+    start_job("grid", private_key(grid.comparison.source, grid.key), prepare)
 
 
 def _draw_start(grid: Grid, job: Job[Problems] | None, name: str, verb: str) -> None:

@@ -75,10 +75,6 @@ class CurrentRun:
         """Whether this run was started with these settings."""
         return (self.settings.source, self.settings.method) == (settings.source, settings.method)
 
-    def is_of(self, settings: Settings) -> bool:
-        """Whether this run was started with these settings and has neither failed nor been cancelled."""
-        return self.has(settings) and self.state not in ("failed", "cancelled")
-
 
 def cache_for_visit(what: Hashable, compute: Callable[[], V]) -> V:
     """Return a value computed from an uploaded query, cached in this visitor's session."""

@@ -179,7 +179,8 @@ def _redundant_presets(settings: Settings) -> frozenset[str]:
 def _draw_train(settings: Settings) -> None:
     """Draw the Train button, and a badge if the settings differ from those of the run on the page."""
     run = current_run()
-    is_current = will_start(settings) or (run is not None and run.is_of(settings))
+    is_shown = run is not None and run.has(settings) and run.state not in ("failed", "cancelled")
+    is_current = is_shown or will_start(settings)
     st.button(
         "Train",
         type="primary",
