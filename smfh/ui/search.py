@@ -128,7 +128,7 @@ def _draw_form(state: SearchState, run: Run) -> None:
         if (row := st.session_state[PICK]) is not None:
             change_search(state, run, words=None, row=row, also=())
 
-    columns = iter(st.columns([*[5] * bool(texts), 5, *[2] * bool(pictures)], vertical_alignment="bottom"))
+    columns = iter(st.columns([*[5] * bool(texts), 5, *[2] * bool(pictures), 2], vertical_alignment="bottom"))
     if texts:
         with next(columns):
             draw_word_box(state, run, "Words")
@@ -143,6 +143,8 @@ def _draw_form(state: SearchState, run: Run) -> None:
     if pictures:
         with next(columns), st.popover("Picture", icon=":material/upload:", width="stretch"):
             _draw_upload(state, run, {"words": None, "row": None, "also": (), "source": pictures[0]})
+    with next(columns):
+        draw_random_button("search_any", state, run, width="stretch")
     if state.also:
         with st.container(horizontal=True, vertical_alignment="center", key="search_also"):
             st.text("Combined with", width="content")
@@ -156,17 +158,16 @@ def _draw_form(state: SearchState, run: Run) -> None:
     swapped = {"source": state.target, "target": state.source, "words": words}
     names, targets = list(data.modalities), [name for name in data.modalities if name != state.source]
     distances, ties = {"help": " ".join(DISTANCES.values())}, {"help": " ".join(TIES.values())}
-    with st.container(horizontal=True, vertical_alignment="bottom", key="search_ways"):
-        draw_choice("From", "source", names, 120, state, run)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", key="search_ways"):
+        draw_choice("From", "source", names, 110, state, run)
         look = {"icon": ":material/swap_horiz:", "help": "Search in the other direction."}
         draw_search_button("Swap", "search_turn", state, run, swapped, **look)
-        draw_choice("To", "target", targets, 120, state, run)
+        draw_choice("To", "target", targets, 110, state, run)
         draw_filters(state, run)
         names_of = DISTANCE_NAMES.__getitem__
         draw_choice("Distance", "distance", DISTANCES, 135, state, run, format_func=names_of, **distances)
         draw_choice("Ties", "ties", TIES, 175, state, run, format_func=TIE_ORDERS.__getitem__, **ties)
         draw_choice("Results", "number", sorted({*RESULT_COUNTS, state.number}), 90, state, run)
-        draw_random_button("search_any", state, run)
     if not texts:
         st.caption("This data set does not support typed words. Choose a held-out item.")
 
@@ -289,14 +290,15 @@ def _draw_results(state: SearchState, results: SearchResults, run: Run) -> None:
     pages = -(-number // PAGE_RESULTS)
     page = min(state.page, pages)
     ranks = range(PAGE_RESULTS * (page - 1), min(PAGE_RESULTS * page, number))
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.caption(f"Results {ranks[0] + 1} to {ranks[-1] + 1} of {number}", width="content")
-        if pages > 1:
-            key = f"search_page_{page}"  # a new control for each page: this kind cannot be set from the link
-            turn = lambda: change_search(state, run, page=st.session_state[key])  # noqa: E731
-            st.pagination(pages, default=page, key=key, on_change=turn)
     all_relevant = results.relevance is None or results.relevance[ranks].all()
-    st.caption(f"{DISTANCES[results.distance]} {TIES[state.ties]}" + ("" if all_relevant else " ✗: not relevant."))
+    st.caption(
+        f"Results {ranks[0] + 1} to {ranks[-1] + 1} of {number}. {DISTANCES[results.distance]} {TIES[state.ties]}"
+        + ("" if all_relevant else " ✗: not relevant.")
+    )
+    if pages > 1:
+        key = f"search_page_{page}"  # a new control for each page: this kind cannot be set from the link
+        turn = lambda: change_search(state, run, page=st.session_state[key])  # noqa: E731
+        st.pagination(pages, default=page, key=key, on_change=turn)
     pictures = looks_of(run.data, results.rows[ranks].tolist(), results.target)
     st.html(STYLE)
     grid = st.grid(COLUMNS, min_column_width=CARD_PIXELS, border=True, key="search_results")
@@ -424,12 +426,10 @@ def _draw_methods(state: SearchState, results: SearchResults, run: Run) -> None:
                 _draw_row(results_of(job.result, results.query, replace(state, flips=())), job.result)
                 continue
             st.markdown(f"**{method.title}**")
-            if job.state == "failed":
-                st.text("Training failed: " + " ".join(job.problems))
-                continue
-            key, icon = f"search_cancel_{name}", ":material/close:"
-            st.button("Cancel", key, on_click=steer, args=(job.cancel,), icon=icon)
-            watch_job(job, False, partial(draw_progress, job, method), is_over)
+            if not job.over:
+                key, icon = f"search_cancel_{name}", ":material/close:"
+                st.button("Cancel", key, on_click=steer, args=(job.cancel,), icon=icon)
+            watch_job(job, job.over, partial(draw_progress, job, method), is_over)
     for problem in st.session_state.pop(REFUSED, ()):
         st.error(plain(problem))
     icon = ":material/play_arrow:"

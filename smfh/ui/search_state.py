@@ -176,16 +176,16 @@ def draw_choice(
 def draw_filters(state: SearchState, run: Run, **look: Any) -> None:
     """Draw menus of the items to search, and of a label that all results must have if items have labels."""
     about, names = " ".join(DATABASES.values()), DATABASE_NAMES.__getitem__
-    draw_choice("Database", "database", DATABASES, 160, state, run, format_func=names, help=about, **look)
+    draw_choice("Database", "database", DATABASES, 150, state, run, format_func=names, help=about, **look)
     if run.data.class_names:
         look |= {"index": None, "placeholder": "any label", "help": "Search only the items that have this label."}
-        draw_choice("Label", "label", run.data.class_names, 160, state, run, **look)
+        draw_choice("Label", "label", run.data.class_names, 150, state, run, **look)
 
 
-def draw_random_button(key: str, state: SearchState, run: Run) -> None:
+def draw_random_button(key: str, state: SearchState, run: Run, **look: Any) -> None:
     """Draw a button that searches with a random held-out query."""
     query = {"words": None, "row": int(np.random.default_rng().choice(run.split.queries)), "also": ()}
-    look = {"icon": ":material/casino:", "help": "Search with a random held-out query."}
+    look |= {"icon": ":material/casino:", "help": "Search with a random held-out query."}
     draw_search_button("Random query", key, state, run, query, **look)
 
 
