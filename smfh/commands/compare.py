@@ -225,7 +225,7 @@ def as_text(grid: Grid, store: SavedRuns, view: View) -> str:
     """Return a text table (methods × code lengths, mean ± deviation) per direction and score."""
     comparison, lines = grid.comparison, list[str]()
     columns = {bits: f"{bits} bits" for bits in comparison.bits}
-    tables = [("map", one.metric.label, points_every_way(grid, store, one)) for one in view.told_together]
+    tables = [("map", one.metric.label, points_every_way(grid, store, one)) for one in view.headline_views]
     tables += [(name, GRADED[name][0], points_every_way(grid, store, view, name)) for name in view.graded]
     for direction in dict.fromkeys(point.direction for point in tables[0][2]):
         for name, label, points in tables:
@@ -237,7 +237,7 @@ def as_text(grid: Grid, store: SavedRuns, view: View) -> str:
             heading = f"{comparison.source.name}, {direction}, {label}, {view.distance} distance"
             lines += [heading, table.to_string(), ""]
     seeds = "1 seed" if comparison.seeds == 1 else f"{comparison.seeds} seeds, mean ± standard deviation"
-    meanings = [f"{one.metric.label}: {one.metric.words}" for one in view.told_together]
+    meanings = [f"{one.metric.label}: {one.metric.words}" for one in view.headline_views]
     meanings += [": ".join(GRADED[name]) for name in view.graded]
     about = [PROTOCOLS[view.protocol], DISTANCES[view.distance], "Ties are in database order."]
     return "\n".join([*lines, f"{seeds}.", *meanings, *about])

@@ -138,7 +138,7 @@ def as_json(values: Any) -> str:
 
 
 def with_tables(text: str, measured: Measured) -> str:
-    """Return the Markdown text with every marked table written anew, if its numbers are measured."""
+    """Return a Markdown text with every marked table updated, if its numbers have been measured."""
 
     def write(match: re.Match[str]) -> str:
         if match[2] not in TABLES:

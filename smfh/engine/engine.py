@@ -86,7 +86,7 @@ class ThisProcess:
 
 
 class Engine:
-    """Workers that are started or connected to on first use, and again after they were lost.
+    """Local worker processes or a cluster, started or connected on first use, and again if they are lost.
 
     Parameters
     ----------

@@ -352,7 +352,7 @@ class View:
         return AP_DEFINITIONS[self.definition]
 
     @property
-    def told_together(self) -> list["View"]:
+    def headline_views(self) -> list["View"]:
         """Copies of this choice for mAP@100, whole-ranking mAP and P@100, which are shown together."""
         return [replace(self, definition=name) for name in dict.fromkeys([self.definition, *HEADLINE])]
 

@@ -83,7 +83,7 @@ def every_chart(
     level, levels = store.classifier_level(grid.classifier_key), []
     if level is not None:
         levels = [("classifier", "dash", level.scores), ("kernel ridge", "dashdot", level.kernel_ridge)]
-    for one in view.told_together:
+    for one in view.headline_views:
         found = points(grid, store, one)
         chart = score_curves(found, one.metric.label, formula=one.metric.formula)
         for title, dash, by_search in levels if found else ():
@@ -170,7 +170,7 @@ def html_of(grid: Grid, saved: Path | SavedRuns, view: View, command: str, publi
     `command` is the shell command that repeats the comparison, or empty.
     """
     store = RunStore(saved) if isinstance(saved, Path) else saved
-    pairs = {one.metric.label: compared_pairs(grid, store, one) for one in view.told_together}
+    pairs = {one.metric.label: compared_pairs(grid, store, one) for one in view.headline_views}
     comparison, tests = grid.comparison, []
     for label, found in pairs.items():
         folded = {f"All {len(found)} pairs of methods": [table_html(pair_rows(found))]} if found else {}
@@ -202,7 +202,7 @@ def html_of(grid: Grid, saved: Path | SavedRuns, view: View, command: str, publi
 
 def _measured(view: View) -> list[tuple[str, str, str]]:
     """Return label, formula and words of each measure."""
-    metrics = [one.metric for one in view.told_together]
+    metrics = [one.metric for one in view.headline_views]
     graded = [(*GRADED[name], "") for name in view.graded]
     return [(metric.label, metric.formula, metric.words) for metric in metrics] + graded
 

@@ -78,7 +78,7 @@ def score_rows(grid: Grid, store: SavedRuns, view: View) -> list[dict[str, str]]
     rows: dict[tuple[str, ...], dict[str, str]] = {}
     order = list(grid.comparison.titles.values())
     for direction in table_directions(grid, view):
-        views = [one.towards(*direction) for one in view.told_together]
+        views = [one.towards(*direction) for one in view.headline_views]
         found = [(one.metric.label, "map", point) for one in views for point in points(grid, store, one)]
         for name in view.graded:
             found += [(GRADED[name][0], name, point) for point in points(grid, store, views[0], name)]
@@ -266,7 +266,7 @@ def paper_tables(grid: Grid, store: SavedRuns, view: View) -> list[PaperTable]:
     about = ", ".join([title, where, queries, f"{distance} distance"])
     measures = [
         ("map", one.definition, one.metric.label, f"${one.metric.latex}$", one.metric.formula)
-        for one in view.told_together
+        for one in view.headline_views
     ]
     for name in view.graded:
         label, words = GRADED[name]

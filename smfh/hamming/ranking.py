@@ -82,7 +82,7 @@ def judge(order: IntArray, query_labels: Words, database_labels: Words) -> BoolA
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Counts by distance and relevance, and sums of precisions, of rankings of all items.
+    """Counts of all items by distance and relevance, and sums of precisions; one row per query.
 
     The columns are the Hamming distances from 0 to the number of bits, or the levels of asymmetric distances:
     the distinct distances of each query, nearest first.

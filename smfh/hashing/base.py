@@ -299,7 +299,7 @@ class IterativeMethod(HashMethod):
         return problems
 
     def shares(self, modalities: Sequence[str]) -> dict[str, float]:
-        """Return the weight λ of each modality; equal weights by default."""
+        """Return the weight λ of each modality; by default, all are equal."""
         shares = self.modality_weights or (1 / len(modalities),) * len(modalities)
         return dict(zip(modalities, shares, strict=True))
 

@@ -214,7 +214,7 @@ class UniformRows:
 
     @staticmethod
     def draw(rng: np.random.Generator, items: int, bits: int, dtype: Any) -> "UniformRows":
-        """Represent `rng.random((items, bits), dtype)`, and advance `rng` as that call would."""
+        """Prepare the numbers of `rng.random((items, bits), dtype)`, to be drawn by blocks; advance `rng` alike."""
         states = []
         for start in range(0, items, ROWS):
             states.append(rng.bit_generator.state)

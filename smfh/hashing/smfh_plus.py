@@ -114,7 +114,7 @@ class SMFHPlus(BlockMethod):
         return self.clusters > 0
 
     def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Training:
-        """Learn from the labels, with the clusters as extra labels."""
+        """Train with the labels, and with clusters of items as extra labels."""
         if self.clusters:
             found = cluster_labels(train.modalities, train.labels, self.clusters, *rng.spawn(1))
             train = MultimodalDataset(train.name, train.modalities, np.hstack([train.labels, found]))

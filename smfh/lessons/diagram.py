@@ -12,7 +12,7 @@ from smfh.lessons.walkthrough import DEFAULT_METHOD, STEP_INFO, STEP_NAMES, Snap
 
 MEANINGS: Mapping[str, tuple[str, str]] = {  # symbol and meaning of every matrix and of the boxes of the search
     "features": ("X", "Features: the data of each item"),
-    "rebuilt": ("Y Uᵀ", "Features as codes and bases rebuild them; compare with X"),
+    "rebuilt": ("Y Uᵀ", "Features reconstructed from codes and bases; compare with X"),
     "basis": ("U", "Basis: how much of each feature each bit stands for"),
     "function": ("W", "Hash function: the weight of each feature for each bit"),
     "relaxed": ("Y", "Relaxed codes: the value of each bit for each item; shared by all modalities"),
@@ -173,7 +173,7 @@ EXERCISES = (
     Exercise(
         "Choose more than 4 bits, so that at least two bits are copies of each other.",
         lambda walk, now: now.bits > DEFAULT_METHOD.bits and now.different_bits < now.bits,
-        "The graph pulls all bits to the same classes, and only β keeps them apart. More bits need not tell more.",
+        "The graph pulls all bits to the same classes, and only β keeps them apart. More bits may add nothing.",
     ),
     Exercise(
         "Raise μ, so that fewer than half of the queries find all their relevant items first.",

@@ -393,7 +393,7 @@ class Lesson:
 
 
 def ask_best_stop(question: str, *series: int) -> Callable[[WorkedLesson], Prediction]:
-    """Ask at which stop the sum of these series is highest."""
+    """Return the question at which stop of the slider the sum of these series is highest."""
 
     def predict(worked: WorkedLesson) -> Prediction:
         values = np.sum([worked.series[number].values for number in series], axis=0)
@@ -497,7 +497,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
         ),
         "bit": Lesson(
             "What a bit means",
-            "Does a bit stand for something?",
+            "Does a single bit have a meaning?",
             "Move through the bits of two runs that differ only in their seed.",
             "For which items and how many classes is a bit on? What does the same bit do in the other run?",
             SEEDS,

@@ -413,7 +413,7 @@ def sweep_curve(
     return TraceChart(
         kind="goal along a parameter",
         title=title,
-        description=f"The {label} along {axis.label} with its fold band, and its parts. {title}.",
+        description=f"The {label} along {axis.label} with the range over the folds, and its measures. {title}.",
         layout={
             "xaxis": axis.layout() | {"anchor": "y2"},
             "yaxis": {"title": {"text": plain(label)}, "domain": [0.42, 1], "range": heights, **loose},

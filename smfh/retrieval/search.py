@@ -52,7 +52,7 @@ DATABASES: dict[str, str] = {
 MAX_CHARACTERS = 500
 MAX_PICTURE_BYTES = 10 * 2**20
 MAX_RESULTS = 100
-MAX_WANTED = 8  # words of a query of which items can contain all
+MAX_QUERY_WORDS = 8  # words of a query of which items can contain all
 MAX_CONTAINING = 12  # items with all words of the query come first if there are at most so many
 MAX_TIED = 20_000  # most tied items that are ordered by similarity
 EXPLAINED_ITEMS = 3  # similar training items that an explanation names
@@ -352,7 +352,7 @@ def search(
         tied = min(int(np.searchsorted(distances, distances[first[-1]], side="right")), MAX_TIED)
         alike = similarity(data, split, neighbours, target, rows[order[:tied]])
         first = np.lexsort((-alike, distances[:tied]))[:limit]
-    named, containing = find_wanted(data, query, rows, order)
+    named, containing = find_exact_matches(data, query, rows, order)
     earlier = np.concatenate([named, containing])
     first = np.concatenate([earlier, first[~np.isin(first, earlier)]])[:limit]
     near = distances[first]
@@ -376,7 +376,9 @@ def search(
     )
 
 
-def find_wanted(data: MultimodalDataset, query: Query, rows: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
+def find_exact_matches(
+    data: MultimodalDataset, query: Query, rows: IntArray, order: IntArray
+) -> tuple[IntArray, IntArray]:
     """Return the ranks of the items whose name is the query, and of other items that contain all its words.
 
     Among the second, those with more of the related words are first; they are only returned if there are at most
@@ -390,7 +392,7 @@ def find_wanted(data: MultimodalDataset, query: Query, rows: IntArray, order: In
     named = has_name(data, rows, query.wanted)
     encoder, having = data.encoders.get(query.source), np.zeros_like(named)
     has_letters = isinstance(encoder, TextEncoder) and encoder.vocabulary.letters > 0
-    if not (query.others or query.is_guess or has_letters or len(query.wanted) > MAX_WANTED):
+    if not (query.others or query.is_guess or has_letters or len(query.wanted) > MAX_QUERY_WORDS):
         having = np.logical_and.reduce([contains(data, query.source, rows, word) for word in query.wanted]) & ~named
     few = np.flatnonzero(having[order]) if np.count_nonzero(having) <= MAX_CONTAINING else none
     texts = data.modalities[query.source][rows[order[few]]]

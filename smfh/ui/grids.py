@@ -144,7 +144,7 @@ def _draw_start(grid: Grid, job: Job[Problems] | None, name: str, verb: str) -> 
         problems = [f"{name_training(method)}: {' '.join(why)}" for method, why in job.result.items()]
     if job is not None and problems:
         st.error("Some runs failed. All others are saved.")
-        with st.expander("Which runs, and why", expanded=job.state == "failed"):
+        with st.expander("Failed runs and reasons", expanded=job.state == "failed"):
             st.text("\n".join(problems))
 
 
@@ -162,7 +162,7 @@ def progress_of_grid(progress: GridProgress, waiting: str = "") -> tuple[float, 
     if waiting:
         parts.append(waiting)
     elif progress.current is not None:
-        parts.append(f"now {name_training(progress.current)}")
+        parts.append(f"training {name_training(progress.current)}")
     if progress.seconds_left is not None:
         parts.append(f"about {duration(progress.seconds_left)} left")
     return progress.done / progress.total, " · ".join(parts)

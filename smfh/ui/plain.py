@@ -22,7 +22,7 @@ def plain(text: str) -> str:
 
 
 def paragraphs(problems: Iterable[str]) -> str:
-    """Join messages to Markdown paragraphs with all special characters escaped."""
+    """Join messages into Markdown paragraphs with all special characters escaped."""
     return "\n\n".join(map(plain, problems))
 
 

@@ -90,9 +90,9 @@ def test_sentences_name_the_better_method(finished):
 
 def test_the_best_method_by_each_measure(finished):
     grid, store = finished
-    tested = {one.metric.label: compared_pairs(grid, store, one) for one in VIEW.told_together}
+    tested = {one.metric.label: compared_pairs(grid, store, one) for one in VIEW.headline_views}
     assert list(tested) == ["mAP@100", "mAP (whole ranking)", "P@100"]
-    for one in VIEW.told_together:
+    for one in VIEW.headline_views:
         means = {title: AP.mean() for title, AP in query_precisions(grid, store, one).items()}
         assert tested[one.metric.label][0].first == max(means, key=means.get)
     (pair,) = tested["mAP@100"]

@@ -132,7 +132,7 @@ def draw_figures(grid: Grid, view: View, published: Sequence[Published]) -> None
         has_level = store.classifier_level(grid.classifier_key) is not None
         charts = once(lambda: export.every_chart(grid, store, view, published, log), view, log, has_level)
         pairs = {
-            one: once(partial(export.compared_pairs, grid, store, one), one, "pairs") for one in view.told_together
+            one: once(partial(export.compared_pairs, grid, store, one), one, "pairs") for one in view.headline_views
         }
     if len(grid.found(store)) < len(found):
         st.rerun()  # a damaged file was found, and its run must be trained again
@@ -150,13 +150,13 @@ def draw_figures(grid: Grid, view: View, published: Sequence[Published]) -> None
         draw_test(pairs)
         draw_open(grid)
     st.markdown("#### Other measures")
-    others = [one.definition for one in view.told_together[1:]] + view.graded
+    others = [one.definition for one in view.headline_views[1:]] + view.graded
     for start in range(0, len(others), CHARTS_PER_ROW):
         row = others[start : start + CHARTS_PER_ROW]
         show_charts({f"compare_{name}": charts[name] for name in row})
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"#### Results at {view.bits} bits", width="content")
-        st.toggle("Log K", key=LOG_K)
+        st.toggle("Log scale for K", key=LOG_K)
     for pair in (("at_k", "recall"), ("radius", "hits"), ("training", "encoding")):
         show_charts({f"compare_{name}": charts[name] for name in pair})
 

@@ -251,7 +251,7 @@ def draw_curves(run: Run, pinned: Run | None) -> None:
     deepest = max(len(run.scores(*every[one], database).precision) for one in list(every)[:1] + chosen)
     st.session_state["curve_k"] = min(st.session_state.get("curve_k", 100), deepest)
     K = depth.slider("Number of results (K)", 1, max(deepest, 2), key="curve_k")
-    log = scale.toggle("Log K", key="curve_log")
+    log = scale.toggle("Log scale for K", key="curve_log")
     curves = [
         Curve(
             which.method.name,

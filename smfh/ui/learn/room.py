@@ -51,7 +51,7 @@ def draw_own_room(name: str, prediction: Prediction) -> None:
                     on_click=class_rooms().show_answer,
                     args=(room.code, visitor(), name),
                     disabled=name in room.shown,
-                    help="Here and on the students' screens.",
+                    help="Shows the measured answer here and on the students' screens.",
                     key=f"{CONTROLS}room_show",
                 )
                 st.button(

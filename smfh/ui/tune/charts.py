@@ -234,7 +234,7 @@ def _draw_front(study: Study, dots: Sequence[TrialDot], selected: int | None) ->
 
 
 def known_marks(study: Study) -> list[Mark]:
-    """Return a mark at the paper's value for this data, if it has one."""
+    """Return a chart mark at the paper's value of the parameter for this data set, if the paper has one."""
     (one,), method, source = study.plan.ranges, study.plan.method, study.plan.sources[0]
     if method.name not in PAPER_METHODS or source.name not in method.presets:
         return []

@@ -270,7 +270,7 @@ def draw_by_eye(study: Study, trials: Sequence[Trial]) -> bool:
 
 
 def _draw_pair(study: Study, trials: Sequence[Trial], pair: Comparison) -> None:
-    """Draw the results of two trials for one query, and the buttons; sides vary from pair to pair."""
+    """Draw the results of two trials for one query, with buttons to choose; which is left varies."""
     data, split = load(Settings(study.plan.sources[0], study.plan.method))
     rows, by_number = np.sort(split.train), {trial.number: trial for trial in trials}
     sides = [by_number[pair.first], by_number[pair.second]]
