@@ -6,7 +6,6 @@ train_grid(grid, store)                          # trains only runs that are not
 points(grid, store, View("text", "image"))       # reads saved scores
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
@@ -100,19 +99,16 @@ class Comparison:
     @cached_property
     def titles(self) -> Mapping[HashMethod, str]:
         """The title of each method; several settings of SMFH get titles such as SMFH (α 2, m 50)."""
-        times = Counter(method.name for method in self.methods)
-        return {
-            method: method.title if times[method.name] == 1 else self._distinct_title(method) for method in self.methods
-        }
-
-    def _distinct_title(self, method: HashMethod) -> str:
-        others = [other for other in self.methods if other.name == method.name]
-        values = [
-            f"{about.symbol} {value_in_words(getattr(method, name))}"
-            for name, about in parameters(method).items()
-            if len({getattr(other, name) for other in others}) > 1
-        ]
-        return f"{method.title} ({', '.join(values)})"
+        titles = {}
+        for method in self.methods:
+            others = [other for other in self.methods if other.name == method.name]
+            values = [
+                f"{about.symbol} {value_in_words(getattr(method, name))}"
+                for name, about in parameters(method).items()
+                if len({getattr(other, name) for other in others}) > 1
+            ]
+            titles[method] = f"{method.title} ({', '.join(values)})" if values else method.title
+        return titles
 
 
 def default_comparison(source: DatasetSource) -> Comparison:
@@ -333,14 +329,9 @@ class View:
     distance: str = "hamming"  # a key of DISTANCES
 
     def __post_init__(self) -> None:
-        problems: list[str] = []
-        if self.definition not in AP_DEFINITIONS:
-            problems += unknown("definition", self.definition, AP_DEFINITIONS).problems
-        if self.protocol not in PROTOCOLS:
-            problems += unknown("protocol", self.protocol, PROTOCOLS).problems
-        if self.distance not in DISTANCES:
-            problems += unknown("distance", self.distance, DISTANCES).problems
-        if problems:
+        choices = {"definition": AP_DEFINITIONS, "protocol": PROTOCOLS, "distance": DISTANCES}
+        wrong = [(name, known) for name, known in choices.items() if getattr(self, name) not in known]
+        if problems := [text for name, known in wrong for text in unknown(name, getattr(self, name), known).problems]:
             raise InputError(problems)
 
     @property
@@ -390,16 +381,6 @@ class Measure:
         return f"{point.mean:.{self.decimals}f}{spread}"
 
 
-def _graded(name: str, run: ScoredRun) -> float | None:
-    """Return a score listed in GRADED; None if an older run does not have it."""
-    return run.scores.graded.get(name)
-
-
-def _hit_rate(radius: int, run: ScoredRun) -> float:
-    """Return the share of queries with a relevant item within the radius."""
-    return float(run.scores.within.hits[min(radius, run.scores.bits)])
-
-
 DECIMALS = {"median_rank": 1, "distinct_codes": 0}
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
@@ -415,11 +396,16 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
             "µs to encode a query", lambda run: 1e6 * run.record.timing.encoding[run.scores.source] / run.scores.queries
         ),
         **{
-            name: Measure(label, partial(_graded, name), decimals=DECIMALS.get(name, 3))
+            name: Measure(
+                label, partial(lambda name, run: run.scores.graded.get(name), name), decimals=DECIMALS.get(name, 3)
+            )
             for name, (label, _) in GRADED.items()
         },
         **{
-            f"hits_{radius}": Measure(f"look-up hit rate, radius {radius}", partial(_hit_rate, radius))
+            f"hits_{radius}": Measure(  # share of queries with a relevant item within the radius
+                f"look-up hit rate, radius {radius}",
+                partial(lambda radius, run: float(run.scores.within.hits[min(radius, run.scores.bits)]), radius),
+            )
             for radius in range(MAX_RADIUS + 1)
         },
     }

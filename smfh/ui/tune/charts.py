@@ -88,16 +88,13 @@ def filter_values(dot: TrialDot, label: str) -> dict[str, float]:
 
 
 def inside(dots: Sequence[TrialDot], spans: Mapping[str, tuple[float, ...]], label: str) -> list[TrialDot]:
-    """Return the trials whose values lie within all ranges of the filter; unknown names are ignored."""
-    return [
-        dot
-        for dot in dots
-        if all(
-            spans[name][0] <= value <= spans[name][1]
-            for name, value in filter_values(dot, label).items()
-            if name in spans
-        )
-    ]
+    """Return the trials whose values lie in all ranges; ranges with unknown names are ignored."""
+
+    def passes(name: str, value: float) -> bool:
+        low, high = spans.get(name, (-inf, inf))
+        return low <= value <= high
+
+    return [dot for dot in dots if all(passes(*item) for item in filter_values(dot, label).items())]
 
 
 def draw_filter(dots: Sequence[TrialDot], label: str) -> list[TrialDot]:
@@ -150,7 +147,12 @@ def draw_main(
         planned = len(study.trials)
         _draw_clickable(plots.trial_history(dots, label, selected, planned), "history")
     elif len(axes) == 1:
-        chart = plots.sweep_curve(dots, axes[0], label, near_best(study), known_marks(study), selected, others)
+        (one,), method, source, marks = study.plan.ranges, study.plan.method, study.plan.sources[0], list[Mark]()
+        if method.name in PAPER_METHODS and source.name in method.presets:
+            value = getattr(paper_method(method.name, source.name), one.name)
+            if value > 0 or one.scale != "log":
+                marks.append(Mark(f"paper: {short_number(value)}", value))
+        chart = plots.sweep_curve(dots, axes[0], label, near_best(study), marks, selected, others)
         _draw_clickable(chart, f"curve_{axes[0].label}")
         st.caption(BANDS)
     else:
@@ -231,15 +233,6 @@ def _draw_front(study: Study, dots: Sequence[TrialDot], selected: int | None) ->
     _draw_clickable(plots.trial_front(dots, across, goal.titles[0], places, list(front), selected, knee), "front")
     if knee is not None:
         st.text(describe_knee(front, knee, goal))
-
-
-def known_marks(study: Study) -> list[Mark]:
-    """Return a chart mark at the paper's value of the parameter for this data set, if the paper has one."""
-    (one,), method, source = study.plan.ranges, study.plan.method, study.plan.sources[0]
-    if method.name not in PAPER_METHODS or source.name not in method.presets:
-        return []
-    value = getattr(paper_method(method.name, source.name), one.name)
-    return [Mark(f"paper: {short_number(value)}", value)] if value > 0 or one.scale != "log" else []
 
 
 def _draw_contour(by_share: Sequence[Axis], dots: Sequence[TrialDot], label: str, selected: int | None) -> None:
