@@ -181,23 +181,16 @@ def next_comparison(
     answered = {one.pair for one in own}
     for pool in (sorted(near), range(len(shown))):  # all trials only if the near ones are compared
         for i, j in sorted(combinations(pool, 2), key=doubt):
-            if (pair := _most_different(shown[i], shown[j], answered)) is not None:
-                return pair
+            first, second, sizes = examples_of(shown[i]), examples_of(shown[j]), dict[Comparison, tuple[int, int]]()
+            for query in sorted(first.keys() & second.keys()):
+                one, other = first[query], second[query]
+                different = len(set(one) - set(other)), sum(a != b for a, b in zip(one, other, strict=False))
+                pair = Comparison(shown[i].number, shown[j].number, query)
+                if different > (0, 0) and pair not in answered:
+                    sizes[pair] = different
+            if sizes:
+                return max(sizes, key=sizes.__getitem__)
     return None
-
-
-def _most_different(first: Trial, second: Trial, answered: set[Comparison]) -> Comparison | None:
-    """Return the two trials' comparison on the query whose results differ most; None if none differ."""
-    one, other = examples_of(first), examples_of(second)
-    pairs = {
-        Comparison(first.number, second.number, query): (
-            len(set(one[query]) - set(other[query])),
-            sum(a != b for a, b in zip(one[query], other[query], strict=False)),
-        )
-        for query in sorted(one.keys() & other.keys())
-    }
-    new = {pair: size for pair, size in pairs.items() if pair not in answered and size > (0, 0)}
-    return max(new, key=new.__getitem__, default=None)
 
 
 def suggest_setting(plan: StudyPlan, trials: Sequence[Trial], choices: Sequence[EyeChoice]) -> dict[str, float]:

@@ -108,10 +108,7 @@ def choose_plan(settings: Settings, what: DeltaGenerator, how: DeltaGenerator) -
         )
         way: Way = "sweep" if chosen == "sweep" else "search"
         searched = [one.name for one in tuning.default_ranges(method)]
-        if way == "sweep":
-            names = _choose_sweep(before, method)
-        else:
-            names = _choose_parameters("Parameters", before, method, searched, None)
+        names = _choose_parameters(replace(before, way=way), method, searched)
     with how:
         spans = [_choose_span(name, before, method, way) for name in names]
         request = _choose_rest(replace(before, way=way), way)
@@ -184,28 +181,24 @@ def estimate(plan: StudyPlan, studies: Studies, store: SavedRuns, loaded: Loaded
     return (median(ratios) if ratios else 1.0) * sum(cost(plan, point) for point in plan.points)
 
 
-def _choose_sweep(request: StudyRequest, method: HashMethod) -> list[str]:
-    """Draw menus for a ready-made sweep or for one or two parameters; return the parameters to sweep."""
-    known = tuning.tunable(method)
-    offered = [name for name, swept in tuning.SWEEPS.items() if set(swept) <= set(known)] + [state.OTHER]
-    if st.session_state.get("tune_sweep") not in offered:
-        st.session_state["tune_sweep"] = request.sweep if request.sweep in offered else offered[0]
-    chosen = st.pills("Sweep over", offered, key="tune_sweep", required=True)
-    if chosen in tuning.SWEEPS:
-        return list(tuning.SWEEPS[chosen])
-    return _choose_parameters("One or two parameters", request, method, known[1:2] or known[:1], limits.MAX_SWEPT)
-
-
-def _choose_parameters(
-    label: str, request: StudyRequest, method: HashMethod, default: list[str], limit: int | None
-) -> list[str]:
+def _choose_parameters(request: StudyRequest, method: HashMethod, default: list[str]) -> list[str]:
+    """Let the visitor choose a ready-made sweep, or parameters; return their names."""
     known, about, key = tuning.tunable(method), parameters(method), f"tune_tuned_{request.way}_{method.name}"
+    label, limit = "Parameters", None
+    if request.way == "sweep":
+        offered = [name for name, swept in tuning.SWEEPS.items() if set(swept) <= set(known)] + [state.OTHER]
+        if st.session_state.get("tune_sweep") not in offered:
+            st.session_state["tune_sweep"] = request.sweep if request.sweep in offered else offered[0]
+        chosen = st.pills("Sweep over", offered, key="tune_sweep", required=True)
+        if chosen in tuning.SWEEPS:
+            return list(tuning.SWEEPS[chosen])
+        label, limit, default = "One or two parameters", limits.MAX_SWEPT, known[1:2] or known[:1]
     try:
         check_tunable(method, request.tuned)
     except InputError as error:  # the parameters came from a link, or from another method
         st.text("\n".join(error.problems))
     st.session_state.setdefault(key, [name for name in request.tuned if name in known][:limit] or default)
-    chosen: list[str] = st.multiselect(
+    names: list[str] = st.multiselect(
         label,
         known,
         key=key,
@@ -213,7 +206,7 @@ def _choose_parameters(
         format_func=lambda name: f"{about[name].symbol} · {title_of(name).lower()}",
         placeholder="Choose at least one",
     )
-    return chosen
+    return names
 
 
 def _choose_span(name: str, request: StudyRequest, method: HashMethod, way: Way) -> str:
