@@ -101,7 +101,7 @@ def bench_evaluation(report: Report, rng: np.random.Generator, number: int, repe
 
 
 def faiss_search(database: Words, queries: Words, bits: int, top: int = TOP) -> Sides:
-    """Return the same search by faiss, or {} if it is not installed; check that distances are equal."""
+    """Return the same search by faiss, as a function by name; {} if faiss is not installed. Check its distances."""
     try:
         import faiss
     except ImportError:

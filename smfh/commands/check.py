@@ -72,7 +72,7 @@ def report(subject: str, checks: Sequence[str], found: Iterator[str]) -> list[st
 
 
 def method_problems(method: HashMethod) -> Iterator[str]:
-    """Yield what is wrong for each of METHOD_CHECKS; the method is trained on a small set with planted classes."""
+    """Yield the problem that each of METHOD_CHECKS finds ("" for none); train on a small set with planted classes."""
     data, split = Planted(items=240).load()
     train = data.take(split.train)
     with plugin_errors(method):
@@ -107,7 +107,7 @@ def method_problems(method: HashMethod) -> Iterator[str]:
 
 
 def dataset_problems(source: DatasetSource) -> Iterator[str]:
-    """Yield what is wrong for each of DATASET_CHECKS."""
+    """Yield the problem that each of DATASET_CHECKS finds ("" for none)."""
     if missing := source.missing():
         raise InputError(missing)
     data, split = source.load()

@@ -53,7 +53,7 @@ FINE = {
 
 @dataclass(frozen=True)
 class Digits(DatasetSource):
-    """Signed features: the upper and the lower half of scikit-learn's digits, as principal components."""
+    """A data set with signed features: principal components of the halves of scikit-learn's digits."""
 
     name = "digits"
     card = DatasetCard("Digits", "Handwritten digits in two halves.", "1,797 digits", "BSD", "scikit-learn")
@@ -109,7 +109,7 @@ def settings(part: str) -> list[tuple[str, str, HashMethod]]:
 
 
 def measure(chosen: Sequence[tuple[str, str, HashMethod]]) -> dict[str, dict[str, float]]:
-    """Train or find all runs; return means and deviations over seeds by data set, method, bits and search."""
+    """Train the missing runs; return means and deviations over seeds by data set, method, bits and search."""
     store, rows = RunStore(), list[dict[str, Any]]()
     loaded = {name: (SOURCES[name], *SOURCES[name].load()) for name in dict.fromkeys(d for d, _, _ in chosen)}
     with progress_bar(len(chosen) * MEASURED_SEEDS, "run") as bar:

@@ -129,7 +129,7 @@ class Engine:
 
     @property
     def at_once(self) -> int:
-        """Number of calls that one job should make at once; 1 locally, where a run uses all cores."""
+        """The number of calls that a job should make at the same time; 1 locally, where a run uses all cores."""
         return self.count if self.address else 1
 
     @property

@@ -78,7 +78,7 @@ class SavedPasses:
 
 
 class ShardedItems(Items):
-    """Training items in shards; the passes of a method over them run on workers."""
+    """The training items of shards; a method's passes over them run on workers."""
 
     def __init__(
         self,

@@ -115,7 +115,7 @@ class Factor:
             return np.asarray(cho_solve((self.root, True), B, check_finite=False))
 
     def whiten(self, C: FloatArray) -> FloatArray:
-        """Return root⁻¹C; for S = XᵀX, the columns of X root⁻ᵀ are uncorrelated and of equal length."""
+        """Whiten the matrix C: return root⁻¹C. For S = XᵀX, columns of X root⁻ᵀ are uncorrelated, of equal length."""
         return np.asarray(solve_triangular(self.root, C, lower=True, check_finite=False))
 
     def directions(self, U: FloatArray) -> FloatArray:

@@ -289,7 +289,7 @@ def class_bit_agreement(measured: LessonRuns, run: EvaluatedRun, modality: str) 
 
 
 def compare_bits(measured: LessonRuns) -> WorkedLesson:
-    """Compare the bits of two seeds: the classes of each bit, and whether equal numbers mean the same."""
+    """Compare the bits of two seeds: the classes of each bit, and whether bits with equal numbers agree."""
     first = measured.runs[0]
     second = next(run for run in measured.runs if run.method == replace(first.method, seed=first.method.seed + 1))
     data, split, bits, pair = measured.data, measured.split, first.hasher.bits, (first, second)

@@ -63,7 +63,7 @@ class Cell:
 
     @property
     def reason(self) -> str:
-        """Why a score differs from the paper by more than the tolerance; "" if it does not."""
+        """The reason why a score differs from the paper by more than the tolerance; "" if it does not."""
         differs = self.measure != "seconds" and self.agrees is False
         return REASONS.get(self.method, "the reason is not known") if differs else ""
 

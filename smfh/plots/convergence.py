@@ -208,7 +208,7 @@ def objective_at(trace: Sequence[TrainingStep], scores: Sequence[float] = (), at
 
 @chart
 def answer_counts(options: Sequence[str], counts: Sequence[int], measured: int | None = None) -> BarChart:
-    """Show how many students chose each option; `measured` marks the option that the measurements show."""
+    """Show how many students chose each option; mark the option that agrees with the measurements."""
     values = np.array(counts, dtype=np.int64)
     total, top = int(values.sum()), int(values.max(initial=0))
     at = np.arange(len(values)) if total else np.zeros(0, dtype=np.int64)
