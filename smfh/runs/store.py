@@ -248,9 +248,9 @@ class RunStore:
             with _input_errors(f"The {kind} cannot be removed"):
                 path.unlink(missing_ok=True)
 
-    def _read_text(self, id: str, kind: str, max_characters: int) -> str:
-        """Return the title of the run or the note on it; "" if there is none."""
-        with suppress(OSError), self._path(id).with_suffix(f".{kind}").open("rb") as file:
+    def _read_text(self, path: Path, kind: str, max_characters: int) -> str:
+        """Return the title of the run in this file or the note on it; "" if there is none."""
+        with suppress(OSError), path.with_suffix(f".{kind}").open("rb") as file:
             return file.read(4 * max_characters).decode(errors="replace")[:max_characters]
         return ""
 
@@ -292,11 +292,12 @@ class RunStore:
 
     def _stamp(self, id: str) -> FileStamp | None:
         """Return modification time and size of the run's file, to detect changes; None if missing."""
-        try:
-            about = self._path(id).stat()
-        except OSError:
-            return None
-        return about.st_mtime_ns, about.st_size
+        own = self._own_path(id)
+        for path in (own, *([self.shipped / own.name] if self.shipped is not None else [])):
+            with suppress(OSError):
+                about = path.stat()
+                return about.st_mtime_ns, about.st_size
+        return None
 
     def _header(self, id: str) -> RunRecord | DamagedRun | None:
         """Return a run's record with title and note, or a DamagedRun; unchanged files are not read again."""
@@ -317,8 +318,10 @@ class RunStore:
             known = self._headers[id] = stamp, found
         if isinstance(known[1], DamagedRun):
             return known[1]
-        title = self._read_text(id, "title", MAX_TITLE_CHARACTERS)
-        return replace(known[1], title=title, note=self._read_text(id, "note", MAX_NOTE_CHARACTERS))
+        path = self._path(id)
+        title = self._read_text(path, "title", MAX_TITLE_CHARACTERS)
+        note = self._read_text(path, "note", MAX_NOTE_CHARACTERS)
+        return replace(known[1], title=title, note=note) if title or note else known[1]
 
     def _read(self, id: str, read: Callable[[], T]) -> T:
         """Return the result of `read`; if reading fails, list the run as damaged until its file changes."""

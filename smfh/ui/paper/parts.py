@@ -15,7 +15,7 @@ from smfh.hashing import METHODS
 from smfh.plots import Published, agreement, csv_of
 from smfh.types import InputError
 from smfh.ui.address import Part, current, draw_notes, keep, link_field, one_of, part_of, several, whole
-from smfh.ui.charts import offer_file, show_chart
+from smfh.ui.charts import offer_file, show_chart, show_charts
 from smfh.ui.grids import draw_grid
 from smfh.ui.page import begin_plainly
 from smfh.ui.plain import draw_problems
@@ -125,7 +125,7 @@ def draw_task(direction: str) -> None:
 def draw_tables(choice: Choice, loaded: Loaded | None) -> None:
     """Draw both tables, each with a button that measures it."""
 
-    def draw_table_2() -> None:  # training seconds, and their ratio to the seconds of SMFH
+    def draw_table_2(_: Grid | None) -> None:  # training seconds, and their ratio to the seconds of SMFH
         times = [cell for cell in read_cells(choice, loaded) if cell.measure == "seconds"]
         _draw_legend("within a factor of two", "slower than published", "faster than published")
         _draw_table(times, partial(seconds_text, cells=times, seeds=choice.seeds))
@@ -134,8 +134,8 @@ def draw_tables(choice: Choice, loaded: Loaded | None) -> None:
             "on this machine. In brackets: the ratio to SMFH, which depends less on the machine."
         )
 
-    draw_part("table-1", choice, loaded, lambda grid: _draw_table_1(choice, loaded, grid))
-    draw_part("table-2", choice, loaded, lambda _: draw_table_2())
+    draw_part("table-1", choice, loaded, partial(_draw_table_1, choice, loaded))
+    draw_part("table-2", choice, loaded, draw_table_2)
 
 
 def _draw_table_1(choice: Choice, loaded: Loaded | None, grid: Grid | None) -> None:
@@ -260,10 +260,8 @@ def _draw_figure(name: str, dataset: str, grid: Grid | None) -> None:
             by_measure = paper.figure_3(dataset, grid, run_store())
             for direction in paper.TASKS:
                 draw_task(direction)
-                for column, measure in zip(st.columns(2), ("precision", "recall"), strict=True):
-                    with column:
-                        file = f"figure-3-{measure}-{direction.replace('->', '-to-')}"
-                        show_chart(by_measure[direction, measure], file)
+                way = direction.replace("->", "-to-")
+                show_charts({f"figure-3-{name}-{way}": by_measure[direction, name] for name in ("precision", "recall")})
         elif name == "figure-4a":
             show_chart(paper.figure_4a(dataset, grid, run_store()), "figure-4a")
         else:
