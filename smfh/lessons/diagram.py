@@ -1,7 +1,7 @@
 """The diagram of the whole method: its boxes, what they hold after every step, and exercises with its sliders."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -162,7 +162,10 @@ class Exercise:
 EXERCISES = (
     Exercise(
         "Change only α, so that fewer than half of the queries find all their relevant items first.",
-        lambda walk, now: walk.method.graph_weight != DEFAULT_METHOD.graph_weight and 2 * now.perfect < now.queries,
+        lambda walk, now: (
+            walk.method == replace(DEFAULT_METHOD, graph_weight=walk.method.graph_weight)
+            and 2 * now.perfect < now.queries
+        ),
         "With a low α the labels have little weight: codes follow colours and words, and classes mix.",
     ),
     Exercise(

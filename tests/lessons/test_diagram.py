@@ -70,3 +70,8 @@ def test_no_exercise_is_solved_at_the_start(walkthrough):
 def test_each_exercise_is_solved_by_these_settings_alone(walkthrough, number, changes):
     changed = walk_through(walkthrough.example, replace(DEFAULT_METHOD, **changes))
     assert EXERCISES[number].is_solved(changed, Findings.of(changed))
+
+
+def test_an_exercise_on_one_slider_needs_the_others_unchanged(walkthrough):
+    changed = walk_through(walkthrough.example, replace(DEFAULT_METHOD, graph_weight=0.0, bits=5))
+    assert not EXERCISES[0].is_solved(changed, replace(Findings.of(changed), perfect=0))
