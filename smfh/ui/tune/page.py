@@ -117,13 +117,12 @@ def draw_study(studies: Studies, study: Study, settings: Settings) -> None:
         marked = draw_trials(study, trials)
         with walls:
             draw_walls(study, marked or wall_trials(study, trials, selected))
-        curves = {
-            f"trial {one.number}: {tuning.setting_in_words(study, one)}": np.mean(
-                [fold.precision for fold in one.folds], axis=0
-            )
-            for one in marked
-            if len({len(fold.precision) for fold in one.folds} - {0}) == 1  # older studies have none
-        }
+        curves = {}
+        for one in marked:
+            lengths = {len(fold.precision) for fold in one.folds}
+            if len(lengths) == 1 and lengths != {0}:  # older studies have none
+                name = f"trial {one.number}: {tuning.setting_in_words(study, one)}"
+                curves[name] = np.mean([fold.precision for fold in one.folds], axis=0)
         if curves:
             show_chart(trial_precision(curves, CURVE_PLACES), "tune_precision")
         if draw_by_eye(study, trials) and may_edit_study(study):
