@@ -10,8 +10,8 @@ from smfh.jobs import Job, JobContext
 from smfh.runs import RunStore, check_costs, current_limits
 from smfh.types import InputError
 from smfh.ui.log import logging_refusal
+from smfh.ui.page import draw_job_buttons, is_over, phase_of, queue_position, steer, steer_owned, watch_job
 from smfh.ui.plain import draw_problems, plain
-from smfh.ui.running import draw_job_buttons, is_over, phase_of, queue_position, steer, steer_owned, watch_job
 from smfh.ui.server import job_queue, private_key, saved_runs
 from smfh.ui.visitor import visitor
 

@@ -42,9 +42,8 @@ from smfh.ui.items import (
     mark_of,
     top_words,
 )
-from smfh.ui.page import begin_run
+from smfh.ui.page import begin_run, draw_progress, is_over, steer, watch_job
 from smfh.ui.plain import plain
-from smfh.ui.running import draw_progress, is_over, steer, watch_job
 from smfh.ui.search_state import (
     DISTANCE_NAMES,
     RESULT_COUNTS,

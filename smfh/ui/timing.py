@@ -24,7 +24,7 @@ from smfh.lessons.walkthrough import DEFAULT_METHOD, walk_through
 from smfh.runs import find_or_train
 from smfh.ui.learn.iteration import WALKTHROUGHS
 from smfh.ui.notebook import start_app
-from smfh.ui.running import REDRAW_SECONDS
+from smfh.ui.page import REDRAW_SECONDS
 
 APP = app_folder() / APP_SCRIPT
 SLIDER_VALUES = (0.2, 0.5, 2.0, 5.0, 10.0)  # of α in Learn

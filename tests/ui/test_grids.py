@@ -9,7 +9,7 @@ from smfh.experiments.comparison import Comparison, Grid
 from smfh.hashing import CVH
 from smfh.ui import grids
 from smfh.ui.grids import grid_job, start_grid
-from smfh.ui.running import steer_owned
+from smfh.ui.page import steer_owned
 from smfh.ui.server import job_queue, run_store
 
 WAIT_SECONDS = 60  # a test that hangs fails after this time
@@ -50,7 +50,7 @@ def test_a_grid_beyond_the_limits_is_refused(session, monkeypatch):
 
 def test_only_its_owner_pauses_or_cancels_a_grid_even_if_away(session, monkeypatch):
     monkeypatch.setenv("SMFH_EDIT_POLICY", "owner")
-    monkeypatch.setattr("smfh.ui.running.st.toast", lambda *message, **icon: None)
+    monkeypatch.setattr("smfh.ui.page.st.toast", lambda *message, **icon: None)
     gate = Event()
 
     def work(context):

@@ -25,8 +25,8 @@ from smfh.ui.address import current, keep
 from smfh.ui.charts import show_chart
 from smfh.ui.compare.request import CONTROLS, REQUEST, SHARES
 from smfh.ui.grids import draw_task, progress_of_grid
+from smfh.ui.page import queue_position
 from smfh.ui.plain import draw_problems, plain
-from smfh.ui.running import queue_position
 from smfh.ui.server import Loaded, job_queue, load_source, private_key, remember, saved_runs
 from smfh.ui.session import UPLOAD
 from smfh.ui.visitor import visitor

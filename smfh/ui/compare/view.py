@@ -24,9 +24,8 @@ from smfh.ui.charts import show_charts, show_pickable
 from smfh.ui.compare.request import CONTROLS, REQUEST
 from smfh.ui.compare.robustness import draw_robustness
 from smfh.ui.grids import draw_task
-from smfh.ui.page import open_run
+from smfh.ui.page import open_run, queue_position
 from smfh.ui.plain import plain
-from smfh.ui.running import queue_position
 from smfh.ui.server import local_engine, private_key, remember, saved_runs
 from smfh.ui.session import UPLOAD
 

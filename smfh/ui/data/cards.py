@@ -16,8 +16,8 @@ from smfh.plugins import load_plugins
 from smfh.types import InputError
 from smfh.ui.address import current, keep
 from smfh.ui.items import caption_of, pictures_of
+from smfh.ui.page import is_over, steer, watch_job
 from smfh.ui.plain import draw_problems, plain
-from smfh.ui.running import is_over, steer, watch_job
 from smfh.ui.server import Loaded, data_queue, forget_sources, peek_source
 from smfh.ui.session import UPLOAD, current_upload, load, visitor
 from smfh.ui.settings import DATA, SETTINGS, Settings

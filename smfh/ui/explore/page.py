@@ -17,9 +17,8 @@ from smfh.types import BoolArray
 from smfh.ui.charts import show_charts
 from smfh.ui.explore.wall import draw_first_wall, draw_wall
 from smfh.ui.items import draw_gallery
-from smfh.ui.page import begin_training
+from smfh.ui.page import begin_training, draw_convergence
 from smfh.ui.plain import plain
-from smfh.ui.running import draw_convergence
 from smfh.ui.server import derive
 from smfh.ui.session import UPLOAD, pin, pinned_run
 from smfh.ui.settings import differences

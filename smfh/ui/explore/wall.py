@@ -19,9 +19,8 @@ from smfh.types import BoolArray, InputError, MultimodalDataset
 from smfh.ui.address import go
 from smfh.ui.canvas import draw_code_map
 from smfh.ui.items import caption_of, cut, draw_terms, in_bits, labels_of, looks_of, picture_url, short_caption
-from smfh.ui.page import PAGES
+from smfh.ui.page import PAGES, REDRAW_SECONDS, SLOW_REDRAW_SECONDS
 from smfh.ui.plain import plain
-from smfh.ui.running import REDRAW_SECONDS, SLOW_REDRAW_SECONDS
 from smfh.ui.search_state import (
     SearchState,
     change_search,

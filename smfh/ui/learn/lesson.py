@@ -35,7 +35,7 @@ from smfh.ui.learn.room import (
     waits_for_answer,
 )
 from smfh.ui.learn.state import CONTROLS, LearnState, change_state, control, learn_part, played_to, start_playing
-from smfh.ui.running import queue_position
+from smfh.ui.page import queue_position
 from smfh.ui.server import load_source, run_store
 from smfh.ui.session import visitor
 from smfh.ui.settings import ALWAYS, Settings, unusual_in_words

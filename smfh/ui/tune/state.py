@@ -28,8 +28,8 @@ from smfh.ui.address import (
 )
 from smfh.ui.grids import PROGRESS_SECONDS, duration
 from smfh.ui.log import logging_refusal
+from smfh.ui.page import REDRAW_SECONDS, draw_job_buttons, phase_of, queue_position, watch_job
 from smfh.ui.plain import draw_problems
-from smfh.ui.running import REDRAW_SECONDS, draw_job_buttons, phase_of, queue_position, watch_job
 from smfh.ui.server import job_queue, private_key, saved_studies
 from smfh.ui.session import current_run, load
 from smfh.ui.settings import Settings

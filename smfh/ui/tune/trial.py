@@ -23,9 +23,8 @@ from smfh.types import InputError, MultimodalDataset
 from smfh.ui.address import bound_control, forget, hold, keep
 from smfh.ui.grids import draw_task
 from smfh.ui.items import caption_of, cut, looks_of
-from smfh.ui.page import open_run
+from smfh.ui.page import open_run, queue_position
 from smfh.ui.plain import draw_problems
-from smfh.ui.running import queue_position
 from smfh.ui.server import private_key, saved_runs
 from smfh.ui.session import UPLOAD, load
 from smfh.ui.settings import SETTINGS, Settings
