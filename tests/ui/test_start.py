@@ -1,7 +1,10 @@
 """Uploads stay in memory and are bounded; scripts cannot read the cookie; hostile widget values are errors in words."""
 
 import asyncio
+import os
 import re
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from http.cookies import SimpleCookie
 
@@ -16,6 +19,7 @@ from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import WStates
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
+from smfh.folders import app_folder
 from smfh.ui import start
 from smfh.ui.visitor import COOKIE
 
@@ -114,3 +118,19 @@ def test_a_server_that_has_warmed_up_shows_pictures_and_scores_in_the_first_run_
     assert start.job_queue().load == jobs
     assert not page.get("plotly_chart")  # the browser draws the wall first, as the chart library is large
     assert page.run().get("plotly_chart")
+
+
+@pytest.mark.slow
+def test_the_first_page_is_drawn_without_large_libraries_that_it_does_not_need(tmp_path):
+    code = f"""
+import sys
+from streamlit.testing.v1 import AppTest
+from smfh.runs import training
+training.FIRST_PAGE_SECONDS = 600  # Numba is imported later
+page = AppTest.from_file({str(app_folder() / "streamlit_app.py")!r}, default_timeout=120).run()
+print(len(page.metric), page.exception, {{"onnxruntime", "pandas", "numba", "optuna"}} & set(sys.modules))
+"""
+    finished = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | {"SMFH_CACHE": str(tmp_path)}
+    )
+    assert finished.stdout.split("\n")[-2] == "4 ElementList() set()", finished.stderr
