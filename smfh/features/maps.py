@@ -62,8 +62,7 @@ def split_signs(X: Matrix) -> Matrix:
     """Return [max(X, 0), max(−X, 0)], which has no negative values and the same information as X."""
     if sparse.issparse(X):
         return sparse.csr_array(sparse.hstack([X.maximum(0), (-X).maximum(0)]))
-    halves: FloatArray = np.hstack([np.maximum(X, 0), np.maximum(-X, 0)])
-    return halves
+    return np.asarray(np.hstack([np.maximum(X, 0), np.maximum(-X, 0)]))
 
 
 def is_signed(X: Matrix) -> bool:
@@ -159,8 +158,7 @@ def finite_norms(X: Matrix, given: Matrix) -> FloatArray:
 
 def row_norms(X: Matrix) -> FloatArray:
     squares = X.multiply(X).sum(axis=1) if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
-    norms: FloatArray = np.sqrt(squares)
-    return norms
+    return np.asarray(np.sqrt(squares))
 
 
 def scale_rows(X: Matrix, factors: FloatArray) -> Matrix:
@@ -168,5 +166,4 @@ def scale_rows(X: Matrix, factors: FloatArray) -> Matrix:
     factors = factors.astype(X.dtype)
     if sparse.issparse(X):
         return sparse.csr_array(X.multiply(factors[:, None]))
-    scaled: FloatArray = X * factors[:, None]
-    return scaled
+    return np.asarray(X * factors[:, None])

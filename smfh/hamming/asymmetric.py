@@ -57,8 +57,7 @@ def bit_weights(margins: FloatArray) -> Weights:
     sizes = np.abs(margins.astype(np.float64))
     totals = sizes.sum(axis=1, keepdims=True)
     shares = np.divide(sizes, totals, out=np.zeros_like(sizes), where=totals > 0)
-    weights: Weights = np.rint(WEIGHT_SUM * shares).astype(np.uint32)
-    return weights
+    return np.asarray(np.rint(WEIGHT_SUM * shares).astype(np.uint32))
 
 
 def check_weights(weights: Weights, queries: Words) -> None:

@@ -61,8 +61,7 @@ def own_ranks(queries: Words, database: Words, weights: Weights | None = None) -
             far = weighted_distances(queries[block], database, weights[block])
         limit = np.take_along_axis(far, own, axis=1)
         before = (far < limit) | ((far == limit) & (rows < own))
-        places: IntArray = 1 + np.count_nonzero(before, axis=1)
-        return places
+        return np.asarray(1 + np.count_nonzero(before, axis=1))
 
     return np.concatenate(over_rows(work, len(queries), max(1, MAX_BLOCK_PAIRS // max(len(database), 1))))
 
@@ -125,18 +124,9 @@ def _tally(queries: Words, database: Words, query_labels: Words, database_labels
     shift = bits.bit_length()
 
     def work(rows: slice) -> None:
-        kernels.tally_inplace(
-            query_octets[rows],
-            blocks,
-            query_label_octets[rows],
-            label_blocks,
-            len(database),
-            shift,
-            np.empty((TALLY_QUERIES, len(blocks), BLOCK_ITEMS), dtype=np.min_scalar_type((2 << shift) - 1)),
-            result.items_at[rows],
-            result.relevant_at[rows],
-            result.precision_sums[rows],
-        )
+        cells = np.empty((TALLY_QUERIES, len(blocks), BLOCK_ITEMS), dtype=np.min_scalar_type((2 << shift) - 1))
+        given = query_octets[rows], blocks, query_label_octets[rows], label_blocks, len(database), shift
+        kernels.tally_inplace(*given, cells, *(x[rows] for x in vars(result).values()))
 
     over_rows(work, len(queries), BATCH_QUERIES)
     return result
@@ -198,16 +188,8 @@ def _tally_levels(levels: IntArray, which: IntArray, query_labels: Words, databa
     label_blocks, query_octets = to_blocks(database_labels, octets), to_octets(query_labels, octets)
 
     def work(rows: slice) -> None:
-        kernels.tally_levels_inplace(
-            levels[rows],
-            which,
-            query_octets[rows],
-            label_blocks,
-            shift,
-            result.items_at[rows],
-            result.relevant_at[rows],
-            result.precision_sums[rows],
-        )
+        filled = (x[rows] for x in vars(result).values())
+        kernels.tally_levels_inplace(levels[rows], which, query_octets[rows], label_blocks, shift, *filled)
 
     over_rows(work, len(levels), TALLY_QUERIES)
     return result

@@ -148,7 +148,17 @@ class HashMethod(Configuration, ABC):
         >>> hasher.modalities
         ('image', 'text')
         """
-        train = _as_dataset(modalities, labels)
+        if isinstance(modalities, Mapping):
+            train = MultimodalDataset("own arrays", modalities, labels)
+        elif not isinstance(modalities, MultimodalDataset):
+            raise InputError(
+                'fit takes a matrix per modality, such as fit({"image": X, "text": Z}, labels). For one matrix X '
+                "with classes y, as in scikit-learn, use smfh.SMFHEstimator."
+            )
+        elif labels is not None:
+            raise InputError("A data set already includes its labels; pass labels only with plain matrices.")
+        else:
+            train = modalities
         given = train.for_training()
         if problems := self.training_problems(given):
             raise InputError(problems)
@@ -256,19 +266,6 @@ class HashMethod(Configuration, ABC):
             f"{largest}. "
             "Scale the features, for example to a largest value of 1 in each modality, and train again."
         )
-
-
-def _as_dataset(modalities: MultimodalDataset | Mapping[str, Any], labels: Any) -> MultimodalDataset:
-    if isinstance(modalities, Mapping):
-        return MultimodalDataset("own arrays", modalities, labels)
-    if not isinstance(modalities, MultimodalDataset):
-        raise InputError(
-            'fit takes a matrix per modality, such as fit({"image": X, "text": Z}, labels). For one matrix X '
-            "with classes y, as in scikit-learn, use smfh.SMFHEstimator."
-        )
-    if labels is not None:
-        raise InputError("A data set already includes its labels; pass labels only with plain matrices.")
-    return modalities
 
 
 @dataclass(frozen=True)

@@ -99,5 +99,4 @@ def balance(S: FloatArray, rng: np.random.Generator) -> FloatArray:
         drawn = rng.standard_normal((items, rank - there))
         Q, _ = np.linalg.qr(np.hstack([np.ones((items, 1)), P[:, :there], drawn]))
         P[:, there:rank] = Q[:, there + 1 :]
-    V: FloatArray = np.sqrt(items) * (P[:, :rank] @ Qt[:rank])
-    return V
+    return np.asarray(np.sqrt(items) * (P[:, :rank] @ Qt[:rank]))

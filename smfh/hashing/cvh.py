@@ -62,5 +62,4 @@ def spare_directions(U: FloatArray, bits: int, rng: np.random.Generator) -> Floa
     spare = rng.standard_normal((dimensions, bits - pairs))
     if pairs < dimensions:
         spare -= U @ (U.T @ spare)
-    unit: FloatArray = spare / np.linalg.norm(spare, axis=0)
-    return unit
+    return np.asarray(spare / np.linalg.norm(spare, axis=0))

@@ -53,8 +53,7 @@ class DCH(AlternatingMethod):
 
     def classifier(self, B: FloatArray, labels: FloatArray) -> FloatArray:
         """Return the classifier G = (BᵀB + λI)⁻¹BᵀL."""
-        G: FloatArray = Factor.of(gram(B), self.classifier_ridge).solve(B.T @ labels).astype(B.dtype)
-        return G
+        return np.asarray(Factor.of(gram(B), self.classifier_ridge).solve(B.T @ labels).astype(B.dtype))
 
 
 def choose_bits(B: FloatArray, G: FloatArray, labels: FloatArray) -> FloatArray:

@@ -94,8 +94,7 @@ class AlternatingMethod(KernelMethod):
         """Return the labels L with column k times √w_k, so that rare labels weigh more; the paper has w = 1."""
         unlabelled = int(np.count_nonzero(~labels.any(axis=1)))
         w = rarity_weights(labels.sum(axis=0), self.rarity, unlabelled, len(labels))
-        weighted: FloatArray = labels * np.sqrt(w).astype(dtype)
-        return weighted
+        return np.asarray(labels * np.sqrt(w).astype(dtype))
 
 
 @dataclass(frozen=True, eq=False)

@@ -134,8 +134,7 @@ class MaxMargin:
     def lengths(self, W: FloatArray) -> FloatArray:
         """Return ‖X_c w‖ for every column w of W: the size of each classifier's predictions."""
         squares = np.einsum("ij,ij->j", W, self.view.gram @ W)
-        lengths: FloatArray = np.sqrt(np.maximum(squares, 0))
-        return lengths
+        return np.asarray(np.sqrt(np.maximum(squares, 0)))
 
 
 def hinge_targets(F: FloatArray, signs: FloatArray) -> FloatArray:

@@ -146,8 +146,7 @@ class SMFHProgram(IterativeMethod):
         pull += Y.dtype.type(beta) * Y
         pull[rows] += Y.dtype.type(alpha) * graph.attract(sampled)
         below[rows] += Y.dtype.type(alpha) * graph.degrees[:, None] * sampled
-        stepped: FloatArray = Y * pull / np.maximum(below, MIN_DIVISOR)
-        return stepped
+        return np.asarray(Y * pull / np.maximum(below, MIN_DIVISOR))
 
 
 def scale_columns(Y: FloatArray, U: dict[str, FloatArray]) -> FloatArray:
@@ -155,5 +154,4 @@ def scale_columns(Y: FloatArray, U: dict[str, FloatArray]) -> FloatArray:
     lengths = np.maximum(np.sqrt(np.einsum("ij,ij->j", Y, Y)), MIN_DIVISOR)
     first = next(iter(U))
     U[first] = U[first] * lengths
-    scaled: FloatArray = Y / lengths
-    return scaled
+    return np.asarray(Y / lengths)

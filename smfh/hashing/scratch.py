@@ -84,8 +84,7 @@ class SCRATCH(AlternatingMethod):
                 "ridge": gamma * sum(map(squared_norm, (V, G, *U.values()))) + mu * shrunk,
             }
             yield StepReport(terms, note=regressions.note)
-        rotated: FloatArray = V @ R.T
-        return rotated
+        return np.asarray(V @ R.T)
 
     def factor(
         self,
@@ -105,18 +104,15 @@ class SCRATCH(AlternatingMethod):
             curvature += share * gram(U[t])
             pull += view.project(share * U[t] + mu * W[t])
         system = Factor.of(curvature, len(U) * mu + 1 + gamma)
-        V: FloatArray = system.solve(pull.T).T.astype(labels.dtype)
-        return V
+        return np.asarray(system.solve(pull.T).T.astype(labels.dtype))
 
 
 def basis(KtV: FloatArray, VtV: FloatArray, shrinkage: float) -> FloatArray:
     """Return the basis U = KᵀV(VᵀV + εI)⁻¹, where ε is `shrinkage`."""
-    U: FloatArray = Factor.of(VtV, shrinkage).solve(KtV.T).T.astype(KtV.dtype)
-    return U
+    return np.asarray(Factor.of(VtV, shrinkage).solve(KtV.T).T.astype(KtV.dtype))
 
 
 def rotation(B: FloatArray, V: FloatArray) -> FloatArray:
     """Return the rotation R that minimises ‖B − VRᵀ‖: R = PQᵀ, where BᵀV = PΣQᵀ."""
     P, _, Qt = svd(B.T @ V)
-    R: FloatArray = P @ Qt
-    return R
+    return np.asarray(P @ Qt)

@@ -86,8 +86,7 @@ class Similarity:
 
     def between(self, x: View, y: View) -> FloatArray:
         """Return the similarity-weighted covariance of two views, X_cᵀSY_c = 2 (X_cᵀL̃)(Y_cᵀL̃)ᵀ, as X_cᵀ1 = 0."""
-        product: FloatArray = 2 * (x.correlate(self.labels) @ y.correlate(self.labels).T)
-        return product
+        return np.asarray(2 * (x.correlate(self.labels) @ y.correlate(self.labels).T))
 
     def agreement(self, h: FloatArray, g: FloatArray) -> float:
         """Return how well two bits h, g agree with the labels, hᵀSg = 2 (L̃ᵀh)·(L̃ᵀg) − (1ᵀh)(1ᵀg)."""

@@ -4,6 +4,7 @@ Average precision needs ranked relevance: a queries × depth matrix that is True
 relevant. Its range needs only counts by distance: the number of items at each distance, without their order.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +41,6 @@ def average_precision(relevance: BoolArray, total_relevant: IntArray, definition
     >>> average_precision(ranking, np.array([6]), APDefinition(5, "capped")).round(3)
     array([0.55])
     """
-    check_ranking(relevance, total_relevant)
     top = relevance[:, : definition.top]
     found = np.count_nonzero(top, axis=1)
     cut_short = np.count_nonzero(found < total_relevant)
@@ -55,8 +55,7 @@ def average_precision(relevance: BoolArray, total_relevant: IntArray, definition
             precisions = np.cumsum(top[block], axis=1) / np.arange(1, top.shape[1] + 1)
             sums[block] = np.sum(precisions, axis=1, where=top[block])
     depth = np.full(len(top), top.shape[1])
-    scores: FloatArray = sums / definition.denominator(found, total_relevant, depth)
-    return scores
+    return np.asarray(sums / definition.denominator(found, total_relevant, depth))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +83,7 @@ def tied_average_precision(counts: DistanceCounts, definition: APDefinition) -> 
     All j are tried, because with "found" one more relevant item can lower the mean.
     """
     counts = _merge_beyond(counts, definition.top)
-    H = _harmonic_numbers(int(counts.items.sum(axis=1).max()))
+    H = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, counts.items.sum(axis=1).max() + 1))])  # Σ_(i≤k) 1/i
     columns = min(definition.top or 0, len(H)) + counts.items.shape[1]
 
     def work(block: slice) -> FloatArray:
@@ -126,7 +125,9 @@ def _tied_block(n: IntArray, r: IntArray, definition: APDefinition, H: FloatArra
     places = np.minimum(K - c_cut, n_cut)  # 0 if no distance straddles K
     j, P = _hypergeometric(n_cut, r_cut, places)
     denominator = definition.denominator(p_cut + j, *(x.sum(axis=1, keepdims=True) for x in (r, n)))
-    sums = (_hits, _hits, _hits) if definition.counts_hits else (_expected_sum, _best_sum, _worst_sum)
+    sums: Sequence[Callable[..., FloatArray]] = (_expected_sum, _best_sum, _worst_sum)
+    if definition.counts_hits:  # the number of relevant items is the same for every order of ties
+        sums = (lambda n, r, c, p, H: r.astype(np.float64),) * 3
     expected, best, worst = (
         (add(n, r, c, p, H).sum(axis=1, where=whole, keepdims=True) + add(places, j, c_cut, p_cut, H)) / denominator
         for add in sums
@@ -134,11 +135,6 @@ def _tied_block(n: IntArray, r: IntArray, definition: APDefinition, H: FloatArra
     best, worst = best.max(axis=1), worst.min(axis=1)
     # the clip removes rounding errors: without ties all three are the same number
     return np.stack([np.clip(np.sum(P * expected, axis=1), worst, best), best, worst])
-
-
-def _hits(n: IntArray, r: IntArray, c: IntArray, p: IntArray, H: FloatArray) -> FloatArray:
-    """Return r, the number of relevant items, which is the same for every order of ties."""
-    return r.astype(np.float64)
 
 
 def _expected_sum(n: IntArray, r: IntArray, c: IntArray, p: IntArray, H: FloatArray) -> FloatArray:
@@ -152,8 +148,7 @@ def _expected_sum(n: IntArray, r: IntArray, c: IntArray, p: IntArray, H: FloatAr
     """
     span = H[c + n] - H[c]
     others = (r - 1) / np.maximum(n - 1, 1)  # no effect for n = 1, where n − (c+1) span = 0
-    precisions: FloatArray = r / np.maximum(n, 1) * ((p + 1) * span + others * (n - (c + 1) * span))
-    return precisions
+    return np.asarray(r / np.maximum(n, 1) * ((p + 1) * span + others * (n - (c + 1) * span)))
 
 
 def _best_sum(n: IntArray, r: IntArray, c: IntArray, p: IntArray, H: FloatArray) -> FloatArray:
@@ -163,8 +158,7 @@ def _best_sum(n: IntArray, r: IntArray, c: IntArray, p: IntArray, H: FloatArray)
 
     r of the tied items are relevant; c items are nearer, p of them relevant; H are the harmonic numbers.
     """
-    precisions: FloatArray = r + (p - c) * (H[c + r] - H[c])
-    return precisions
+    return np.asarray(r + (p - c) * (H[c + r] - H[c]))
 
 
 def _worst_sum(n: IntArray, r: IntArray, c: IntArray, p: IntArray, H: FloatArray) -> FloatArray:
@@ -174,13 +168,7 @@ def _worst_sum(n: IntArray, r: IntArray, c: IntArray, p: IntArray, H: FloatArray
 
     n items are tied, r of them relevant; c items are nearer, p of them relevant; H are the harmonic numbers.
     """
-    precisions: FloatArray = r + (p - c - n + r) * (H[c + n] - H[c + n - r])
-    return precisions
-
-
-def _harmonic_numbers(last: int) -> FloatArray:
-    """Return the harmonic numbers H_k = Σ_(i≤k) 1/i for k = 0 … last."""
-    return np.concatenate([[0.0], np.cumsum(1 / np.arange(1, last + 1))])
+    return np.asarray(r + (p - c - n + r) * (H[c + n] - H[c + n - r]))
 
 
 def _hypergeometric(n: IntArray, r: IntArray, places: IntArray) -> tuple[IntArray, FloatArray]:
@@ -198,23 +186,3 @@ def _hypergeometric(n: IntArray, r: IntArray, places: IntArray) -> tuple[IntArra
     logs = np.pad(logs, ((0, 0), (1, 0)))
     P = np.exp(logs - logs.max(axis=1, keepdims=True)) * feasible
     return np.minimum(j, high), P / P.sum(axis=1, keepdims=True)
-
-
-def check_ranking(relevance: BoolArray, total_relevant: IntArray | None = None) -> None:
-    """Raise InputError if `relevance` is malformed or has more relevant items than `total_relevant`."""
-    problems = []
-    if relevance.ndim != 2 or relevance.dtype != np.bool_ or relevance.size == 0:
-        problems.append(
-            "Ranked relevance must be a non-empty boolean queries × depth matrix; "
-            f"got {relevance.dtype} of shape {relevance.shape}."
-        )
-    if total_relevant is not None:
-        if total_relevant.shape != relevance.shape[:1] or not np.issubdtype(total_relevant.dtype, np.integer):
-            problems.append(
-                f"total_relevant must be a whole number for each of {len(relevance)} queries; "
-                f"got {total_relevant.dtype} of shape {total_relevant.shape}."
-            )
-        elif not problems and (bad := np.count_nonzero(relevance.sum(axis=1) > total_relevant)):
-            problems.append(f"{bad} queries find more relevant items than total_relevant, the number in the database.")
-    if problems:
-        raise InputError(problems)

@@ -9,27 +9,18 @@ import numpy as np
 
 from smfh.metrics.definitions import AP_DEFINITIONS, HEADLINE, APDefinition
 from smfh.metrics.graded import RECALL_DEPTHS
-from smfh.metrics.precision import (
-    average_precision,
-    chance,
-    chance_average_precision,
-    check_ranking,
-    tied_average_precision,
-)
+from smfh.metrics.precision import average_precision, chance, chance_average_precision, tied_average_precision
 from smfh.types import BoolArray, DistanceCounts, FloatArray, IntArray
 
 
 def precision_curve(relevance: BoolArray) -> FloatArray:
     """Return P@k for k = 1 … depth as a mean over queries q: mean_q Σ_(i≤k) rel_q(i) / k."""
-    check_ranking(relevance)
     queries, depth = relevance.shape
-    precision: FloatArray = np.cumsum(relevance.sum(axis=0)) / (queries * np.arange(1, depth + 1))
-    return precision
+    return np.asarray(np.cumsum(relevance.sum(axis=0)) / (queries * np.arange(1, depth + 1)))
 
 
 def recall_curve(relevance: BoolArray, total_relevant: IntArray) -> FloatArray:
     """Return R@k for k = 1 … depth: mean_q Σ_(i≤k) rel_q(i) / R_q over queries q, 0 where R_q = 0."""
-    check_ranking(relevance, total_relevant)
     # einsum, because a matrix product would first convert the whole matrix to floats
     return np.cumsum(np.einsum("q,qk->k", 1 / np.maximum(total_relevant, 1), relevance)) / len(relevance)
 

@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from smfh.types import FloatArray, InputError
+from smfh.types import FloatArray
 
 LEVEL = 0.95
 RESAMPLES = 10_000
@@ -52,7 +52,6 @@ def compare_pairs(
 
     `by_method` maps the title of each method to its AP values, (seeds, queries).
     """
-    _check(by_method, level)
     titles = list(by_method)
     AP = np.stack([values.mean(axis=0) for values in by_method.values()], axis=1)  # (queries, methods)
     means = resampled_means(AP, resamples, seed)
@@ -63,6 +62,9 @@ def compare_pairs(
         a, b = by_method[titles[i]], by_method[titles[j]]
         # inverted_cdf returns a value that occurs; with few queries there are few different values
         low, high = np.percentile(means[:, i] - means[:, j], [tail, 100 - tail], method="inverted_cdf")
+        seeds, seed_error = min(len(a), len(b)), None
+        if seeds > 1:  # √(s_a²/n_a + s_b²/n_b), with the variances s² of mAP over n seeds
+            seed_error = float(np.sqrt(sum(np.var(x.mean(axis=1), ddof=1) / len(x) for x in (a, b))))
         differences.append(
             Difference(
                 first=titles[i],
@@ -70,9 +72,9 @@ def compare_pairs(
                 mean=float(a.mean() - b.mean()),
                 low=float(low),
                 high=float(high),
-                seed_error=_seed_error(a, b),
+                seed_error=seed_error,
                 queries=a.shape[1],
-                seeds=min(len(a), len(b)),
+                seeds=seeds,
                 level=level,
                 pairs=len(pairs),
             )
@@ -94,13 +96,6 @@ def resampled_means(values: FloatArray, resamples: int, seed: int) -> FloatArray
         times = np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows)
         means.append(times.astype(np.float64) @ values / rows)
     return np.concatenate(means)
-
-
-def _seed_error(a: FloatArray, b: FloatArray) -> float | None:
-    """Return √(s_a²/n_a + s_b²/n_b), with the variances s² of mAP over n seeds; None for one seed."""
-    if min(len(a), len(b)) < 2:
-        return None
-    return float(np.sqrt(sum(np.var(x.mean(axis=1), ddof=1) / len(x) for x in (a, b))))
 
 
 def in_words(difference: Difference, where: str) -> str:
@@ -147,20 +142,3 @@ def signed(x: float) -> str:
     """Format a number with three decimals and a sign; 0.000 has no sign."""
     text = f"{x:+.3f}".replace("-", "−")
     return text[1:] if text[1:] == "0.000" else text
-
-
-def _check(by_method: Mapping[str, FloatArray], level: float) -> None:
-    problems = [
-        f"The AP of {name} must be seeds × queries with 2 queries or more; got shape {values.shape}."
-        for name, values in by_method.items()
-        if values.ndim != 2 or values.shape[0] < 1 or values.shape[1] < 2
-    ]
-    if len(by_method) < 2:
-        problems.append(f"A comparison needs at least two methods; got {', '.join(by_method) or 'none'}.")
-    queries = {name: values.shape[1] for name, values in by_method.items() if values.ndim == 2}
-    if len(set(queries.values())) > 1:
-        problems.append(f"All methods must use the same queries; got {queries}.")
-    if not 0 < level < 1:
-        problems.append(f"The confidence level must be between 0 and 1, such as {LEVEL}; got {level}.")
-    if problems:
-        raise InputError(problems)

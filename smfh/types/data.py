@@ -77,7 +77,9 @@ class MultimodalDataset:
         given: Any = self.labels
         names = self.class_names
         if given is None:
-            given, names = np.zeros((self._count_rows(), 1), dtype=np.bool_), NO_LABELS
+            first: Any = next(iter(self.modalities.values()), [])
+            rows = first.shape[0] if hasattr(first, "shape") else len(first)
+            given, names = np.zeros((rows, 1), dtype=np.bool_), NO_LABELS
         (labels, class_names), *matrices = collect_problems(
             partial(as_labels, given, names), *(partial(as_matrix, name, X) for name, X in self.modalities.items())
         )
@@ -116,10 +118,6 @@ class MultimodalDataset:
         parts = [f"{name} ({d:,} dimension{'s' * (d != 1)})" for name, d in widths.items()]
         sizes = f"{len(self):,} items, {len(self.class_names):,} classes"
         return f"<MultimodalDataset {self.name!r}: {sizes}; {', '.join(parts)}>"
-
-    def _count_rows(self) -> int:
-        first: Any = next(iter(self.modalities.values()), [])
-        return int(first.shape[0]) if hasattr(first, "shape") else len(first)
 
     @property
     def has_labels(self) -> bool:

@@ -25,8 +25,7 @@ class DistanceCounts:
     @property
     def total_relevant(self) -> IntArray:
         """R = Σ_d relevant_d: the number of relevant items in the database, for each query."""
-        R: IntArray = self.relevant.sum(axis=1)
-        return R
+        return np.asarray(self.relevant.sum(axis=1))
 
     @property
     def queries_without_relevant(self) -> int:

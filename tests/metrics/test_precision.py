@@ -14,7 +14,6 @@ from smfh.metrics import (
     APDefinition,
     average_precision,
     chance,
-    precision_curve,
     radius_curve,
     recall_curve,
     tied_average_precision,
@@ -283,19 +282,3 @@ def test_an_invalid_definition_lists_all_problems(top):
         f"top must be a whole number from 1, or None for all items; got {top!r}.",
         "Unknown denominator 'relevant'; choose from found, capped, all, depth.",
     )
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: precision_curve(RRNRN * 1.0), "boolean queries × depth matrix.*float64"),
-        (lambda: precision_curve(RRNRN[0]), r"of shape \(5,\)"),
-        (lambda: recall_curve(RRNRN, np.array([3, 3])), "each of 1 queries"),
-        (lambda: recall_curve(RRNRN, np.array([3.0])), "float64"),
-        (lambda: recall_curve(RRNRN, np.array([2])), "1 queries find more relevant items"),
-        (lambda: average_precision(RRNRN, np.array([2]), APDefinition(5)), "1 queries find more"),
-    ],
-)
-def test_invalid_input_is_rejected(call, message):
-    with pytest.raises(InputError, match=message):
-        call()
