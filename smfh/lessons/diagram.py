@@ -51,11 +51,7 @@ class Box:
 
 
 STEP_OF_BOX = {"basis": "bases", "graph": "sample", "relaxed": "codes", "function": "functions"}
-BOXES: Mapping[str, Box] = {
-    box: Box(info.title, f"{MEANINGS[box][1]}. {info.explanation}", info.equation, step_code(step), step)
-    for box, step in STEP_OF_BOX.items()
-    for info in [STEP_INFO[step]]
-} | {
+BOXES: Mapping[str, Box] = {  # in the order of the computation, in which a screen reader reads them
     "labels": Box(
         "The labels",
         "The classes of each item. Training uses them: items that share a class are pulled to the same code. "
@@ -67,6 +63,11 @@ BOXES: Mapping[str, Box] = {
         "Numbers that describe an item: its words, weighted, or the shares of colours in its picture.",
         r"X_t: N \text{ items} \times \text{features}",
     ),
+    **{
+        box: Box(info.title, f"{MEANINGS[box][1]}. {info.explanation}", info.equation, step_code(step), step)
+        for box, step in STEP_OF_BOX.items()
+        for info in [STEP_INFO[step]]
+    },
     "code": Box(
         "The codes",
         "A bit is on where Y is above its mean over all items. Only these bits are stored.",
@@ -100,7 +101,8 @@ def box_values(snapshot: Snapshot, source: str, query: int) -> dict[str, Array]:
     The box of the results holds the ranked items.
     """
     order, distances = snapshot.rank(source, query)
-    values: dict[str, Array] = {":".join(key): M for key, M in snapshot.matrices.items() if key[0] in BOXES}
+    matrices = snapshot.matrices
+    values: dict[str, Array] = {":".join(key): matrices[key] for box in BOXES for key in matrices if key[0] == box}
     values |= {"query:": snapshot.query_code(source, query)[None] * 1.0}
     return values | {"distances:": distances[np.argsort(order), None], "results:": order}
 
