@@ -31,7 +31,7 @@ from smfh.ui.session import UPLOAD
 
 V = TypeVar("V")
 LOG_K, CHART, CLICKED, CHOSEN = "compare_log", "chart_compare_map", "compare_clicked", "compare_chosen"
-CHARTS_PER_ROW = 3
+CHARTS_PER_ROW = 2
 MAX_BUTTONS = 2  # more directions are shown as a list
 CHART_NOTE = (
     "Lines are means over seeds; bands reach from the lowest seed to the highest. The pale, wider band shows "
@@ -84,29 +84,19 @@ def choose_view(grid: Grid) -> View:
         st.session_state["compare_direction"] = directions[0]
     if st.session_state.get("compare_at") not in lengths:
         st.session_state["compare_at"] = min(lengths, key=lambda bits: abs(bits - request.at))
-    what, where, which, by, length, within = st.columns([7, 7, 5, 7, 4, 4])
-    definition = what.selectbox(
-        "Metric", list(AP_DEFINITIONS), key="compare_definition", format_func=METRIC_LABELS.__getitem__
-    )
-    direction: str | None
-    if len(directions) > MAX_BUTTONS:
-        direction = where.selectbox("Direction", directions, key="compare_direction")
-    else:
-        direction = where.segmented_control(
-            "Direction", directions, required=True, key="compare_direction", format_func=plain
-        )
-    protocol = which.segmented_control(
-        "Database",
-        list(PROTOCOLS),
-        required=True,
-        key="compare_protocol",
-        help="\n\n".join(f"**{name}**: {words}" for name, words in PROTOCOLS.items()),
-    )
-    distance = by.segmented_control(
-        "Distance", list(DISTANCES), required=True, key="compare_distance", help="\n\n".join(DISTANCES.values())
-    )
-    bits = length.selectbox("Bits in the curves", lengths, key="compare_at", format_func=lambda bits: f"{bits} bits")
-    radius = within.selectbox("Lookup radius", range(MAX_RADIUS + 1), key="compare_radius")
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom", key="compare_view"):
+        show = METRIC_LABELS.__getitem__
+        definition = st.selectbox("Metric", list(AP_DEFINITIONS), key="compare_definition", format_func=show, width=210)
+        look: dict[str, Any] = {"required": True} if len(directions) <= MAX_BUTTONS else {"width": 210}
+        choose: Any = st.segmented_control if len(directions) <= MAX_BUTTONS else st.selectbox
+        direction: str | None = choose("Direction", directions, key="compare_direction", format_func=plain, **look)
+        about = "\n\n".join(f"**{name}**: {words}" for name, words in PROTOCOLS.items())
+        protocol = st.segmented_control("Database", list(PROTOCOLS), required=True, key="compare_protocol", help=about)
+        about = "\n\n".join(DISTANCES.values())
+        distance = st.segmented_control("Distance", list(DISTANCES), required=True, key="compare_distance", help=about)
+        count = "{} bits".format
+        bits = st.selectbox("Bits in the curves", lengths, key="compare_at", format_func=count, width=125)
+        radius = st.selectbox("Lookup radius", range(MAX_RADIUS + 1), key="compare_radius", width=105)
     direction, protocol = direction or directions[0], protocol or request.protocol
     distance = distance or request.distance
     request = replace(request, definition=definition, protocol=protocol, direction=direction, distance=distance)

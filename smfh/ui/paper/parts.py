@@ -41,7 +41,9 @@ class Choice:
 def begin_paper() -> tuple[Choice, Loaded | None]:
     """Draw the page's title and controls; return the choice and its data set (None if it cannot be loaded)."""
     begin_plainly("Paper", paper.CITATION, methods=False, data=False)
-    st.caption("The paper's tables and figures, published and measured here. Its settings are used, not yours.")
+    st.caption(
+        "The paper's tables and figures: published numbers, and numbers measured here with the paper's settings."
+    )
     choice = draw_choice()
     if not choice.methods:
         st.info("Choose at least one method.")

@@ -39,7 +39,10 @@ def draw_runs() -> None:
     if problem := store.save_problem:
         draw_problems("The last run could not be saved.", [problem], st.warning)
     if not listing.runs:
-        st.info("There are no saved runs yet. Train a method in Explore, or start a comparison.")
+        st.info(
+            "There are no saved runs yet. Train a method in Explore, or start a comparison. Results that come with the "
+            "program are not listed here."
+        )
     else:
 
         def restart() -> None:
