@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from smfh.plots.chart import Axis, BarChart, Bars, TraceChart, chart, short_number
 from smfh.plots.theme import BLUE, GREEN, GREY, plain
-from smfh.plots.trials import BEST, GAP, KINDS, MAX_PANELS, START, TrialDot, best_dot, start_dot
+from smfh.plots.trials import BEST, GAP, KINDS, MAX_PANELS, START, TrialDot, best_dot, narrow_ticks, start_dot
 from smfh.types import FloatArray
 
 BEST_SHARE, MIN_BEST = 0.1, 3  # share and least number of trials that count as the best
@@ -35,6 +35,8 @@ def trial_densities(dots: Sequence[TrialDot], axes: Sequence[Axis], label: str) 
     for k, axis in enumerate(axes[:MAX_PANELS]):
         tag, domain = "" if k == 0 else str(k + 1), [k * width, (k + 1) * width - GAP]
         layout[f"xaxis{tag}"] = axis.layout() | {"rangemode": "normal", "domain": domain}
+        if len(axes) > 2:
+            layout[f"xaxis{tag}"] |= narrow_ticks(axis)
         inner = [[dot for dot in group if dot.fits(axis)] for group in (rest, best)]
         if not is_drawn or not all(inner):
             continue
@@ -89,11 +91,9 @@ def parameter_importance(shares: Mapping[str, float], dots: Sequence[TrialDot] =
 
     The names say the value of each parameter at the starting point and in the best of `dots`.
     """
-    ends = [("start", start_dot(dots)), ("best", best_dot(dots))]
-    names = [
-        ", ".join([name, *(f"{what} {short_number(dot.settings[name])}" for what, dot in ends if dot is not None)])
-        for name in shares
-    ]
+    ends = [dot for dot in (start_dot(dots), best_dot(dots)) if dot is not None]
+    values = {name: " → ".join(short_number(dot.settings[name]) for dot in ends) for name in shares}
+    names = [f"{name}: {text}" if text else name for name, text in values.items()]
     title = "Importance: too few trials yet"
     if shares:
         first = max(shares, key=shares.__getitem__)
@@ -102,7 +102,7 @@ def parameter_importance(shares: Mapping[str, float], dots: Sequence[TrialDot] =
         kind="importance of parameters",
         title=title,
         description=f"Bar chart of {len(shares)} parameters. {title}.",
-        along=Axis("parameter", names=tuple(names)),
+        along=Axis("parameter: start → best" if ends else "parameter", names=tuple(names)),
         value=Axis("share of the variance (fANOVA)", limits=(0, 1)),
         series=(Bars("share", np.arange(len(shares)), np.array(list(shares.values())), BLUE),),
         horizontal=True,

@@ -1,5 +1,6 @@
 """Charts of the trials of a study: goal along a parameter, history, Pareto front, slices, maps."""
 
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -38,7 +39,7 @@ KINDS = {  # name → colour, symbol, size
     START: (ORANGE, "diamond", 12),
 }
 MAX_PANELS, GAP = 4, 0.02  # slices side by side, and the share of the width between them
-CELL_PIXELS = 30  # of a map
+CELL_PIXELS, NAME_WIDTH = 30, 12  # of a map; characters in a line of an axis name of parallel coordinates
 NO_HOVER = {"hoverinfo": "skip", "unselected": OPAQUE, "cliponaxis": False}
 
 
@@ -145,9 +146,8 @@ def _chart_of(
         )
         x = across.layout() | loose | {"domain": [k * width, (k + 1) * width - GAP], "anchor": f"y{tag}"}
         y = up.layout() | loose | ({} if up.limits else {"range": _score_range(panel.at[:, 1].tolist())})
-        if len(panels) > 2 and panel.x.ticks is not None:  # more would overlap in a narrow panel
-            ends = panel.x.ticks[:: max(len(panel.x.ticks) - 1, 1)]
-            x |= {"tickvals": ends, "ticktext": list(map(short_number, ends))}
+        if len(panels) > 2:
+            x |= narrow_ticks(across)
         if k:
             y = {"matches": "y", "anchor": f"x{tag}", "showticklabels": False, "title": {"text": ""}}
         layout |= {f"xaxis{tag}": x, f"yaxis{tag}": y}
@@ -164,6 +164,16 @@ def _chart_of(
         ],
         note=NOTE,
     )
+
+
+def narrow_ticks(axis: Axis) -> dict[str, Any]:
+    """Return two ticks away from the ends of an axis, so that labels of narrow panels do not overlap."""
+    if axis.limits is None:
+        return {}
+    low, high = map(axis.place, axis.limits)
+    places = [low + share * (high - low) for share in (0.15, 0.85)]
+    values = [float(f"{10**place if axis.log else place:.1g}") for place in places]
+    return {"tickvals": values, "ticktext": list(map(short_number, values))}
 
 
 def _values(dots: Sequence[TrialDot], axis: Axis) -> dict[int, float]:
@@ -265,7 +275,7 @@ def trial_contour(
     best, title = best_dot(drawn), f"{across.label} and {up.label}: no trial is finished yet"
     if best is not None:
         where = settings_text({axis.label: best.settings[axis.label] for axis in (across, up)})
-        title = f"{label} is highest at {where}: {number(best.score)}"
+        title = f"Highest {label} at {where}: {number(best.score)}"
     panel = Panel(across, up, drawn, _places((x[dot.number], y[dot.number]) for dot in drawn))
     axes, below = (across, up), []
     finished = [not dot.stopped_early and all(map(dot.fits, axes)) for dot in drawn]
@@ -282,7 +292,8 @@ def trial_contour(
         lines = zip(axes, low[:, None] + size[:, None] * cells, strict=True)
         ends = [10**line if axis.log else line for axis, line in lines]
         look = {"contours": {"coloring": "heatmap"}, "line": {"width": 0}, "colorscale": SEQUENTIAL}
-        scale = {"title": {"text": plain(label), "side": "right"}, "thickness": 14}
+        small = {"size": 12}
+        scale = {"title": {"text": plain(label), "side": "right", "font": small}, "tickfont": small, "thickness": 14}
         below.append(go.Contour(x=ends[0], y=ends[1], z=z, connectgaps=False, hoverinfo="skip", colorbar=scale, **look))
     about = f"Contours of {label} over {across.label} and {up.label}"
     drawing = _chart_of("contour of trials", title, about, [panel], selected, below)
@@ -350,7 +361,8 @@ def trial_lines(dots: Sequence[TrialDot], axes: Sequence[Axis], label: str, sele
         for k, column in enumerate(values.T.tolist()):
             ends += [{"x": k, "y": -0.08, "text": short_number(min(column)), **look}]
             ends += [{"x": k, "y": 1.08, "text": short_number(max(column)), **look}]
-    wrapped = [plain(axis.label).replace(" ", "<br>") for axis in scales]  # Plotly hides names that overlap
+    # Plotly hides names that overlap
+    wrapped = ["<br>".join(map(plain, textwrap.wrap(axis.label, NAME_WIDTH))) for axis in scales]
     names = {"tickvals": list(range(len(scales))), "ticktext": wrapped, "tickangle": 0}
     across = {"title": {"text": "parameters and score"}, "range": [-0.3, len(scales) - 0.7]}
     up = {"title": {"text": "lowest to highest"}, "showticklabels": False, "range": [-0.12, 1.12]}
@@ -543,7 +555,7 @@ def sweep_map(dots: Sequence[TrialDot], across: Axis, up: Axis, label: str, sele
     title = f"{across.label} × {up.label}: no trial is finished yet"
     if cells:
         start, best = start_dot(dots), cells[highest(values)]
-        title = f"{label} is highest at {settings_text(best.settings)}: {_score_text(best, dots)}"
+        title = f"Highest {label} at {settings_text(best.settings)}: {_score_text(best, dots)}"
         scores = [dot.score for dot in cells.values()]
         middle = (min(scores) + max(scores)) / 2
         over.append(  # a point in each cell, with its score; a click gives the number of the trial

@@ -117,7 +117,7 @@ def test_map_has_a_cell_for_each_pair_and_none_for_a_start_outside_the_grid():
     assert dict(zip(cells.customdata, zip(cells.x, cells.y, strict=True), strict=True)) == {
         **{1: (0, 0), 2: (0, 1), 3: (1, 0), 4: (1, 1)}
     }
-    assert chart.title == "mAP is highest at α 2, μ 2: 0.300; start: 0.900"
+    assert chart.title == "Highest mAP at α 2, μ 2: 0.300; start: 0.900"
     assert trace(chart, "start (trial 0)").x[0] > 1  # beyond the last column
     within = TrialDot(0, {"α": 1.0, "μ": 1.0}, 0.9, {}, 1.0, is_start=True)
     assert 0 in plots.sweep_map([within, *dots[1:]], Axis("α"), Axis("μ"), "mAP").figure().data[1].customdata
@@ -143,7 +143,7 @@ def test_front_is_a_line_in_order():
 def test_titles_state_the_finding():
     chart = plots.parameter_importance({MARKUP: 0.8, "μ": 0.2}, DOTS)
     assert chart.title.endswith("explains 80% of the differences between trials")
-    assert [row["parameter"] for row in chart.rows()] == [f"{MARKUP}, start 1, best 100", "μ, start 1, best 1"]
+    assert [row["parameter: start → best"] for row in chart.rows()] == [f"{MARKUP}: 1 → 100", "μ: 1 → 1"]
 
 
 def test_a_single_trial_has_axes_of_the_plan():

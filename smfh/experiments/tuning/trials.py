@@ -146,7 +146,15 @@ def take_trial(study: Study) -> Iterator[optuna.Trial | None]:
     Heartbeats show other workers that this worker is alive, even while it is paused.
     """
     storage, over = study.storage, Event()
-    if (trial_id := _take_first(study)) is None:
+    for waiting in study.optuna.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
+        trial_id = waiting._trial_id
+        if isinstance(storage, RDBStorage):  # a running trial without a heartbeat would never count as lost
+            storage.record_heartbeat(trial_id)
+        with suppress(UpdateFinishedTrialError), exclusive_writes():
+            if storage.set_trial_state_values(trial_id, TrialState.RUNNING):
+                storage.set_trial_user_attr(trial_id, WORKER, worker_name())
+                break
+    else:
         yield None
         return
 
@@ -166,20 +174,6 @@ def take_trial(study: Study) -> Iterator[optuna.Trial | None]:
     finally:
         over.set()
         thread.join()
-
-
-def _take_first(study: Study) -> int | None:
-    """Set the first waiting trial to running and return its id; None if no trial is left."""
-    storage = study.storage
-    for waiting in study.optuna.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
-        trial_id = waiting._trial_id
-        if isinstance(storage, RDBStorage):  # a running trial without a heartbeat would never count as lost
-            storage.record_heartbeat(trial_id)
-        with suppress(UpdateFinishedTrialError), exclusive_writes():
-            if storage.set_trial_state_values(trial_id, TrialState.RUNNING):
-                storage.set_trial_user_attr(trial_id, WORKER, worker_name())
-                return trial_id
-    return None
 
 
 def do_trial(

@@ -11,7 +11,7 @@ import streamlit as st
 
 from smfh.experiments import tuning
 from smfh.experiments.folds import CURVE_PLACES
-from smfh.experiments.tuning import Studies, Study, StudyPlan, StudyRecord, Trial
+from smfh.experiments.tuning import Studies, Study, StudyPlan, Trial
 from smfh.experiments.tuning.plan import MAX_NAME_LENGTH
 from smfh.plots import csv_of, harmless, trial_precision
 from smfh.plots.chart import short_number
@@ -269,8 +269,28 @@ def draw_studies(studies: Studies) -> None:
         if rows := st.session_state[key]["selection"]["rows"]:
             change(study=records[rows[0]].name, trial=None, within=())
 
+    rows = list[dict[str, object]]()
+    for record in records:
+        plan, progress = record.plan, record.progress
+        if plan is None or progress is None:
+            rows.append({"study": harmless(record.name), "type": harmless(record.problem)})
+            continue
+        about = parameters(plan.method)
+        rows.append(
+            {
+                "study": harmless(record.name),
+                "type": f"{plan.way} of {', '.join(about[one.name].symbol for one in plan.ranges)}",
+                "method": plan.method.title,
+                "data": ", ".join(source.card.title for source in plan.sources),
+                "trials": f"{progress.done} of {record.trials}",
+                "best": plan.goal.worth(progress.best.values) if progress.best else None,
+                "goal": plan.goal.title,
+                "seconds": progress.seconds,
+                "began (UTC)": progress.began,
+            }
+        )
     st.dataframe(
-        [_row(record) for record in records],
+        rows,
         hide_index=True,
         key=key,
         on_select=open_selected,
@@ -282,21 +302,3 @@ def draw_studies(studies: Studies) -> None:
         },
         alt="All studies with their best values",
     )
-
-
-def _row(record: StudyRecord) -> dict[str, object]:
-    plan, progress = record.plan, record.progress
-    if plan is None or progress is None:
-        return {"study": harmless(record.name), "type": harmless(record.problem)}
-    about = parameters(plan.method)
-    return {
-        "study": harmless(record.name),
-        "type": f"{plan.way} of {', '.join(about[one.name].symbol for one in plan.ranges)}",
-        "method": plan.method.title,
-        "data": ", ".join(source.card.title for source in plan.sources),
-        "trials": f"{progress.done} of {record.trials}",
-        "best": plan.goal.worth(progress.best.values) if progress.best else None,
-        "goal": plan.goal.title,
-        "seconds": progress.seconds,
-        "began (UTC)": progress.began,
-    }
