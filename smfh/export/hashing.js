@@ -1,10 +1,9 @@
-// Words → features → code → nearest items, step by step as smfh/features/text.py, smfh/features/maps.py and
-// smfh/asking.py do it. Features are rounded to single precision where Python has them so; all else is in
-// double precision on both sides.
+// Words → features → code → nearest items, in the same steps as smfh/features/text.py, smfh/features/maps.py and
+// smfh/retrieval/search.py. Features are in single precision where Python uses it; all else is in double precision.
 const EPS = 1e-12, DECIMALS = 1e12, WEIGHT_SUM = 2 ** 30;
 const single = Math.fround;
 
-// The content: a length, a JSON header of that length, and behind it the arrays that the header names.
+// The content is a length, a JSON header of this length, and the arrays that the header describes.
 const TYPES = { f32: Float32Array, f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
 
 async function unpack(text) {
@@ -76,7 +75,7 @@ function makeHasher(content) {
   const reader = makeReader(content);
   const wordsOfCode = arrays.codes.length / items;
 
-  // x: counts of known tokens, by their weights and to unit length where the encoder has weights.
+  // Return features x: counts of known tokens; if the encoder has weights, weighted and scaled to length 1.
   function features(sentence) {
     const counts = new Map();
     for (const word of reader.words(sentence))
@@ -122,10 +121,10 @@ function makeHasher(content) {
     return result;
   }
 
-  // The training items that are most like the question, and how much.
-  function partners(question) {
-    const x = new Float64Array(content.tokens.length), length = norm(question.values), found = [];
-    question.columns.forEach((place, k) => { x[place] = question.values[k]; });
+  // Return the training items most similar to the query, with their cosines.
+  function partners(query) {
+    const x = new Float64Array(content.tokens.length), length = norm(query.values), found = [];
+    query.columns.forEach((place, k) => { x[place] = query.values[k]; });
     for (let item = 0; item < items; item++) {
       const { columns, values } = rowOf(source, item);
       let dot = 0;
@@ -136,31 +135,31 @@ function makeHasher(content) {
     return found.sort((a, b) => b.cosine - a.cosine || a.item - b.item).slice(0, content.partners);
   }
 
-  // Few words are helped by the training texts that have them: t m(x) + (1 − t) Σ s² m(x_j) / Σ s².
-  function marginsOf(question, near) {
-    const own = margins(question);
-    const t = Math.min(1, question.columns.length / content.usual_length) ** 2;
+  // Return the margins of a query; a short one is combined with similar texts: t m(x) + (1 − t) Σ s² m(x_j) / Σ s².
+  function marginsOf(query, near) {
+    const own = margins(query);
+    const t = Math.min(1, query.columns.length / content.usual_length) ** 2;
     if (t < 1 && near.length) {
-      const helped = new Float64Array(bits);
+      const combined = new Float64Array(bits);
       let total = 0;
       for (const { item, cosine } of near) {
         const margin = margins(rowOf(source, item)), weight = cosine ** 2;
         total += weight;
-        for (let k = 0; k < bits; k++) helped[k] += weight * margin[k];
+        for (let k = 0; k < bits; k++) combined[k] += weight * margin[k];
       }
-      for (let k = 0; k < bits; k++) own[k] = t * own[k] + (1 - t) * helped[k] / total;
+      for (let k = 0; k < bits; k++) own[k] = t * own[k] + (1 - t) * combined[k] / total;
     }
     return own;
   }
 
-  // Whole numbers with the sum 2³⁰, by how far the margins are from 0; null for Hamming distances.
+  // Return the weights of bits: whole numbers with the sum 2³⁰, in proportion to |margin|; null for Hamming distance.
   function weightsOf(margins) {
     if (content.distance === "hamming") return null;
     const total = margins.reduce((sum, margin) => sum + Math.abs(margin), 0);
     return Array.from(margins, (margin) => (total ? Math.round(WEIGHT_SUM * (Math.abs(margin) / total)) : 0));
   }
 
-  // √x / ‖√x‖ of an item in the modality that is searched
+  // Return √x / ‖√x‖ of an item in the modality that is searched.
   function unitRoots(item) {
     const { columns, values } = rowOf(target, item);
     const roots = Float64Array.from(values, (value) => Math.sign(value) * Math.sqrt(Math.abs(value)));
@@ -168,18 +167,18 @@ function makeHasher(content) {
     return { columns, values: roots.map((root) => root * factor) };
   }
 
-  // z_i · Σ_j s_j² (z_j − z̄) of these items
+  // Return the similarity of items to the query, z_i · Σ_j s_j² (z_j − z̄).
   function likeness(near, some) {
-    const wanted = new Float64Array(arrays.usual.length);
+    const direction = new Float64Array(arrays.usual.length);
     for (const { item, cosine } of near) {
       const { columns, values } = unitRoots(item);
-      for (let k = 0; k < wanted.length; k++) wanted[k] -= cosine ** 2 * arrays.usual[k];
-      columns.forEach((place, k) => { wanted[place] += cosine ** 2 * values[k]; });
+      for (let k = 0; k < direction.length; k++) direction[k] -= cosine ** 2 * arrays.usual[k];
+      columns.forEach((place, k) => { direction[place] += cosine ** 2 * values[k]; });
     }
     return some.map((item) => {
       const { columns, values } = unitRoots(item);
       let sum = 0;
-      for (let k = 0; k < columns.length; k++) sum += values[k] * wanted[columns[k]];
+      for (let k = 0; k < columns.length; k++) sum += values[k] * direction[columns[k]];
       return Math.round(sum * DECIMALS);
     });
   }
@@ -189,20 +188,20 @@ function makeHasher(content) {
     return Array.from({ length: bits }, (_, k) => ((word(k) >>> (k & 31)) & 1) === 1);
   }
 
-  // The sum of the weights of the bits that differ, or their number.
+  // Return distances: the sum of the weights of the bits that differ or, without weights, their number.
   function distances(code, weights) {
-    const asked = new Uint32Array(wordsOfCode), result = new Float64Array(items);
-    code.forEach((on, k) => { if (on) asked[k >> 5] |= 1 << (k & 31); });
+    const packed = new Uint32Array(wordsOfCode), result = new Float64Array(items);
+    code.forEach((on, k) => { if (on) packed[k >> 5] |= 1 << (k & 31); });
     for (let item = 0; item < items; item++)
       for (let w = 0; w < wordsOfCode; w++) {
-        let differing = asked[w] ^ arrays.codes[item * wordsOfCode + w];
+        let differing = packed[w] ^ arrays.codes[item * wordsOfCode + w];
         for (; differing; differing &= differing - 1)
           result[item] += weights ? weights[32 * w + 31 - Math.clz32(differing & -differing)] : 1;
       }
     return weights ? result.map((sum) => sum * (bits / WEIGHT_SUM)) : result;
   }
 
-  // The nearest items: by distance, then by likeness where there are partners, then in database order.
+  // Return the nearest items: by distance, then by similarity (if it is known), then in database order.
   function rank(code, weights, near) {
     const far = distances(code, weights), order = Array.from(far.keys()).sort((a, b) => far[a] - far[b] || a - b);
     let found = order.slice(0, content.most);
@@ -220,18 +219,18 @@ function makeHasher(content) {
 
   const flip = (code, flips) => code.map((on, k) => on !== flips.includes(k));
 
-  // What is found for words; null where none of them is known.
-  function ask(sentence, flips = []) {
-    const question = features(sentence);
-    if (!question.columns.length) return null;
-    const near = partners(question), margins = marginsOf(question, near);
+  // Return the results for words; null if none of them is known.
+  function search(sentence, flips = []) {
+    const query = features(sentence);
+    if (!query.columns.length) return null;
+    const near = partners(query), margins = marginsOf(query, near);
     return rank(flip(Array.from(margins, (margin) => margin > 0), flips), weightsOf(margins), near);
   }
 
-  // What is found for the code of an item, by Hamming distance: a code has no margins.
-  const askItem = (item, flips = []) => rank(flip(codeOf(item), flips), null, null);
+  // Return the results for the code of an item, by Hamming distance, because a code has no margins.
+  const searchItem = (item, flips = []) => rank(flip(codeOf(item), flips), null, null);
 
-  // The words that weigh most in an item's text.
+  // Return the words with the largest weights in an item's text.
   function tokensOf(item, most = 6) {
     const { columns, values } = rowOf(source, item);
     const order = Array.from(columns.keys()).sort((a, b) => values[b] - values[a] || a - b);
@@ -240,5 +239,5 @@ function makeHasher(content) {
 
   const knows = (word) => reader.spell(word, 0).some((token) => column.has(token));
   const unknown = (sentence) => [...new Set(reader.words(sentence))].filter((word) => !knows(word));
-  return { ask, askItem, codeOf, tokensOf, unknown, words: reader.words };
+  return { search, searchItem, codeOf, tokensOf, unknown, words: reader.words };
 }

@@ -1,4 +1,4 @@
-// The page: what is asked stands in the address behind #, and all texts are set as text.
+// The search page. The words of the query are in the address after #; captions are inserted as text, not as HTML.
 const of = (id) => document.getElementById(id);
 const make = (name, text = "", look = "") => Object.assign(document.createElement(name), { textContent: text, className: look });
 const inBits = (distance) => (distance ? `${Number.isInteger(distance) ? distance : distance.toFixed(2)} ${distance === 1 ? "bit" : "bits"}` : "same code");
@@ -46,20 +46,20 @@ function makePage(content, hasher) {
 
   function draw() {
     const words = state.words ?? "";
-    found = state.item === null ? hasher.ask(words, state.flips) : hasher.askItem(state.item, state.flips);
-    const strange = state.item === null ? hasher.unknown(words) : [];
-    of("notes").textContent = strange.length ? `Not known from training: ${strange.join(", ")}.` : "";
+    found = state.item === null ? hasher.search(words, state.flips) : hasher.searchItem(state.item, state.flips);
+    const unknown = state.item === null ? hasher.unknown(words) : [];
+    of("notes").textContent = unknown.length ? `Not in the training data: ${unknown.join(", ")}.` : "";
     of("code").hidden = !found;
     of("wall").replaceChildren();
     if (!found) {
-      of("summary").textContent = hasher.words(words).length ? "None of these words is known from training, so they tell nothing; try other or simpler words." : "Type a word, of letters or digits.";
+      of("summary").textContent = hasher.words(words).length ? "None of these words occurs in the training data. Try other or simpler words." : "Type at least one word of letters or digits.";
       return;
     }
-    of("asked").textContent = state.item === null ? `“${words}” as ${content.bits} bits` : `“${content.captions[state.item]}”, by its code`;
+    of("query").textContent = state.item === null ? `“${words}” as ${content.bits} bits` : `Code of “${content.captions[state.item]}”`;
     of("undo").hidden = !state.flips.length;
     drawBits();
     const near = found.distances[0], several = found.same > 1;
-    const what = near ? `lie${several ? "" : "s"} ${inBits(near)} away; nothing is nearer` : `ha${several ? "ve" : "s"} this code`;
+    const what = near ? `${several ? "are" : "is"} nearest, ${inBits(near)} away` : `${several ? "have" : "has"} this code`;
     of("summary").textContent = `${found.same.toLocaleString("en")} of ${content.items.toLocaleString("en")} items ${what}.`;
     of("wall").replaceChildren(...found.items.map((item, place) => card(item, found.distances[place])));
   }
@@ -76,21 +76,21 @@ function makePage(content, hasher) {
     of("picture").hidden = !content.types;
     if (content.types) of("picture").src = look(item);
     of("labels").textContent = content.labels[item];
-    of("distance").textContent = distance ? `${inBits(distance)} from what is asked` : "the same code as what is asked";
+    of("distance").textContent = distance ? `${inBits(distance)} away from the query` : "same code as the query";
     of("strips").replaceChildren(strip(found.code, code), strip(code, found.code));
-    of("spoken").textContent = tokens.length ? "The query's code above its own. Words of its text, to ask with:" : "The query's code above its own.";
+    of("explanation").textContent = `Above: code of the query. Below: code of this item.${tokens.length ? " Search with a word of its text:" : ""}`;
     of("tokens").replaceChildren(...tokens.map((token) => {
       const button = make("button", token);
       button.type = "button";
       button.addEventListener("click", () => go({ words: token }));
       return button;
     }));
-    of("alike").onclick = () => go({ item });
+    of("similar").onclick = () => go({ item });
     of("item").showModal();
   }
 
-  function go(asked) {
-    Object.assign(state, { words: null, item: null, flips: [] }, asked);
+  function go(query) {
+    Object.assign(state, { words: null, item: null, flips: [] }, query);
     of("words").value = state.words ?? "";
     of("item").close();
     history.replaceState(null, "", `#${encodeURIComponent(state.words ?? "")}`);
@@ -99,8 +99,8 @@ function makePage(content, hasher) {
 
   function fromAddress() {
     let words = "";
-    try { words = decodeURIComponent(location.hash.slice(1)); } catch { /* no words of ours */ }
-    go({ words: Array.from(words).slice(0, 500).join("") || content.example });  // characters, not halves of them
+    try { words = decodeURIComponent(location.hash.slice(1)); } catch { /* not an address of this page */ }
+    go({ words: Array.from(words).slice(0, 500).join("") || content.example });  // whole characters, not halves of surrogate pairs
   }
 
   let typed = 0;
@@ -108,9 +108,9 @@ function makePage(content, hasher) {
     clearTimeout(typed);
     typed = setTimeout(() => go({ words: of("words").value }), 60);
   });
-  of("surprise").addEventListener("click", () => {
+  of("random").addEventListener("click", () => {
     const item = Math.floor(Math.random() * content.items), caption = content.captions[item];
-    go({ words: hasher.ask(caption) ? caption : hasher.tokensOf(item, 2).join(" ") });
+    go({ words: hasher.search(caption) ? caption : hasher.tokensOf(item, 2).join(" ") });
   });
   of("undo").addEventListener("click", () => { state.flips = []; draw(); });
   of("close").addEventListener("click", () => of("item").close());
@@ -118,16 +118,16 @@ function makePage(content, hasher) {
   addEventListener("hashchange", fromAddress);
   of("about").textContent = content.about;
   for (const part of ["ties", "database", "terms"]) of(part).textContent = content[part];
-  of("words").disabled = of("surprise").disabled = false;
+  of("words").disabled = of("random").disabled = false;
   fromAddress();
 }
 
 async function begin() {
-  if (typeof DecompressionStream === "undefined") throw new Error("This page needs a browser of 2023 or newer.");
+  if (typeof DecompressionStream === "undefined") throw new Error("This page needs a browser from 2023 or later.");
   const content = await unpack(of("content").textContent);
   const hasher = makeHasher(content);
-  globalThis.smfh = { content, ...hasher };  // to be asked from the console, and by tests
+  globalThis.smfh = { content, ...hasher };  // for the console and for tests
   makePage(content, hasher);
 }
 
-begin().catch((error) => { of("summary").textContent = `It cannot be opened: ${error.message}`; });
+begin().catch((error) => { of("summary").textContent = `This page cannot be opened: ${error.message}`; });

@@ -27,14 +27,14 @@ function reloadAfterRestart({ started, health, pollMilliseconds, reloadMilliseco
 
 // Streamlit adds a step for Back with every change of the address, and two with `switch_page`: the old page
 // with the new query, then the new page. Here a change on the same page replaces the current step, unless one
-// of the `places` keys has changed, and then only once for each action of the person; the step of the old
+// of the `places` keys has changed, and then only once for each action of the visitor; the step of the old
 // page is corrected. Without this script Back takes more steps, and nothing else is lost.
 function limitHistory(places) {
   const history = window.history
   if (!history.smfh) {
     const push = history.pushState
     const own = (history.smfh = { places: [] })
-    // whether the person acted, the address before the change, whether the change added a step
+    // whether the visitor acted, the address before the change, whether the change added a step
     const begin = (acted) => Object.assign(own, { acted, before: null, stepped: false })
     for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, () => begin(true), true)
     window.addEventListener("popstate", () => begin(false))

@@ -85,7 +85,7 @@ def queries(data, split, bits, source="text"):
 def check_results(page: Page, exported, source: str, asked: list[tuple[str, list[int]]]) -> int:
     """Compare the results of the browser and Python item by item; returns how many queries had results."""
     _, hasher, data, split = exported
-    ask, answered = "asked => asked.map(([words, flips]) => smfh.ask(words, flips))", 0
+    ask, answered = "asked => asked.map(([words, flips]) => smfh.search(words, flips))", 0
     begun = time.perf_counter()
     given = page.evaluate(ask, asked)
     seconds = time.perf_counter() - begun
@@ -136,7 +136,7 @@ def test_long_words_in_the_address_are_cut_between_characters(exported, opened):
 def test_words_find_pictures_and_a_click_shows_their_words(opened):
     page, _, said = opened
     page.get_by_label("Words").fill("boat qwertz")
-    expect(page.locator("#notes")).to_have_text("Not known from training: qwertz.")
+    expect(page.locator("#notes")).to_have_text("Not in the training data: qwertz.")
     first = page.locator("#wall button").first
     expect(first).to_contain_text("boat")
     first.click()
@@ -145,16 +145,16 @@ def test_words_find_pictures_and_a_click_shows_their_words(opened):
     assert page.locator("dialog img").evaluate("picture => picture.decode().then(() => picture.naturalWidth)")
     page.locator("#tokens button").first.click()
     expect(page.locator("dialog")).to_be_hidden()
-    assert page.get_by_label("Words").input_value() in page.locator("#asked").inner_text()
+    assert page.get_by_label("Words").input_value() in page.locator("#query").inner_text()
     page.get_by_label("Words").fill("qwertz")
-    expect(page.locator("#summary")).to_contain_text("None of these words is known")
+    expect(page.locator("#summary")).to_contain_text("None of these words occurs")
     expect(page.locator("#wall button")).to_have_count(0)
     assert said == []
 
 
 def test_a_bit_can_be_flipped_and_restored(opened):
     page, _, _ = opened
-    code = page.evaluate("smfh.ask('smiling cat').code")
+    code = page.evaluate("smfh.search('smiling cat').code")
     page.get_by_role("switch", name="bit 3", exact=True).click()
     bit = page.get_by_role("switch", name="bit 3", exact=True)
     expect(bit).to_have_attribute("aria-checked", str(not code[3]).lower())
@@ -166,4 +166,4 @@ def test_a_bit_can_be_flipped_and_restored(opened):
 def test_the_address_contains_the_words(exported, opened):
     page = opened[0]
     page.goto(f"{exported[0].as_uri()}#red%20heart")
-    expect(page.locator("#asked")).to_have_text("“red heart” as 64 bits")
+    expect(page.locator("#query")).to_have_text("“red heart” as 64 bits")
