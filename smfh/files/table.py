@@ -35,7 +35,7 @@ from smfh.types import FloatArray, InputError
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 PROBE_ROWS = 100  # rows of a .jsonl file whose keys become the columns
-BATCH_BYTES, BATCH_ROWS = 1 << 28, 1024  # limits on what is read from a .parquet file at a time
+BATCH_BYTES, BATCH_CELLS, BATCH_ROWS = 1 << 28, 1 << 20, 1024  # limits on what is read from a .parquet file at a time
 
 
 class TableContents(NamedTuple):
@@ -250,7 +250,7 @@ def _read_parquet(content: Content, name: str) -> Table:
             names_of = {heading: list(map(str, one["names"])) for heading, one in features.items() if "names" in one}
         # a dictionary-encoded value may be repeated in every row, so fewer rows are read if values may be long
         widest = sum(max((c.unpacked_bytes for c in chunks if c.is_bytes), default=0) for chunks in columns.values())
-        batch_rows = min(max(BATCH_BYTES // max(widest, 1), 1), BATCH_ROWS)
+        batch_rows = max(min(BATCH_BYTES // max(widest, 1), BATCH_CELLS // len(columns), BATCH_ROWS), 1)
 
     def rows(wanted: Sequence[str]) -> Iterator[tuple[int, list[Any], str]]:
         with convert_errors(name), open_content(content, name, MAX_FILE_BYTES) as file:
@@ -267,13 +267,18 @@ def _read_parquet(content: Content, name: str) -> Table:
 
 def _parquet_cells(column: Any, names: Sequence[str]) -> Sequence[Any]:
     """Return the cells of a column; lists of numbers that all have the same length become arrays."""
+    from pyarrow import types
+
     if hasattr(column, "value_lengths") and column.null_count == 0:
         lengths, values = np.asarray(column.value_lengths()), column.flatten()
         if values.null_count == 0 and len(set(lengths.tolist())) == 1:
             numbers = values.to_numpy(zero_copy_only=False)
             if numbers.dtype.kind in "fiub":
                 return list(numbers.reshape(len(lengths), -1))
-    cells = ["" if cell is None else cell for cell in column.to_pylist()]
+    if column.null_count == 0 and (types.is_integer(column.type) or types.is_floating(column.type)):
+        cells: list[Any] = column.to_numpy(zero_copy_only=False).tolist()  # ten times faster than `to_pylist`
+    else:
+        cells = ["" if cell is None else cell for cell in column.to_pylist()]
     if names:
         return [names[c] if isinstance(c, int) and 0 <= c < len(names) else "" for c in cells]
     return cells

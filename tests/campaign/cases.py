@@ -218,6 +218,10 @@ CASES: dict[str, tuple[str, Callable[[], bytes]]] = {
         "caps.parquet",
         lambda: pq({"caption": repeated("x" * 500, 500_000), "label": ["a"] * 500_000, "image": lists(1, 500_000, 2)}),
     ),
+    "parquet, 4,990 columns of 2,400 rows": (
+        "wide.parquet",
+        lambda: pq({f"image_{k}": np.ones(2400, np.float32) for k in range(4990)} | {"text_0": np.ones(2400)}),
+    ),
     "parquet, 19,999 columns": ("wide.parquet", lambda: pq({f"image_{k}": np.zeros(8) for k in range(WIDE)})),
     "csv, 19,999 modalities": ("a.csv", lambda: columns_table((f"m{k}:1" for k in range(WIDE)), lambda k: "1.5", 5)),
     "csv, 19,999 columns of one modality": (
