@@ -61,7 +61,11 @@ async def running(app: st.App) -> AsyncIterator[None]:
     set_up_log()
     logging.getLogger("streamlit.error_util").addFilter(has_traceback)
     hold_uploads_in_memory()
-    allow_many_files()
+    with contextlib.suppress(ImportError, OSError, ValueError):  # as many files and connections as the system permits
+        import resource  # not available on every system
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     for plugin in load_plugins():
         log_event("plugin", origin=plugin.origin, problem=plugin.problem)
     log_event("server", state="begun", cleared=remove_all_leftovers())
@@ -124,15 +128,6 @@ def hold_uploads_in_memory() -> None:
     MemoryUploadedFileManager.add_file = add_and_limit  # type: ignore[method-assign]
 
 
-def allow_many_files() -> None:
-    """Let this process open as many files and connections as the system permits."""
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        import resource  # not available on every system
-
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-
-
 async def tidy_up() -> None:
     """Free memory and delete old files every minute, even while jobs run; if no page is open, empty all caches."""
     last_open = monotonic()
@@ -149,22 +144,17 @@ async def tidy_up() -> None:
         free_memory()
 
 
-def memory_bytes() -> int:
-    """Return the resident memory, in bytes, of this process and all processes that it has started."""
-    process, total = psutil.Process(), 0
-    for one in (process, *process.children(recursive=True)):
-        with contextlib.suppress(psutil.NoSuchProcess):  # ended meanwhile
-            total += one.memory_info().rss
-    return total
-
-
 async def answer_health(request: Request) -> JSONResponse:
     """Answer a health check with the server's state as JSON; status 503 if it accepts no more jobs."""
     at_work, waiting = job_queue().load
+    server, memory_bytes = psutil.Process(), 0  # of this process and all processes that it has started
+    for process in (server, *server.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):  # ended meanwhile
+            memory_bytes += process.memory_info().rss
     is_ready = waiting < job_queue().max_waiting
     about = {"ready": is_ready, "busy": at_work > 0, "queue": waiting, "started": STARTED}
     headers = {"Cache-Control": "no-store"}
-    response = JSONResponse(about | {"memory_bytes": memory_bytes()}, 200 if is_ready else 503, headers)
+    response = JSONResponse(about | {"memory_bytes": memory_bytes}, 200 if is_ready else 503, headers)
     if COOKIE in request.cookies:  # an open page asks regularly, which extends the life of its cookie
         set_cookie(request, response)
     return response
