@@ -324,7 +324,8 @@ def equal_about(measured: Measured) -> str:
 
 def equal_rows(measured: Measured) -> pd.DataFrame:
     """Return the comparisons with equal features, one per row."""
-    return pd.DataFrame(measured["equal"]["rows"], columns=measured["equal"]["columns"])
+    rows = pd.DataFrame(measured["equal"]["rows"], columns=measured["equal"]["columns"])
+    return rows.replace({"distance": {"hamming": "Hamming"}})
 
 
 def _outcomes(rows: pd.DataFrame) -> str:
@@ -366,6 +367,7 @@ def equal_codes(rows: pd.DataFrame) -> str:
     rows = rows[(rows["features"] == "same") & (rows["protocol"] == "training")]
     ours = rows.assign(rival="smfh-plus", rival_codes=rows["codes"])
     codes = pd.concat([ours, rows]).drop_duplicates(["rival", "data", "bits"], keep="last")
+    codes = codes.sort_values("bits", kind="stable")  # class codes, compared last, have fewer code lengths
     lines = [
         [METHODS[method].title]
         + [
@@ -387,7 +389,7 @@ def equal_losses(measured: Measured) -> str:
     lost, lines = rows[rows["result"] == "loss"], list[str]()
     for (distance, name), there in lost.groupby(["distance", "data"], sort=False):
         of_all = len(rows[(rows["distance"] == distance) & (rows["data"] == name)])
-        lines.append(f"- {TITLES[name]}, {distance} distance: {len(there)} of {of_all}.")
+        lines.append(f"- {TITLES[name]}, {distance} distance: {len(there)} of {of_all} comparisons.")
         for (protocol, measure), own in there.groupby(["protocol", "measure"], sort=False):
             against = []
             for rival, cells in own.groupby("rival", sort=False):

@@ -38,21 +38,28 @@ def test_wins_ties_and_losses_are_counted_by_rival_features_and_distance():
     lines = guide.equal_features(MEASURED).splitlines()
     assert lines[0] == "| SMFH+ against | features | bits | distance | Wiki | Digits, signed |"
     assert lines[2:5] == [
-        "| DCH | strong | 64 | hamming | 0 / 0 / 1 | 0 / 0 / 0 |",
-        "| DCH | same | 16, 64 | hamming | 1 / 0 / 2 | 0 / 1 / 0 |",
+        "| DCH | strong | 64 | Hamming | 0 / 0 / 1 | 0 / 0 / 0 |",
+        "| DCH | same | 16, 64 | Hamming | 1 / 0 / 2 | 0 / 1 / 0 |",
         "| BATCH | same | 16 | asymmetric | 0 / 0 / 1 | 0 / 0 / 0 |",
     ]
     text = " ".join(lines)
-    assert "1 / 1 / 2 of 4 with the same features by hamming distance" in text
+    assert "1 / 1 / 2 of 4 with the same features by Hamming distance" in text
     assert "Means of 3 seeds. Measured on: a machine, 2026-01-01." in text
     assert lines[-3:] == ["| SMFH+ | 700, 700 | 700 |", "| DCH | 10, 10 | 10 |", "| BATCH | 10 |  |"]
 
 
+def test_distinct_codes_stand_in_the_order_of_the_bits():
+    rows = [row(bits=64), row(bits=128), row(rival="class-codes", bits=64)]
+    rows[1][-2] = 900.0  # distinct codes of SMFH+
+    text = guide.equal_features({"equal": MEASURED["equal"] | {"rows": rows}})
+    assert "| SMFH+ | 700, 900 |" in text
+
+
 def test_every_loss_with_equal_features_is_named():
     assert guide.equal_losses(MEASURED).splitlines()[2:] == [
-        "- Wiki, hamming distance: 2 of 3.",
+        "- Wiki, Hamming distance: 2 of 3 comparisons.",
         "  - mAP@100, training items: DCH (16, 64 bits: −0.020 to −0.004).",
-        "- Wiki, asymmetric distance: 1 of 1.",
+        "- Wiki, asymmetric distance: 1 of 1 comparisons.",
         "  - mAP@100, training items: BATCH (16 bits: −0.030).",
     ]
 
