@@ -98,7 +98,7 @@ def every_chart(
     for name in view.graded:
         label, formula = GRADED[name]
         label = f"number of {label}" if name == "distinct_codes" else label
-        found = points(grid, store, view, name)
+        found, formula = points(grid, store, view, name), formula.partition("; ")[0]  # all of it is too wide
         charts[name] = score_curves(found, label, formula=formula, time=name == "median_rank")
     at_one_length = curves(grid, store, view)
     hits = points(grid, store, view, f"hits_{view.radius}")

@@ -84,7 +84,7 @@ def choose_view(grid: Grid) -> View:
         st.session_state["compare_direction"] = directions[0]
     if st.session_state.get("compare_at") not in lengths:
         st.session_state["compare_at"] = min(lengths, key=lambda bits: abs(bits - request.at))
-    with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom", key="compare_view"):
+    with st.container(horizontal=True, gap="xsmall", key="compare_view"):
         show = METRIC_LABELS.__getitem__
         definition = st.selectbox("Metric", list(AP_DEFINITIONS), key="compare_definition", format_func=show, width=210)
         look: dict[str, Any] = {"required": True} if len(directions) <= MAX_BUTTONS else {"width": 210}
