@@ -50,7 +50,7 @@ def choose_ridges(
     G. Three searches show how good these predictions are. The first uses Z_t(γ) as queries and the centred
     labels as the database. The second uses Z_t(γ) as queries and the unit rows of Z_o(0.1) as the database,
     where o is the next modality. The third uses Z_o(0.1) as queries and the unit rows of Z_t(γ) as the
-    database. To save time, 0.01 is tried only if 0.03 ranks better than 0.1, and 1 only if 0.3 does.
+    database. To save time, 1 is tried only if 0.3 ranks better than 0.1; smaller values only if 0.3 does not.
     """
     items = labels.shape[0]
     rows = np.sort(rng.choice(items, size=min(MAX_ROWS, items), replace=False))
@@ -75,11 +75,13 @@ def choose_ridges(
             return np.array([rank(P[queries], Q, queries, relevant) for P, Q in searches])
 
         level, gains = figures(usual), dict[float, FloatArray]()
-        for ridges in (LOWER_RIDGES, HIGHER_RIDGES):
+        for ridges in (HIGHER_RIDGES, LOWER_RIDGES):
             for ridge in ridges:
                 gains[ridge] = gains_of(figures((predictor(ridge) - mean).astype(np.float32)), level)
                 if gains[ridge].mean() <= 0:
                     break
+            if gains[ridges[0]].mean() > 0:
+                break
         return clearly_best(gains)
 
     return side_by_side(choose, maps)

@@ -204,28 +204,19 @@ def code_sums(
     }
 
 
-@dataclass(frozen=True, eq=False)
-class UniformRows:
-    """A row of uniform random numbers for each item, the same by blocks of ROWS items as in one draw."""
+def uniform_rows(rng: np.random.Generator, items: int, bits: int, dtype: Any) -> Callable[[Block], FloatArray]:
+    """Return a function of a block that returns its rows of `rng.random((items, bits), dtype)`; advance `rng`."""
+    states = []
+    for start in range(0, items, ROWS):
+        states.append(rng.bit_generator.state)
+        rng.random((min(ROWS, items - start), bits), dtype)
 
-    states: Sequence[Any]  # of the generator, before each block
-    bits: int  # numbers in a row
-    dtype: np.dtype[Any]
+    def uniform(block: Block) -> FloatArray:
+        bit_generator: Any = np.random.PCG64()
+        bit_generator.state = states[block.start // ROWS]
+        return np.random.Generator(bit_generator).random((len(block), bits), dtype)
 
-    @staticmethod
-    def draw(rng: np.random.Generator, items: int, bits: int, dtype: Any) -> "UniformRows":
-        """Prepare the numbers of `rng.random((items, bits), dtype)`, to be drawn by blocks; advance `rng` alike."""
-        states = []
-        for start in range(0, items, ROWS):
-            states.append(rng.bit_generator.state)
-            rng.random((min(ROWS, items - start), bits), dtype)
-        return UniformRows(states, bits, np.dtype(dtype))
-
-    def of(self, block: Block) -> FloatArray:
-        """Return the random numbers of the items of a block."""
-        bit_generator = np.random.PCG64()
-        bit_generator.state = self.states[block.start // ROWS]
-        return np.random.Generator(bit_generator).random((len(block), self.bits), self.dtype.type)
+    return uniform
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,11 +23,11 @@ from smfh.hashing.blocks import (
     Codes,
     Items,
     Sums,
-    UniformRows,
     code_sums,
     reconstruction_error,
     squared_norm,
     times,
+    uniform_rows,
     weighted_gram,
 )
 from smfh.hashing.configuration import ANCHORS_HELP, PREDICTION_HELP, RIDGE_HELP, Preset
@@ -55,7 +55,7 @@ class CMFH(BlockMethod):
     def learn_from(self, data: Items, rng: np.random.Generator, trace: Trace) -> Training:
         maps = {t: fit_rbf(X, UNIT_ROWS, self.anchors, rng) if self.anchors else UNIT_ROWS for t, X in data.X.items()}
         problem = Problem(self, data.with_features(maps))
-        state = problem.start(UniformRows.draw(rng, len(data), self.bits, data.dtype))
+        state = problem.start(rng)
         note = warnings_of(solver.factor for solver in problem.solvers.values())
         for _ in range(self.iterations):
             state = problem.descend(state)
@@ -88,10 +88,11 @@ class Problem(BlockProblem):
             "ridge": self.method.ridge * squares,
         }
 
-    def start(self, uniform: UniformRows) -> BlockState:
+    def start(self, rng: np.random.Generator) -> BlockState:
         """Return the initial state: Y uniform at random, and W that fits this Y."""
 
-        return self.with_hash_functions({}, *self.new_codes(uniform.of, self.block_sums(np.ones(self.bits))))
+        uniform = uniform_rows(rng, self.items, self.bits, self.dtype)
+        return self.with_hash_functions({}, *self.new_codes(uniform, self.block_sums(np.ones(self.bits))))
 
     def descend(self, state: BlockState) -> BlockState:
         """Run one iteration: update U, Y and W in turn; each minimises O with the other two fixed."""

@@ -29,7 +29,6 @@ from smfh.hashing.blocks import (
     Codes,
     Items,
     Sums,
-    UniformRows,
     code_sums,
     drop_tiny,
     on_grid,
@@ -38,6 +37,7 @@ from smfh.hashing.blocks import (
     squared_norm,
     times,
     transposed_times,
+    uniform_rows,
     weighted_gram,
 )
 from smfh.hashing.configuration import ORTHOGONALITY_HELP, RIDGE_HELP, SMOOTHNESS_HELP, Preset
@@ -137,13 +137,13 @@ class Problem(BlockProblem):
         precision starts from the same numbers.
         """
         no_rows, dtype = np.arange(0), self.dtype
-        uniform = UniformRows.draw(rng, self.items, self.bits, np.float64)
+        uniform = uniform_rows(rng, self.items, self.bits, np.float64)
         U = {t: rng.random((d, self.bits)).astype(dtype) for t, d in self.data.widths.items()}
         graph = LabelGraph.of(self.data.labels[no_rows], dtype)
         sums = self.block_sums(self.sampled(no_rows, graph), np.ones(self.bits))
 
         def start(block: Block) -> FloatArray:
-            return uniform.of(block).astype(dtype)
+            return uniform(block).astype(dtype)
 
         W = {t: np.zeros_like(U[t]) for t in U}
         return State(U=U, W=W, rows=no_rows, graph=graph, solvers={}, **self.summed(*self.new_codes(start, sums)))

@@ -32,7 +32,6 @@ from smfh.hashing.blocks import (
     Items,
     Pass,
     Sums,
-    UniformRows,
     code_sums,
     drop_tiny,
     inner,
@@ -41,6 +40,7 @@ from smfh.hashing.blocks import (
     reconstruction_error,
     squared_norm,
     transposed_times,
+    uniform_rows,
     weighted_gram,
 )
 from smfh.hashing.configuration import (
@@ -224,11 +224,11 @@ class Problem(BlockProblem):
         """
         codes, dtype = class_codes(self.sizes, self.bits, rng), self.dtype
         ranked = rank_codes(codes, self.label_weights, *rng.spawn(1))
-        uniform = UniformRows.draw(rng, self.items, self.bits, np.float64)
+        uniform = uniform_rows(rng, self.items, self.bits, np.float64)
         U = {t: rng.random((d, self.bits)).astype(dtype) for t, d in self.data.widths.items()}
 
         def start(block: Block) -> FloatArray:
-            Y: FloatArray = (1 - START_NOISE) * label_codes(block.labels, ranked) + START_NOISE * uniform.of(block)
+            Y: FloatArray = (1 - START_NOISE) * label_codes(block.labels, ranked) + START_NOISE * uniform(block)
             return Y.astype(dtype)
 
         return self.with_hash_functions(U, *self.new_codes(start, self.block_sums()))

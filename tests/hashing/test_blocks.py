@@ -11,7 +11,7 @@ from scipy import sparse
 
 from smfh.datasets.planted import Planted
 from smfh.hashing import make_method
-from smfh.hashing.blocks import HEIGHT, ROWS, Items, UniformRows, add_inplace, on_grid, rows_of
+from smfh.hashing.blocks import HEIGHT, ROWS, Items, add_inplace, on_grid, rows_of, uniform_rows
 
 
 @settings(max_examples=30, deadline=None)
@@ -52,9 +52,9 @@ def test_blockwise_random_numbers_equal_one_draw(dtype, in_store, bits):
         assert at_once.random(dtype=np.float32) == by_blocks.random(dtype=np.float32)
     items = 2 * ROWS + 21
     whole = at_once.random((items, bits), dtype=dtype)
-    rows = UniformRows.draw(by_blocks, items, bits, dtype)
+    uniform = uniform_rows(by_blocks, items, bits, dtype)
     blocks = Items({"text": whole}, np.ones((items, 1), bool)).blocks
-    np.testing.assert_array_equal(np.concatenate([rows.of(block) for block in reversed(blocks)][::-1]), whole)
+    np.testing.assert_array_equal(np.concatenate([uniform(block) for block in reversed(blocks)][::-1]), whole)
     for kind in (np.float32, np.float64):
         np.testing.assert_array_equal(at_once.random(5, dtype=kind), by_blocks.random(5, dtype=kind))
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from smfh.hamming import unpack
-from smfh.hashing.blocks import Items, UniformRows
+from smfh.hashing.blocks import Items
 from smfh.hashing.cmfh import CMFH, Problem
 from smfh.hashing.views import UNIT_ROWS
 from smfh.types import MultimodalDataset
@@ -34,7 +34,7 @@ def start(method: CMFH, data: MultimodalDataset, seed: int):
     rng = np.random.default_rng(seed)
     items = Items(data.modalities, data.labels).with_features(dict.fromkeys(data.modalities, UNIT_ROWS))
     problem = Problem(method, items)
-    return problem, problem.start(UniformRows.draw(rng, len(data), method.bits, np.float64))
+    return problem, problem.start(rng)
 
 
 def objective(problem: Problem, data: MultimodalDataset, state) -> float:
