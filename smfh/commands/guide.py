@@ -350,7 +350,7 @@ def equal_features(measured: Measured) -> str:
         f"{distance} distance"
         for (features, distance), own in learnt.groupby(["features", "distance"], sort=False)
     ]
-    searches = rows.loc[:, ["measure", "direction", "protocol"]].drop_duplicates()
+    searches = rows.loc[rows["data"] == sets[0], ["measure", "direction", "protocol"]].drop_duplicates()
     measures, _, databases = (searches[name].unique() for name in searches)
     about = (
         f"Each cell has {len(searches)} comparisons for each number of bits: {', '.join(measures)}; two directions; "
@@ -386,17 +386,20 @@ def equal_losses(measured: Measured) -> str:
     """Return all clear losses with equal features, in words: one line per data set, database and measure."""
     rows = equal_rows(measured)
     rows = rows[rows["features"] == "same"]
-    lost, lines = rows[rows["result"] == "loss"], list[str]()
-    for (distance, name), there in lost.groupby(["distance", "data"], sort=False):
-        of_all = len(rows[(rows["distance"] == distance) & (rows["data"] == name)])
-        lines.append(f"- {TITLES[name]}, {distance} distance: {len(there)} of {of_all} comparisons.")
-        for (protocol, measure), own in there.groupby(["protocol", "measure"], sort=False):
-            against = []
+    lines = list[str]()
+    for name, distance in product(rows["data"].unique(), rows["distance"].unique()):
+        there = rows[(rows["data"] == name) & (rows["distance"] == distance)]
+        lost = there[there["result"] == "loss"]
+        if len(lost):
+            lines.append(f"- {TITLES[name]}, {distance} distance: {len(lost)} of {len(there)} comparisons.")
+        for protocol, measure in product(rows["protocol"].unique(), rows["measure"].unique()):
+            own, against = lost[(lost["protocol"] == protocol) & (lost["measure"] == measure)], list[str]()
             for rival, cells in own.groupby("rival", sort=False):
                 bits = ", ".join(map(str, sorted(cells["bits"].unique())))
                 low, high = signed(cells["difference"].min()), signed(cells["difference"].max())
                 against.append(f"{METHODS[rival].title} ({bits} bits: {low if low == high else f'{low} to {high}'})")
-            lines.append(f"  - {measure}, {protocol} items: {'; '.join(against)}.")
+            if against:
+                lines.append(f"  - {measure}, {protocol} items: {'; '.join(against)}.")
     about = "Difference of SMFH+ from the other method, from the lowest to the highest in both directions:\n"
     return "\n".join([about, *lines] if lines else ["Nowhere."])
 
