@@ -1,5 +1,7 @@
 """Trials: the same whoever does them; stopped, lost, stopped early, failed, timed; several at once."""
 
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from threading import get_ident
 
@@ -263,6 +265,13 @@ def test_only_missing_files_are_read_in_this_process_instead_of_a_worker(make_pl
         with pytest.raises(InputError, match="damaged"):
             load_folds(plan, fail)
     assert bool(LOADED) == loads_here
+
+
+def test_workers_score_folds_without_optuna():
+    """Its import takes seconds, for which the first point of a sweep once waited."""
+    code = "import sys, smfh.experiments.folds; print('optuna' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+    assert score_fold.__module__ == validation_folds.__module__ == "smfh.experiments.folds"
 
 
 def test_a_study_as_a_job_reports_pauses_and_continues(studies, make_plan):
