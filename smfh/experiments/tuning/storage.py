@@ -33,6 +33,7 @@ REASONS = {  # part of a database error → explanation
     "utf-8": "the file is damaged: it has text that is not UTF-8. Move it away, or use another address.",
     "not a database": "the file is not a database. It was not changed: use another address.",
     "unable to open": "the file cannot be opened or created. Use another address.",
+    "no such table": "the file was deleted or replaced while the program was running. Restart the program.",
     "record does not exist": "the study was deleted.",
     "schema": "they were written by a different version of Optuna, and were not changed.",
 }
