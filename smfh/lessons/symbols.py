@@ -31,6 +31,7 @@ C | The matrix that is inverted to compute $W_t$. | computed | C
 \circ | Multiply entry by entry. The fraction is also taken entry by entry. | notation | \circ
 \top | Transpose: rows become columns. | notation | \top
 P@k | Share of relevant items among the first $k$ results. | measured | P
+\text{mAP@}k | P averaged over the places of relevant items among the first $k$, then over queries. | measured | mAP
 R | Number of relevant items in the database. | measured | R
 """
 

@@ -50,7 +50,8 @@ STEP_INFO: Mapping[str, StepInfo] = {
         "sample",
         r"S: m \text{ of } N \text{ items}, \qquad \hat{A} = \hat{L}_a \hat{L}_a^\top",
         "A random sample of items is drawn. Only these items use their labels in this iteration. The "
-        "affinity of two items is the number of classes they share.",
+        "affinity of two items is the number of classes they share. Another sample compares other items, so "
+        "the objective may jump in this step.",
         ("labels",),
         ("graph",),
         ("13", "Times"),

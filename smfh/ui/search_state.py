@@ -284,7 +284,7 @@ def searched_items(results: SearchResults, state: SearchState) -> str:
     """Return a sentence that says which items are searched and how many, without excluded ones."""
     name = DATABASE_NAMES[state.database] + ("" if state.label is None else f" with label {state.label}")
     first = [f"{results.names} with exactly this name"] if results.names else []
-    first += [f"{results.containing} with the words in their text"] if results.containing else []
+    first += [f"{results.containing} whose text has all words"] if results.containing else []
     listed = f"; first {', then '.join(first)}" if first else ""
     return f"{int(results.counts.items.sum()):,} items ({name}) searched{listed}"
 

@@ -280,7 +280,9 @@ def describe_wall(results: SearchResults, state: SearchState) -> str:
     if results.relevance is not None:
         first = results.relevance[:WALL_ITEMS]
         query = results.query
-        asked = "a class that the words name" if query.words and query.row is None else "a class of the query"
-        mark = "" if first.all() else " (✗: not relevant)"
+        typed = bool(query.words) and query.row is None
+        asked = "a class that your words name" if typed else "a class of the query"
+        other = "another class; the scores compare items by the labels of the data set" if typed else "no common class"
+        mark = "" if first.all() else f" (✗: {other})"
         parts.append(f"{np.count_nonzero(first)} of {len(first)} have {asked}{mark}")
     return " · ".join([*parts, DISTANCE_NOTES[results.distance], TIES[state.ties]])

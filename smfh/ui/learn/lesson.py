@@ -172,7 +172,8 @@ def draw_lesson(state: LearnState, data: MultimodalDataset, settings: Settings) 
     parameters = unusual_in_words(method, (*ALWAYS, "graph_weight", "graph_sample"))
     st.caption(
         f"Measured with {len(lesson.runs.trainings)} runs of {method.title}{parameters and f' ({parameters})'} on "
-        f"{lesson.runs.source.card.title}; queries are held-out items.{plus} What the scores mean:",
+        f"{lesson.runs.source.card.title}; queries are held-out items.{plus} mAP@100 is 1 if only relevant items "
+        "(with a class of the query) are among the first 100, and near 0 if hardly any are. Definitions:",
         help="\n\n".join(f"**{AP_DEFINITIONS[one].label}**: {AP_DEFINITIONS[one].words}" for one in HEADLINE[:2]),
     )
     if settings.present:

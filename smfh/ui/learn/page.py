@@ -126,7 +126,8 @@ def draw_overview(data: MultimodalDataset) -> None:
             "Click a box for its numbers, its equation and its code. Play shows the training step by step. "
             "Violet is positive, orange is negative; in Y, violet is above the mean of the bit and orange "
             "below it. An orange bar marks a sampled item; orange frames and arrows mark the current step. "
-            "Four bits are few, so the random start matters: this seed is the best of twenty."
+            "Four bits are few, so the random start matters: the best of twenty starts is shown, which would be "
+            "unfair for a score but makes a clear picture."
         )
     with st.expander("Your own items", icon=":material/edit:", key="learn_items"):
         draw_item_choice(state, data)
