@@ -1,4 +1,4 @@
-"""Benchmark of picture features: with the network, and gradients and colours alone."""
+"""Benchmark of picture features: with the network, compared with gradients and colours alone."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,5 +18,5 @@ def bench_pictures(report: Report, quick: bool, repeats: int) -> None:
         alone: lambda: [describe(pixels) for _ in range(number)],
     }
     report.seconds |= {name: total / number for name, total in least_seconds(sides, repeats).items()}
-    what = "features of a photograph of 300 × 451 pixels: with the network, and gradients and colours alone"
+    what = "features of a photograph of 300 × 451 pixels: with the network, compared with gradients and colours alone"
     report.compare("network/descriptors", report.seconds[both], report.seconds[alone], what)

@@ -35,9 +35,9 @@ def bench_ranking(report: Report, quick: bool, repeats: int) -> None:
         if "faiss" in seconds:
             what = f"{faiss_name()}, top {TOP} of {number:,} queries, {ITEMS:,} codes of {bits} bits"
             report.compare(f"faiss/ranking{suffix}", seconds["faiss"], seconds["ranking"], what)
-            what = f"{what}, and our ranking by asymmetric distance"
+            what = f"{what}, compared with our ranking by asymmetric distance"
             report.compare(f"faiss/asymmetric{suffix}", seconds["faiss"], seconds["asymmetric"], what)
-        what = f"ranking by asymmetric distance beside Hamming distance, {number:,} queries, {ITEMS:,} codes"
+        what = f"ranking by asymmetric distance, compared with Hamming distance, {number:,} queries, {ITEMS:,} codes"
         report.compare(f"asymmetric/ranking{suffix}", seconds["asymmetric"], seconds["ranking"], what)
         if bits == 64:
             bench_one(report, database, queries, seconds["ranking"] / number, repeats)
@@ -78,7 +78,8 @@ def bench_one(report: Report, database: Words, queries: Words, ours: float, repe
 
     seconds = least_seconds({"numpy": sort_nearest}, 1)["numpy"] / len(some)
     report.seconds["numpy ranking, a query"] = seconds
-    report.compare("numpy/ranking", seconds, ours, "XOR, popcount and a stable sort in NumPy, a query")
+    what = "time per query: XOR, popcount and a stable sort in NumPy, compared with our ranking"
+    report.compare("numpy/ranking", seconds, ours, what)
     report.seconds |= least_seconds({"search, one query alone": lambda: rank(queries[:1], database)}, repeats)
 
 
@@ -92,8 +93,8 @@ def bench_evaluation(report: Report, rng: np.random.Generator, number: int, repe
     seconds = least_seconds({"evaluation": evaluate, "ranking of all": ranking_alone}, repeats)
     report.seconds |= seconds
     what = (
-        f"P@K, R@K, AP also over all items, ties, chance, radii of {number:,} queries over {ITEMS:,} items "
-        f"beside their top {TOP} alone"
+        f"all scores of {number:,} queries over {ITEMS:,} items (P@K, R@K, AP, ties, chance, radii), compared with "
+        f"ranking their top {TOP} alone"
     )
     report.compare("evaluation/ranking", seconds["evaluation"], seconds["ranking of all"], what)
     before = resident_bytes()
@@ -101,7 +102,10 @@ def bench_evaluation(report: Report, rng: np.random.Generator, number: int, repe
 
 
 def faiss_search(database: Words, queries: Words, bits: int, top: int = TOP) -> Sides:
-    """Return the same search by faiss, as a function by name; {} if faiss is not installed. Check its distances."""
+    """Return a function, by name, that does the same search with faiss; {} if faiss is not installed.
+
+    Raise InputError if faiss finds other distances.
+    """
     try:
         import faiss
     except ImportError:

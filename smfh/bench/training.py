@@ -38,7 +38,7 @@ def bench_training(report: Report, quick: bool, repeats: int) -> None:
     if not quick:
         small = iteration_seconds(METHOD, synthetic(PART), repeats) / PART
         each = report.seconds["smfh iteration"] / items
-        report.compare("time per item 180k/20k", each, small, f"one iteration at {FULL:,} and at {PART:,}")
+        report.compare("time per item 180k/20k", each, small, f"SMFH, {FULL:,} pairs compared with {PART:,}")
 
 
 def bench_products(report: Report, train: MultimodalDataset, repeats: int) -> None:
@@ -51,7 +51,9 @@ def bench_products(report: Report, train: MultimodalDataset, repeats: int) -> No
         report.seconds[f"{method.name} iteration"] = iteration_seconds(method, train, repeats)
         floor = min(floor, *least_seconds({"products": lambda: (X @ V, X.T @ Y)}, repeats).values())
     report.seconds["products floor"] = floor
-    what = f"one iteration with its objective at N = {len(train):,}, 64 bits, against XV and XᵀY of dense X"
+    what = (
+        f"one iteration with its objective, {len(train):,} pairs, 64 bits, compared with the products XV and XᵀY alone"
+    )
     for name, method in (("iteration", METHOD), ("plus iteration", plus)):
         seconds = report.seconds[f"{method.name} iteration"]
         report.compare(f"{name}/products floor", seconds, floor, f"{method.title}: {what}")
@@ -62,7 +64,7 @@ def bench_equations(report: Report, train: MultimodalDataset) -> None:
     iterations = algorithm_1(replace(METHOD, iterations=2), train)
     next(iterations)
     seconds = report.seconds["equations iteration"] = seconds_once(lambda: next(iterations))
-    what = "the equations of the paper one by one, in double precision, compared with an iteration of SMFH"
+    what = "the equations of the paper one by one, in double precision, compared with one iteration of our SMFH"
     report.compare("equations/iteration", seconds, report.seconds["smfh iteration"], what)
 
 
@@ -81,7 +83,7 @@ def bench_nmf(report: Report, train: MultimodalDataset) -> None:
 
     seconds = least_seconds({"sklearn nmf": factorise, "smfh fit": lambda: METHOD.fit(train)}, repeats=1)
     report.seconds |= seconds
-    what = f"scikit-learn's NMF (multiplicative, rank 64, {METHOD.iterations} iterations) against SMFH's fit"
+    what = f"scikit-learn's NMF (multiplicative, rank 64, {METHOD.iterations} iterations), compared with a fit of SMFH"
     report.compare("sklearn nmf/training", seconds["sklearn nmf"], seconds["smfh fit"], what)
 
 
@@ -93,7 +95,7 @@ def bench_methods(report: Report, quick: bool) -> None:
             choice = next((c for c in ("nus-wide", "paper") if c in METHODS[name].presets), None)
             method = make_method(name, bits=64, **(preset(name, choice) if choice else {}))
             seconds[name] = report.seconds[f"{name} fit {size}"] = seconds_once(partial(method.fit, train))
-        what = f"complete runs at {items:,} pairs and 64 bits, each with its own settings"
+        what = f"complete training, {items:,} pairs, 64 bits, each method with its own settings"
         for name in (name for name in COMPARED if name != "smfh"):
             report.compare(f"{name}/smfh {size}", seconds[name], seconds["smfh"], what)
 

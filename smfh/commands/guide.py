@@ -193,7 +193,7 @@ def overview(measured: Measured) -> str:
     head, rows = by_place(measured, {title: f"{name} 64" for name, title in names.items()})
     keys = [f"{d} smfh-plus 64 {p} hamming" for d, p in product(SETS, PROTOCOLS)]
     chance = [_cell(_scores(measured, key, "chance")) for key in keys]
-    return _table(["", *head], [*rows, ["chance", *chance, *[""] * len(SETS)]])
+    return _table(["", *head], [*rows, ["Chance", *chance, *[""] * len(SETS)]])
 
 
 def lengths(measured: Measured) -> str:
@@ -306,7 +306,7 @@ def fine_labels(measured: Measured) -> str:
 
 
 def equal_about(measured: Measured) -> str:
-    """Return what the presets for features, and the data sets, are in this version of the program."""
+    """Return a description of the feature presets and the data sets, as they are in this version of the program."""
     strong, same = (METHODS["scratch"].preset_values(name) for name in ("strong", SAME_FEATURES))
     *others, last = (METHODS[name].title for name in RIVALS)
     paragraphs = (

@@ -75,7 +75,7 @@ def run(arguments: Namespace) -> None:
 
 
 def write_run(folder: Path, run: Run, timing: Timing, with_model: bool = False) -> None:
-    """Write a run to a file: with its model and all scores, or only its scores by Hamming distance."""
+    """Write a run to a file: with its model and all scores or, without its model, with its Hamming scores only."""
     searches = ready_searches(run.hasher.directions)
     if with_model:
         model = anchors_as_rows(hasher_arrays(run.hasher), run.data.take(run.split.train))

@@ -182,7 +182,7 @@ def read_emoji(path: Path = FILE) -> tuple[list[EmojiItem], Sheet]:
 
 
 def write_emoji(path: Path, items: Sequence[EmojiItem], sheet: Sheet) -> None:
-    """Write the items and their pictures with measurements to one .npz file."""
+    """Write the items, their pictures, and the measurements of the pictures to one .npz file."""
     catalogue = json.dumps([asdict(item) for item in items], ensure_ascii=False).encode()
     thumbnails, ends = join_bytes(sheet.thumbnails)
     arrays: dict[str, Array] = {

@@ -64,7 +64,7 @@ class PascalSentence(DatasetSource):
         ]
 
     def load(self, split: str | Split = "default", seed: int = 0, on_progress: OnProgress = None) -> Loaded:
-        """Load photographs and split; the sentences of each photograph are joined into one text."""
+        """Load the photographs and their split; the sentences of each photograph are joined into one text."""
         folder = self.folder
         pairs = read_pairs(folder)
         categories = tuple(sorted({pair.category for pair in pairs}))

@@ -159,7 +159,7 @@ def _list_unused(found: Found, files: Listing, unread: Mapping[str, str]) -> Non
 def _find_tables(
     files: Listing, columns: Columns | None, separator: str, unread: dict[str, str]
 ) -> Found | UploadedRows:
-    """Read the tables with captions or labels; without any, the pictures with the texts beside them."""
+    """Read the tables with captions or labels; if there are none, read the pictures and the .txt files beside them."""
     pictures = files.ending(*PICTURE_SUFFIXES)
     stems = {posixpath.splitext(name)[0]: name for name in pictures}
     texts = {name: stems[stem] for name in files.ending(".txt") if (stem := posixpath.splitext(name)[0]) in stems}
@@ -314,7 +314,7 @@ def column_problems(name: str, headings: Sequence[str], columns: Columns) -> lis
 
 
 def find_pictures(written: Sequence[str], table: str, names: Sequence[str]) -> list[str]:
-    """Return the file that each cell of the picture column names; "" if there is none.
+    """For each cell of the picture column, return the file that it refers to; "" if there is none.
 
     A cell may contain the path from the top folder or from the table's folder, or only the file name, with or
     without extension, if exactly one file has this name.

@@ -53,8 +53,8 @@ class MirFlickr(SharedMat):
         "mirflickr",
         "MIRFLICKR.mat",
         title="MIRFlickr-25K",
-        about="Photographs from Flickr with their tags in 24 concepts: GIST or network features for "
-        "pictures, the frequent tags for texts.",
+        about="Photographs from Flickr with their tags, labelled with 24 concepts. Picture features: GIST, or from "
+        "a network. Text features: the most frequent tags.",
         size="20,015 pairs in most files, 512 or 4,096 + 1,386 dimensions, 24 concepts",
         terms="For research; the photographs belong to their owners.",
     )
@@ -69,8 +69,8 @@ class IaprTc12(SharedMat):
         "iapr_tc12",
         "IAPRTC-12.mat",
         title="IAPR TC-12",
-        about="Photographs of places, people and animals, each with a description, in 255 concepts: GIST "
-        "features for pictures, bags of words for texts.",
+        about="Photographs of places, people and animals, each with a description, labelled with 255 concepts. "
+        "Picture features: GIST. Text features: bags of words.",
         size="20,000 pairs in most files, 512 + 2,912 dimensions, 255 concepts",
         terms="For research, under the terms of its authors.",
     )

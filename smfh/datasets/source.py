@@ -129,7 +129,7 @@ def find_folder(card: DatasetCard) -> Path:
 
 
 def found_files(card: DatasetCard, folder: Path | None = None) -> list[str]:
-    """List the files on the card that are present; a pattern counts if any file matches it."""
+    """List the files named on the card that are present; a pattern is listed if any file matches it."""
     folder = folder or find_folder(card)
     return [file for file in card.files if any(folder.glob(re.sub(r"<[^>]*>", "*", file)))]
 

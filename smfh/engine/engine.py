@@ -337,7 +337,10 @@ class Engine:
                 self._busy.discard(worker)
 
     def _send_once(self, client: Any, worker: str | None, argument: Any) -> Any:
-        """Return the Dask future of a data set, sent once and freed with it; other arguments unchanged."""
+        """Send a data set to the workers once, and return its Dask future; return other arguments unchanged.
+
+        The workers free the data set when this process does.
+        """
         if not isinstance(argument, MultimodalDataset):
             return argument
         key = argument.fingerprint, argument.captions is None

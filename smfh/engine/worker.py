@@ -127,7 +127,7 @@ class Packed(NamedTuple):
 class ArrayMemory:
     """Numbered large arrays that the sender and the receiver of messages both hold.
 
-    Each array is sent once; later messages have its number. Both sides use the arrays in the same order, so
+    Each array is sent once; later messages carry only its number. Both sides use the arrays in the same order, so
     both forget the same, least recently used ones.
     """
 

@@ -176,7 +176,7 @@ class Grid:
 
     @cached_property
     def classifier_key(self) -> ClassifierLevelKey:
-        """The key under which the classifier level of this data and split is saved."""
+        """The key under which the scores of classifiers on this data and split are saved."""
         return classifier_level_key(self.data, self.split)
 
     @property
@@ -305,7 +305,7 @@ def grid_work(grid: Grid, store: SavedRuns) -> Callable[[JobContext], Problems]:
 
 
 def classifier_work(grid: Grid, store: SavedRuns) -> Callable[[JobContext], ClassifierLevel]:
-    """Return a function for the job queue that measures and saves the classifier level."""
+    """Return a function for the job queue that measures and saves the scores of classifiers, without codes."""
 
     def work(context: JobContext) -> ClassifierLevel:
         data = grid.data.without_looks()

@@ -43,7 +43,7 @@ def corrupted_grids(clean: Grid, corruption: str, shares: Sequence[float]) -> di
     if corruption not in CORRUPTIONS:
         raise unknown("corruption", corruption, CORRUPTIONS)
     if not 2 <= len(set(shares)) <= MAX_SHARES:
-        raise InputError(f"A curve needs from 2 to {MAX_SHARES} different shares; got {len(set(shares))}.")
+        raise InputError(f"A curve needs 2 to {MAX_SHARES} different shares; got {len(set(shares))}.")
     grids = {}
     for share in sorted(set(shares)):
         option: dict[str, Any] = {corruption: share}

@@ -40,9 +40,9 @@ def cluster_labels(
 
 
 def k_means(X: Matrix, clusters: int, rng: np.random.Generator) -> IntArray:
-    """Return the number of the nearest centre of every row, by k-means that starts from random rows.
+    """Cluster the rows of X by k-means, starting from random rows; return the number of the nearest centre of each.
 
-    k-means lowers Σ_i min_c ‖x_i − c‖² over the centres c, the rows of C.
+    k-means lowers Σ_i min_k ‖x_i − c_k‖² for the rows x_i of X and the centres c_k, the rows of C.
     """
     rows = np.arange(X.shape[0])
     C = dense(X[np.sort(rng.choice(rows, size=clusters, replace=False))])

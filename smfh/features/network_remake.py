@@ -30,12 +30,12 @@ Tensors = Mapping[str, FloatArray]
 
 
 def remake(path: Path = FILE) -> None:
-    """Write the network of the installed package as one ONNX file."""
+    """Write EfficientNet-lite0, read from its installed package, as one ONNX file."""
     path.write_bytes(build(read_package()).SerializeToString())
 
 
 def read_package() -> Tensors:
-    """Read the weights of the installed package, the classifier included."""
+    """Read the weights of EfficientNet-lite0, with its classifier, from the installed package."""
     if problems := missing_packages(PACKAGES, "network"):
         raise InputError(problems)
     with next(package_file(PACKAGES[0], "models").glob("*.pth")).open("rb") as file:

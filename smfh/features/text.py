@@ -85,7 +85,7 @@ def fit_vocabulary(
     if not frequent:
         raise InputError(
             f"No word occurs in at least {min_items} of the {len(sentences)} training sentences. "
-            "Use captions with common words, or a lower minimum."
+            "Use captions that share words, or a lower minimum."
         )
     return Vocabulary(tuple(sorted(frequent[:max_tokens])), letters)
 

@@ -48,7 +48,7 @@ def choose_words(number: int) -> list[str]:
 
 
 def encode(words: Sequence[str]) -> FloatArray:
-    """Return a row of length 1 for each word: the mean of the model's outputs for the word's tokens."""
+    """Return a unit-length row for each word: the scaled mean of the model's outputs for the word's tokens."""
     import onnxruntime
     from tokenizers import Tokenizer
 

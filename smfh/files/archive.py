@@ -225,7 +225,7 @@ def _check_data(name: str, headers: Sequence[ArrayHeader], max_bytes: int) -> No
     if sum(one.bytes // 4 for one in headers if one.dtype.kind == "U") > MAX_CHARACTERS:
         raise InputError(
             f"The strings in {name} need space for more than {MAX_CHARACTERS:,} characters, because each "
-            "string takes as much space as the longest one. Save fewer or shorter strings, or a table."
+            "string takes as much space as the longest one. Save fewer or shorter strings, or a .csv table."
         )
 
 

@@ -45,7 +45,7 @@ class Queries(NamedTuple):
 
 
 def as_queries(margins: FloatArray, distance: str) -> Queries:
-    """Return queries with these margins, (queries, bits), for one of DISTANCES."""
+    """Return queries with these margins (queries, bits) for a search by `distance`, a key of DISTANCES."""
     if distance not in DISTANCES:
         raise unknown("distance", distance, DISTANCES)
     codes = pack(margins > 0)

@@ -74,8 +74,9 @@ class Distinct(NamedTuple):
 def find_distinct(codes: Words, share: float = MAX_DISTINCT_SHARE) -> Distinct | None:
     """Find the distinct codes; return None if their share of all codes is, or seems, above `share`.
 
-    A sample of s items from D equally frequent codes has about D (1 − e^(−s/D)) distinct codes. If the sample
-    has more than the mean of this number and s, the other items are not examined.
+    A sample of items is examined first. If all items had D equally frequent codes, a sample of s items would have
+    about D (1 − e^(−s/D)) distinct codes. D is set to `share` times the number of items. If the sample has more
+    distinct codes than the mean of this number and s, the other items are not examined.
     """
     if is_plain(len(codes)):
         return None

@@ -245,10 +245,11 @@ class BlockProblem:
     def sum_features(
         self, graph: Callable[[Block], Any] | None = None, max_degree: float = 0.0, without_gram: Sequence[str] = ()
     ) -> None:
-        """Compute `features`, the sums 1ᵀX, ‖X‖² and XᵀX over all items, and the `means` of features.
+        """Compute `features`, the sums 1ᵀX, ‖X‖² and XᵀX over all items, and the `means` of the features.
 
-        With a `LabelGraph` of each block, also XᵀF and XᵀDX. The elements of F are at most 1. If all degrees are
-        1, `max_degree` is 0, and XᵀDX is left out because it equals XᵀX.
+        `graph` returns the `LabelGraph` of a block; its factors are the rows of F (at most 1), its degrees the
+        diagonal of D. With a graph, the sums XᵀF and XᵀDX are computed, too. If all degrees are 1, `max_degree`
+        must be 0: XᵀDX then equals XᵀX and is left out. Modalities in `without_gram` get no XᵀX.
         """
         items, maxima = self.items, self.data.maxima
 

@@ -74,7 +74,7 @@ class SMFHProgram(IterativeMethod):
         return True
 
     def learn(self, train: MultimodalDataset, rng: np.random.Generator, trace: Trace) -> Training:
-        """Run the program's loop; the result of the iteration in which it stops is discarded."""
+        """Run the loop of the authors' program; discard the result of the iteration in which it stops."""
         dtype, weights, items = train.dtype, self.shares(tuple(train.modalities)), len(train)
         X = {t: UNIT_ROWS.scale(features) for t, features in train.modalities.items()}
         labels = UNIT_ROWS.scale(sparse.csr_array(train.labels.astype(dtype)))

@@ -282,7 +282,7 @@ class Problem(BlockProblem):
         return self.new_codes(update, self.block_sums(), state.Y)
 
     def pull(self, state: State, U: Mapping[str, FloatArray]) -> tuple[dict[str, FloatArray], FloatArray]:
-        """Return what pulls the codes to the features: V_t = λ_tU_t + μW_t for each modality, and μ Σ_t b_t."""
+        """Return the terms that pull codes towards features: V_t = λ_tU_t + μW_t by modality, and μ Σ_t b_t."""
         mu = self.dtype.type(self.mu)
         V = {t: self.weights[t] * U[t] + mu * state.W[t] for t in U}
         return V, mu * np.sum(list(state.b.values()), axis=0)

@@ -13,8 +13,8 @@ from smfh.lessons.walkthrough import DEFAULT_METHOD, STEP_INFO, STEP_NAMES, Snap
 MEANINGS: Mapping[str, tuple[str, str]] = {  # symbol and meaning of every matrix and of the boxes of the search
     "features": ("X", "Features: the data of each item"),
     "rebuilt": ("Y Uᵀ", "Features reconstructed from codes and bases; compare with X"),
-    "basis": ("U", "Basis: how much of each feature each bit stands for"),
-    "function": ("W", "Hash function: the weight of each feature for each bit"),
+    "basis": ("U", "Basis: the weight of each feature in each bit, to compute features from codes"),
+    "function": ("W", "Hash function: the weight of each feature for each bit, to compute codes from features"),
     "relaxed": ("Y", "Relaxed codes: the value of each bit for each item; shared by all modalities"),
     "threshold": ("ȳ", "Thresholds: the mean of each bit over all items; above it the bit is on"),
     "code": ("codes", "The bits: 1 where Y is above the threshold"),
@@ -171,7 +171,7 @@ EXERCISES = (
         "With a low α the labels have little weight: codes follow colours and words, and classes mix.",
     ),
     Exercise(
-        "Find another α than 1 for which every query finds all its relevant items first.",
+        "Find an α other than 1 for which every query finds all its relevant items first.",
         lambda walk, now: walk.method.graph_weight != DEFAULT_METHOD.graph_weight and now.perfect == now.queries,
         "Above a certain value, α hardly matters. So tune it on a coarse, logarithmic scale first.",
     ),

@@ -269,8 +269,8 @@ def compare_directions(measured: LessonRuns) -> WorkedLesson:
         ("Both directions search the same list of codes, so the database is not the reason. " if same else "")
         + "The queries differ: text identifies the class more reliably. The first result has the query's "
         f"class for {first[TEXT_QUERIES]:.0%} of the texts and {first[IMAGE_QUERIES]:.0%} of the pictures. "
-        "Take for each bit the value that most items of a class have: codes of texts agree with it in "
-        f"{agreement[TEXT_QUERIES]:.0%} of their bits, codes of pictures in {agreement[IMAGE_QUERIES]:.0%}. "
+        "For each bit, take the value that most items of the class have. Text codes agree with these values in "
+        f"{agreement[TEXT_QUERIES]:.0%} of their bits, picture codes in {agreement[IMAGE_QUERIES]:.0%}. "
         "The word “animal” names a class; an orange disc may be a fruit, a face or a sunset. The difference "
         f"is largest for {stops[int(gaps.argmax())]} ({gaps.max():+.3f}) and smallest for "
         f"{stops[int(gaps.argmin())]} ({gaps.min():+.3f}).",
@@ -321,13 +321,14 @@ def compare_bits(measured: LessonRuns) -> WorkedLesson:
             for k, (a, b) in enumerate(zip(*topics, strict=True))
         ),
         f"A bit seldom stands for one thing. With seed {first.method.seed}, each of the {bits} bits follows "
-        f"{min(classes[0])} to {max(classes[0])} classes, {np.mean(classes[0]):.1f} on average. The number "
-        "of a bit has no meaning: bits with the same number in the two runs have a correlation over classes "
-        f"of {np.diag(correlations).mean():.2f} on average, while the most similar bit of the other run has "
-        f"{correlations.max(axis=1).mean():.2f}. Yet both runs search about equally well, with mAP@100 of "
-        f"{first.map(IMAGE_QUERIES):.3f} and {second.map(IMAGE_QUERIES):.3f}. Only whole codes and the "
-        "distances between them have a meaning. The words beside a bit describe the items for which it is "
-        "on; they do not define it.",
+        f"{min(classes[0])} to {max(classes[0])} classes ({np.mean(classes[0]):.1f} on average), which means that "
+        "it is on clearly more often for items of these classes. Bits are numbered in no particular order. Two "
+        "bits can be compared by how often each is on in every class: bits with the same number in the two runs "
+        f"have an absolute correlation of {np.diag(correlations).mean():.2f} on average, but a bit and the most "
+        f"similar bit of the other run have {correlations.max(axis=1).mean():.2f}. Yet both runs search about "
+        f"equally well: mAP@100 is {first.map(IMAGE_QUERIES):.3f} and {second.map(IMAGE_QUERIES):.3f}. Only whole "
+        "codes and the distances between them have a meaning. The words beside a bit describe the items for which "
+        "it is on; they do not define it.",
         {"": galleries},
     )
 
@@ -355,12 +356,12 @@ def choose_on_test_queries(measured: LessonRuns) -> WorkedLesson:
             f"by {a - b:.3f}."
             for n, a, b in zip(tried, reported, new, strict=True)
         ),
-        f"The {len(by_query)} runs are nearly equal: two settings with different seeds, {mean:.3f} on "
-        f"average. Someone who picks the best of {tried[-1]} by its score on some queries reports "
-        f"{reported[-1]:.3f}, but gets {new[-1]:.3f} on new queries: {reported[-1] - new[-1]:.3f} of "
-        f"it is luck, and the true gain is {new[-1] - mean:+.3f}. Luck grows with every setting tried, and "
-        "the table does not show it. Therefore choose settings on validation folds of the training rows, as "
-        "Tune does, and test on the held-out queries once.",
+        f"The {len(by_query)} runs differ little: they have one of two settings, each with several seeds, and score "
+        f"{mean:.3f} on average. Suppose that you try {tried[-1]} of them and choose the one with the best score on "
+        f"some queries. You would report {reported[-1]:.3f}, but on new queries this run scores {new[-1]:.3f}: "
+        f"{reported[-1] - new[-1]:.3f} of the reported score is luck, and the true gain is {new[-1] - mean:+.3f}. "
+        "Every further setting that is tried adds luck, and a table of results does not show it. Therefore choose "
+        "settings on validation folds of the training rows, as Tune does, and test on the held-out queries once.",
         {},
     )
 
@@ -419,7 +420,7 @@ def ask_reversed_seeds(worked: WorkedLesson) -> Prediction:
     wins = int(np.count_nonzero(np.sign(a - b) != np.sign((a - b).mean())))
     options = tuple(str(count) for count in range(len(a) // 2 + 1))
     better, worse = worked.series if (a - b).mean() >= 0 else worked.series[::-1]
-    question = f"On average {better.name} beats {worse.name}. With how many of {len(a)} seeds is it the reverse?"
+    question = f"On average {better.name} beats {worse.name}. For how many of {len(a)} seeds is it the other way round?"
     return Prediction(question, options, min(wins, len(options) - 1))
 
 
@@ -429,7 +430,7 @@ def ask_better_classes(worked: WorkedLesson) -> Prediction:
     wins, classes = int(np.count_nonzero(by_text > by_image)), len(by_text)
     truth = 0 if wins == 0 else 3 if wins == classes else 1 if wins <= classes / 2 else 2
     options = ("none", "at most half of them", "more than half", "all")
-    return Prediction("For how many classes do text queries find more than picture queries?", options, truth)
+    return Prediction("For how many classes do text queries score higher than picture queries?", options, truth)
 
 
 def ask_classes_of_bit(worked: WorkedLesson) -> Prediction:
@@ -444,7 +445,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
         "two-truths": Lesson(
             "Two scores disagree",
             "How strongly should items of one class be pulled together?",
-            "Move α from 0, where labels only set the initial codes, until each class has a single code.",
+            "Increase α from 0, where labels only set the initial codes, until each class has a single code.",
             "Are both scores highest at the same α? How do the number of codes and the results change?",
             LABEL_WEIGHTS,
             compare_label_weights,
@@ -453,7 +454,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
         "sample": Lesson(
             "A sample of the labels",
             "Must every iteration use the labels of all items?",
-            "Move m, the number of items sampled in each iteration.",
+            "Change m, the number of items sampled in each iteration.",
             "How few items are enough? Does training take longer with all of them?",
             SAMPLES,
             compare_samples,
@@ -462,7 +463,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
         "length": Lesson(
             "Longer codes",
             "Are more bits always better?",
-            "Move the number of bits.",
+            "Change the number of bits.",
             "Compare the ranking with what a look-up within 2 bits still finds.",
             LENGTHS,
             compare_lengths,
@@ -471,7 +472,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
         "seed": Lesson(
             "One seed can mislead",
             "Which of two settings is better?",
-            "Move the seed, which determines the random start of the training.",
+            "Change the seed, which determines the random start of the training.",
             "Which setting wins? Would you have published the result of one seed?",
             SEEDS,
             compare_seeds,
@@ -480,7 +481,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
         "ties": Lesson(
             "Ties",
             "Can two rankings with the same distances have different scores?",
-            "Move the number of bits.",
+            "Change the number of bits.",
             "How much do the best and the worst order of the ties differ, in score and in results?",
             LENGTHS,
             compare_tie_orders,
@@ -489,8 +490,8 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
         "directions": Lesson(
             "Text and pictures",
             "Why do text queries find pictures better than picture queries find text?",
-            "Move through the classes.",
-            "Both directions search the same database. Which queries fail?",
+            "Step through the classes.",
+            "Both directions search the same items. For which classes do picture queries fail most often?",
             SEEDS,
             compare_directions,
             ask_better_classes,
@@ -498,7 +499,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
         "bit": Lesson(
             "What a bit means",
             "Does a single bit have a meaning?",
-            "Move through the bits of two runs that differ only in their seed.",
+            "Step through the bits of two runs that differ only in their seed.",
             "For which items and how many classes is a bit on? What does the same bit do in the other run?",
             SEEDS,
             compare_bits,
@@ -507,7 +508,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
         "test-set": Lesson(
             "Tuning on the test set",
             "Try several settings and report the score of the best one. What is wrong with that?",
-            "Move the number of settings tried.",
+            "Change the number of settings tried.",
             "Compare the reported score with the score of the same setting on new queries.",
             SEEDS,
             choose_on_test_queries,

@@ -11,7 +11,7 @@ X_t | Features: one row per item, one column per feature, no negative numbers. |
 L_a | Labels: one row per item, one column per class; 1 if the item has the class. | data | L
 r | Number of bits of a code. | chosen | r
 Y | Relaxed codes, shared by all modalities: one row per item, one column per bit, from 0. | learnt | Y y
-U_t | Basis: how much of each feature each bit stands for, so that $X_t ≈ Y U_t^⊤$. | learnt | U u
+U_t | Basis: the weight of each feature in each bit, such that $X_t ≈ Y U_t^⊤$. | learnt | U u
 W_t | Hash function: computes bits from features, $Y ≈ X_t W_t$. | learnt | W w
 \bar{y}_k | Threshold of bit $k$: its mean over all items. The bit is on above it. | learnt | \bar{y}
 m | Number of items sampled in each iteration. Only these use their labels. | chosen | m

@@ -151,7 +151,7 @@ def ranked(entries: Sequence[Entry], left_out: Collection[Setting] = ()) -> list
 def _measured(runs: Sequence[RunRecord], defaults: Defaults, levels: Levels) -> Iterator[Entry]:
     """Yield leaderboard entries (one per search, measure and tie rule) for runs that differ only in seeds.
 
-    If there are enough runs with the seeds 0, 1, 2, …, which one command repeats, only these count.
+    If enough runs have the seeds 0, 1, 2, …, only these runs count, because a single command can repeat them.
     """
     first = [run for place, run in enumerate(runs) if run.method.seed == place]
     runs = first if len(first) >= MIN_SEEDS else runs
@@ -192,7 +192,10 @@ def _measured(runs: Sequence[RunRecord], defaults: Defaults, levels: Levels) -> 
 def published_beside(
     source: DatasetSource, method: HashMethod, search: Search, definition: str, ties: str
 ) -> float | None:
-    """Return the published score of a run with the paper's settings, ties in database order, or None."""
+    """Return the score that the paper publishes for a run and a search; None if there is none.
+
+    Only a run with the paper's settings has one, and only for ties in database order.
+    """
     if search[2] != "training" or ties != "database" or definition not in MEASURES:
         return None
     if source != type(source)() or setting_of(method) != setting_of(paper_method(method.name, source.name)):

@@ -118,7 +118,7 @@ def precision_by_recall(curves: Sequence[Curve]) -> LineChart:
 def _lines(curves: Sequence[Curve], values: Values, first: int = 0) -> Lines:
     """Return the mean of each curve, with a band from lowest to highest seed; pinned ones are faint.
 
-    Of a single method, each direction has its own colour and names its line.
+    If there is a single method, lines are coloured and named by direction.
     """
     directions = list(dict.fromkeys(curve.direction for curve in curves))
     is_single = len(directions) > 1 and len({curve.title for curve in curves}) == 1

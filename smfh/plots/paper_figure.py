@@ -87,7 +87,7 @@ def figure_parts(chart: Chart) -> tuple[Spec, list[Row]]:
 
 
 def _text(text: str) -> str:
-    """Return a text of Plotly as plain text for Matplotlib, which would take two $ for mathematics."""
+    """Convert a text for Plotly to plain text for Matplotlib; $ is escaped, because it would begin a formula."""
     words = html.unescape(re.sub(r"<[^>]*>", " ", text)).replace("$", r"\$")
     return "".join(sign if sign.isprintable() else " " for sign in words)
 

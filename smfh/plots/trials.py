@@ -177,7 +177,7 @@ def narrow_ticks(axis: Axis) -> dict[str, Any]:
 
 
 def _values(dots: Sequence[TrialDot], axis: Axis) -> dict[int, float]:
-    """Return the values on an axis by trial; a starting point that a log axis cannot show is at its edge."""
+    """Return the trials' values on an axis; a starting point of 0 is drawn at the edge of a log axis."""
     values = {dot.number: dot.settings[axis.label] for dot in dots if dot.fits(axis)}
     edge = min(values.values(), default=1.0) / 2
     return values | {dot.number: edge for dot in dots if dot.is_start and dot.number not in values}
@@ -425,7 +425,8 @@ def sweep_curve(
     return TraceChart(
         kind="goal along a parameter",
         title=title,
-        description=f"The {label} along {axis.label} with the range over the folds, and its measures. {title}.",
+        description=f"The {label} by {axis.label}, with its range over the folds, and the measures that it combines. "
+        f"{title}.",
         layout={
             "xaxis": axis.layout() | {"anchor": "y2"},
             "yaxis": {"title": {"text": plain(label)}, "domain": [0.42, 1], "range": heights, **loose},

@@ -96,10 +96,11 @@ def measure_classifier_level(
         scores,
         ridge_scores,
         (
-            f"Classifier level. {classifiers}{drawn}; tuned by cross-validation on training items.",
+            f"Reference line “classifiers”: {classifiers}{drawn}; tuned by cross-validation on training items.",
             f"Training database: items are ranked by their labels, which the codes were learnt from ({seen.value}). "
             f"Unseen: by class probabilities from their own modality ({unseen.value}).",
-            f"Kernel ridge level. Labels predicted from the features of SMFH+, without codes; {ridges}.",
+            "Reference line “kernel ridge”: kernel ridge regression, which predicts the labels from the features "
+            f"of SMFH+, without codes; {ridges}.",
         ),
     )
 

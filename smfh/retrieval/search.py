@@ -223,7 +223,8 @@ def query_from_picture(
 ) -> Query:
     """Return a query made of a picture file, whose classes are not known.
 
-    `call` runs a function with arguments: by default here, or in another process, which decodes the picture.
+    `call(function, *arguments)` calls the function that decodes the picture: by default in this process, or in
+    a worker process.
     """
     encoder = data.encoders.get(source)
     if not isinstance(encoder, PICTURE_ENCODERS):
@@ -461,7 +462,7 @@ def searched_codes(
     if not kept.any():
         reasons = [f"an excluded word ({', '.join(query.excluded)})"] if query.excluded else []
         reasons += [] if query.label is None else [f"no label “{data.class_names[query.label]}”"]
-        raise InputError(f"Every item has {' or '.join(reasons)}. Remove a filter.")
+        raise InputError(f"No items are left: every item has {' or '.join(reasons)}. Remove a filter.")
     return (codes, rows) if kept.all() else (codes[kept], rows[kept])
 
 

@@ -1,4 +1,4 @@
-"""File formats: a saved run (JSON header, arrays of its scores and its model) and a classifier level.
+"""File formats: a saved run (JSON header, arrays of its scores and its model) and the scores of classifiers.
 
 Every value is checked when the file is read, because anyone may have written the file.
 """
@@ -135,7 +135,7 @@ def read_header(id: str, header: bytes, file_bytes: int) -> RunRecord:
 def header_record(
     id: str, values: Mapping[str, Any], file_bytes: int = 0, source: DatasetSource | None = None
 ) -> RunRecord:
-    """Return the record of a run from its header; `source` if the header does not contain the data."""
+    """Return the record of a run from its header; pass `source` if the header does not name the data set."""
     method = make_method(str(values["method"]), **_lists_to_tuples(values["parameters"]))
     timing = values["timing"]
     if source is None:
@@ -247,7 +247,7 @@ def _lists_to_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_level(path: Path, level: ClassifierLevel) -> None:
-    """Write a classifier level to a JSON file, completely or not at all."""
+    """Write the scores of classifiers to a JSON file, completely or not at all."""
     classifiers, ridge = (
         [{"search": search, "scores": scores} for search, scores in levels.items()]
         for levels in (level.scores, level.kernel_ridge)
@@ -258,7 +258,7 @@ def write_level(path: Path, level: ClassifierLevel) -> None:
 
 
 def read_level(path: Path) -> ClassifierLevel | None:
-    """Return the classifier level in a file; None if the file is missing or damaged."""
+    """Return the scores of classifiers in a file; None if the file is missing or damaged."""
     if not path.is_file():
         return None
     try:

@@ -97,7 +97,7 @@ def find_or_train(
                 run.add_scores(store.scores(record, data, split, *search))
             return run
         except InputError as error:
-            log.warning("A saved run cannot be read and is trained again: %s", error)
+            log.warning("A saved run could not be read and will be trained again: %s", error)
     run, timing = train(key, source, data, split, on_step, snapshots, call)
     if store is not None:
         try:

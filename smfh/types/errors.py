@@ -19,7 +19,7 @@ class InputError(ValueError):
 
 
 class MissingFilesError(InputError):
-    """Error for a data set whose files are not on this machine; another one may have them."""
+    """Error for a data set whose files are not on this machine; another machine may have the files."""
 
 
 def collect_problems(*steps: Callable[[], Any]) -> list[Any]:

@@ -61,7 +61,7 @@ def make_sheet(pictures: Sequence[bytes]) -> bytes:
 
 
 def sheet_columns(pictures: int) -> int:
-    """Return the number of columns of a sheet with so many pictures."""
+    """Return the number of columns of a sheet with this many pictures."""
     return max(1, math.isqrt(pictures - 1) + 1)
 
 

@@ -123,7 +123,7 @@ def touch_jobs() -> None:
 
 def will_start(settings: Settings) -> bool:
     """Whether a run starts without a further click: after Train, on the first visit, for a new data set, if it
-    is saved, or after a change if "Train as I move" is on and the run is short."""
+    is saved, or after a change if "Train while I move the sliders" is on and the run is short."""
     current = current_run()
     if current is None or st.session_state.get(REQUESTED_RUN) == settings:
         return True
@@ -158,7 +158,7 @@ def seconds_to_train(settings: Settings) -> float | None:
 
 
 def is_short(settings: Settings) -> bool:
-    """Whether a run with these settings is short enough for "Train as I move"."""
+    """Whether a run with these settings is short enough for "Train while I move the sliders"."""
     seconds = seconds_to_train(settings)
     return seconds is not None and seconds <= MAX_SECONDS_ON_CHANGE and is_ready("training")
 
@@ -166,7 +166,8 @@ def is_short(settings: Settings) -> bool:
 def start_requested(settings: Settings, loaded: Loaded) -> None:
     """Start the run that the visitor has requested, if any.
 
-    The previous run is cancelled, unless others view it; with "Train as I move", it is pinned if finished.
+    The previous run is cancelled, unless others view it. If it has finished and "Train while I move the sliders" is
+    on, it is pinned.
     """
     current, last = current_run(), finished_run()
     if current is not None and st.session_state.pop(REQUESTED_REPLAY, False):

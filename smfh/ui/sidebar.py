@@ -192,7 +192,7 @@ def _draw_train(settings: Settings) -> None:
         args=(REQUESTED_RUN, settings),
     )
     about = f"Train whenever a slider moves, if this takes under {MAX_SECONDS_ON_CHANGE:.0f} s."
-    moves = st.toggle("Train as I move", key=TRAIN_ON_CHANGE, help=about)
+    moves = st.toggle("Train while I move the sliders", key=TRAIN_ON_CHANGE, help=about)
     seconds = seconds_to_train(settings)
     takes = "Time not known yet" if seconds is None else f"Takes about {max(seconds, 1):.0f} s"
     with st.container(key="train_note"):

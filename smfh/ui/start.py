@@ -111,9 +111,9 @@ def adopt_shipped_studies() -> None:
 
 
 def hold_uploads_in_memory() -> None:
-    """Keep uploads out of the disk, and limit those of a page to SESSION_UPLOADS × the maximum file size.
+    """Keep uploads off the disk, and limit those of a page to SESSION_UPLOADS × the maximum file size.
 
-    By default, Starlette writes a body above 1 MB to a temporary file, and Streamlit stores any number.
+    By default, Starlette writes an upload above 1 MB to a temporary file, and Streamlit stores any number of them.
     """
     max_bytes = int(st.get_option("server.maxUploadSize")) << 20
     MultiPartParser.spool_max_size = max_bytes + FORM_BYTES

@@ -61,8 +61,10 @@ def bench_page(report: Report, repeats: int) -> None:
         display.append(perf_counter() - started)
     click, python, redraw = min(clicks), min(direct), min(display)
     report.seconds |= {"click to scores": click, "fit and evaluate": python, "display": redraw}
-    report.compare("click to scores/python", click, python, "Emoji, 64 bits: the page and the same in Python")
-    report.compare("display/click to scores", redraw, click, "a change of K and a new training")
+    what = "Emoji, 64 bits: from a click on Train to the scores, compared with the same work in Python"
+    report.compare("click to scores/python", click, python, what)
+    what = "redrawing the curves for another K, compared with a click on Train"
+    report.compare("display/click to scores", redraw, click, what)
 
 
 def bench_diagram(report: Report, repeats: int) -> None:
@@ -82,7 +84,7 @@ def bench_diagram(report: Report, repeats: int) -> None:
         steps.append(perf_counter() - started)
     update, training = min(updates), min(steps)
     report.seconds |= {"slider to diagram": update, "slider to diagram, median": median(updates)}
-    what = "Learn, nine items, 50 steps: the page and the steps alone"
+    what = "Learn, nine items, 50 steps: the page after a slider move, compared with the training alone"
     report.compare("slider to diagram/training", update, training, what)
 
 
@@ -122,7 +124,8 @@ def bench_visits(report: Report, chromium: str) -> None:
         finally:
             server.close()
     first, later = report.seconds["first visit"], report.seconds["later visit"]
-    report.compare("first visit/later visit", first, later, "to a wall of pictures, on an empty cache")
+    what = "until the first pictures are shown: with empty caches, compared with filled ones"
+    report.compare("first visit/later visit", first, later, what)
 
 
 def _time_sweep(page: Any, address: str) -> float:

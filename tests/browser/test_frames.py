@@ -123,7 +123,7 @@ def test_the_wall_stays_while_settings_train_are_cancelled_and_dragged(watched: 
     watched.check(CAT)
     page.get_by_role("slider", name=re.compile("Iterations")).press("Home")
 
-    page.get_by_text("Train as I move").click()
+    page.get_by_text("Train while I move the sliders").click()
     for _ in range(3):
         page.get_by_role("slider", name=re.compile("Graph weight")).press("ArrowLeft")
         page.wait_for_timeout(1_000)

@@ -206,7 +206,7 @@ class StudyPlan:
 
     @property
     def points(self) -> list[dict[str, float]]:
-        """The planned parameters of each trial; in a search only those of trial 0, since Optuna chooses others."""
+        """The planned parameters of each trial; in a search only trial 0 has any, since Optuna chooses the others."""
         if self.way == "search":
             return [self.start] + [{}] * (max(self.trials, 1) - 1)
         names = [one.name for one in self.ranges]

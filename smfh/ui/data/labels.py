@@ -95,9 +95,9 @@ def draw_editor(edited: EditedLabels, data: MultimodalDataset, matching: IntArra
 
 
 HELP = {
-    "Set": "The items have only this label.",
-    "Add": "The items have this label, too.",
-    "Remove": "The items no longer have this label.",
+    "Set": "Replace all labels of the items with this label.",
+    "Add": "Give the items this label in addition to their other labels.",
+    "Remove": "Remove this label from the items.",
 }
 CHANGES: dict[str, Callable[[tuple[str, ...], str], tuple[str, ...]]] = {
     "Set": lambda own, label: (label,),

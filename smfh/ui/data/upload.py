@@ -111,7 +111,7 @@ def draw_upload(settings: Settings) -> None:
 
 
 def choose_files() -> tuple[object, Callable[[], UserDataset]] | None:
-    """Draw the file uploader and, on a server for this computer only, a field for a folder.
+    """Draw the file uploader and, on a server that only this computer can reach, a field for a folder.
 
     Return a key that identifies the chosen files, and a function that makes the data set from them.
     """
@@ -144,7 +144,7 @@ def choose_files() -> tuple[object, Callable[[], UserDataset]] | None:
 
 
 def choose_encoder() -> str:
-    """Draw a menu of encoders and, on a server for this computer only, a field for the folder of a model."""
+    """Draw a menu of encoders and, on a server that only this computer can reach, a field for a model's folder."""
     preset, _, preset_folder = os.environ.get(ENCODER, "").partition("=")
     st.session_state.setdefault(CHOSEN_ENCODER, preset if preset in MODELS else "")
     titles = {"": "built-in"} | {name: pair.title for name, pair in MODELS.items()}

@@ -127,13 +127,13 @@ def _draw_card(run: Run, pinned: Run | None, source: str, target: str) -> None:
                     change,
                     delta_color="off" if abs(gain) < 5e-4 else "normal",
                     help=f"{PROTOCOLS[protocol]} By chance: {score.chance:.3f}. {score.worst:.3f} to "
-                    f"{score.best:.3f} by order of ties. By asymmetric distance: "
+                    f"{score.best:.3f} over all orders of tied items. By asymmetric distance: "
                     f"{run.scores(source, target, protocol, 'asymmetric').mean_average_precision:.3f}.",
                 )
 
 
 def describe_score(run: Run, directions: Sequence[tuple[str, str]]) -> str:
-    """Return a text that explains the scores on the cards: their meaning, chance level and measurement."""
+    """Return a text that explains the scores on the cards: what they measure, how, and their chance level."""
     if not run.data.has_labels:
         queries = len(run.split.queries)
         return (
@@ -195,7 +195,7 @@ def score_column(run: Run, source: str, target: str) -> dict[str, str]:
             f"{'–' if one.distinct_codes is None else f'{one.distinct_codes:,}'} of {items:,} {one.protocol} items"
             for one, items in ((scores, len(run.split.train)), (unseen, len(run.split.queries)))
         ),
-        "Lowest and highest by order of ties": f"{score.worst:.3f} – {score.best:.3f}",
+        "Lowest and highest over all orders of tied items": f"{score.worst:.3f} – {score.best:.3f}",
         "Unseen items": f"{on_unseen.mean:.3f} ± {on_unseen.margin:.3f}",
         "Unseen items, by chance": f"{on_unseen.chance:.3f}",
         **pairs,
@@ -210,13 +210,13 @@ def score_column(run: Run, source: str, target: str) -> dict[str, str]:
 
 
 def describe_code(run: Run) -> str:
-    """Return a sentence that counts the different, dead, near-duplicate and unbalanced bits of a run's codes."""
+    """Return a sentence that counts the distinct, dead, near-duplicate and unbalanced bits of a run's codes."""
     codes = unpack(next(iter(run.hasher.database_codes.values())), run.hasher.bits)
     correlation, shares, bits = correlate(codes), codes.mean(axis=0), run.hasher.bits
     different, dead = len(group_bits(correlation)), np.count_nonzero(np.isnan(correlation.diagonal()))
     uneven = np.count_nonzero(abs(shares - 0.5) > 0.4)
     return (
-        f"Of {bits} bits, {different} are different, {bits - different - dead} near-duplicates "
+        f"Of {bits} bits, {different} are distinct, {bits - different - dead} near-duplicates "
         f"(|correlation| ≥ {GROUP_CORRELATION}) and {dead} dead; {uneven} are on for less than 10 % or more "
         "than 90 % of the items."
     )

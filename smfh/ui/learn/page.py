@@ -117,7 +117,7 @@ def draw_overview(data: MultimodalDataset) -> None:
         _draw_box(state, data, walkthrough, box, stage, query)
     else:
         st.caption(
-            "**X**: features of words and of pictures. **U**: how much of each feature a bit stands for. "
+            "**X**: features of words and of pictures. **U**: the weight of each feature in each bit. "
             "**Â**: which of the sampled items share a label. **Y**: a number per item and bit; above the "
             "mean of the bit, the bit is 1. **W**: hash functions, which compute the code of a query from "
             "its features. A result marked ✗ shares no label with the query."

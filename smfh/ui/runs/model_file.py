@@ -72,7 +72,7 @@ def find_data(hasher: FittedHasher, settings: Settings) -> tuple[DatasetSource, 
             check_fits(hasher, data, split)
             return source, (data, split)
     raise InputError(
-        f"The model was not trained on the items of {settings.source.card.title} with the options in the "
+        f"This model was trained on other items than those of {settings.source.card.title} with the options in the "
         "sidebar, nor on those of a saved run. Choose the data set and options that were used for training; you "
         "need not upload the file again."
     )

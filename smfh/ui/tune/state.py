@@ -45,7 +45,10 @@ BUSY = "One of your studies is running: stop it, or wait until it is done."
 
 
 def span(numbers: int, largest: float) -> Reader:
-    """Return a function that checks a range, written as by `write_span` with this many numbers."""
+    """Return a function that checks a range as text, in the form that `write_span` writes.
+
+    The range must have this many numbers, none of them larger than `largest` in absolute value.
+    """
 
     def read(name: str, text: str) -> str:
         try:

@@ -264,7 +264,7 @@ def draw_by_eye(study: Study, trials: Sequence[Trial]) -> bool:
         st.caption(text + "The two may disagree: the score counts shared labels, you judge what you see.")
         job = study_job(study)
         is_busy = (job is not None and not job.over) or not study.is_current
-        label, is_off = "Suggest a trial from the choices", decided < MIN_CHOICES or is_busy
+        label, is_off = "Suggest a trial based on the choices", decided < MIN_CHOICES or is_busy
         return st.button(label, "tune_suggest", SUGGEST_HELP, icon=":material/auto_awesome:", disabled=is_off)
 
 
