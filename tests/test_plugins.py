@@ -108,7 +108,7 @@ def test_a_plug_in_is_tuned_exported_and_compared_on_a_cluster(plugin, tmp_path)
     exported = smfh(*mine, *order, cache=tmp_path)
     assert exported.returncode == 0, exported.stderr
     assert "bit(64)" in table.read_text(encoding="utf-8")
-    with LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
+    with LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster:
         order = ("compare", "dice", "--methods", "random-codes", "--bits", "8", "--seeds", "2", "--json")
         there = smfh(*mine, *order, "--cluster", cluster.scheduler_address, cache=tmp_path / "there")
     assert there.returncode == 0, there.stderr
@@ -177,7 +177,7 @@ def test_local_workers_and_a_cluster_train_a_plug_in(plugin, tmp_path, registrie
     train = Planted(items=120).load()[0]
     method = make_method("random-codes", bits=8)
     here = method.fit(train)
-    with LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
+    with LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster:
         monkeypatch.delenv("SMFH_PLUGINS")  # the workers of the cluster do not know the file
         cluster.scale(2)
         monkeypatch.setenv("SMFH_PLUGINS", str(plugin))
