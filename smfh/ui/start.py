@@ -99,6 +99,7 @@ def warm_up() -> None:
     sleep(FIRST_PAGE_SECONDS)
     local_engine().connect()
     import smfh.experiments.tuning  # noqa: F401, Optuna takes seconds, which the first sweep would wait
+
     gc.freeze()  # modules stay for ever; looking through them at each collection delays a page by 0.1 s
 
 
