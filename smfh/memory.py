@@ -23,7 +23,7 @@ class BoundedCache(Generic[K, V]):
     """A cache of at most `max_values` values; the least recently used one is dropped first.
 
     If one thread is computing a value, other threads that request it wait; requests for other keys do not.
-    `forget_caches` empties it, unless it `lasts`.
+    `forget_caches` empties this cache, unless `lasts` is set.
     """
 
     def __init__(self, max_values: int, lasts: bool = False) -> None:

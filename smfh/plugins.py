@@ -123,7 +123,7 @@ def class_problems(cls: type[Any], kind: str, known: Mapping[str, Any]) -> Itera
     try:
         described = parameters(cls()) | choices(cls())
     except (Exception, SystemExit) as error:
-        yield f"{cls.__name__}() fails; give every field a default that it allows. {describe_error(error)}"
+        yield f"{cls.__name__}() fails; give every field a valid default. {describe_error(error)}"
     else:
         if rest := [field.name for field in fields(cls) if field.name not in described]:
             yield f"{cls.__name__}: define {', '.join(rest)} with smfh.types.parameter()."

@@ -70,7 +70,7 @@ def bench_distinct(report: Report, rng: np.random.Generator, repeats: int) -> No
 
 
 def bench_one(report: Report, database: Words, queries: Words, ours: float, repeats: int) -> None:
-    """Compare the time per query with NumPy, and time one query that ranks all items."""
+    """Compare the time per query with that of NumPy, and time a single query that ranks all items."""
     some = queries[:50]
 
     def sort_nearest() -> IntArray:  # ties stay in database order

@@ -1,4 +1,4 @@
-"""Benchmarks of training at the size of NUS-WIDE against matrix products, the reference and NMF."""
+"""Benchmarks of training at the size of NUS-WIDE, compared with matrix products, the reference code and NMF."""
 
 import warnings
 from collections.abc import Callable
@@ -60,7 +60,7 @@ def bench_products(report: Report, train: MultimodalDataset, repeats: int) -> No
 
 
 def bench_equations(report: Report, train: MultimodalDataset) -> None:
-    """Compare an iteration with the reference's second iteration, because W = 0 in its first."""
+    """Compare an iteration of SMFH with the second one of the reference code; in the first one, W is still 0."""
     iterations = algorithm_1(replace(METHOD, iterations=2), train)
     next(iterations)
     seconds = report.seconds["equations iteration"] = seconds_once(lambda: next(iterations))

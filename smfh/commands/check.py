@@ -53,8 +53,8 @@ def run(arguments: Namespace) -> None:
 def report(subject: str, checks: Sequence[str], found: Iterator[str]) -> list[str]:
     """Print the outcome of each check of one class; return the problems.
 
-    `found` yields what is wrong for each check, "" if nothing. An error ends the checks of this class, since the
-    later ones need what it prevents.
+    `found` yields the problem that each check finds, "" for none. A check that raises an error is the last one of
+    the class, since later checks need its result.
     """
     print(subject)
     problems, has_failed = [], False

@@ -75,7 +75,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     about = parameters(Planted())
     for name in CORRUPTIONS:
         flag = f"--{name.replace('_', '-')}"
-        words = f"{about[name].help} Several shares print a curve."
+        words = f"{about[name].help} Give several shares to print a curve."
         robustness.add_argument(flag, nargs="+", type=float, metavar="SHARE", help=words)
     robustness.add_argument("--corruption-seed", type=int, help="random seed of the corruption (default 0)")
     output = parser.add_mutually_exclusive_group()

@@ -43,7 +43,7 @@ def run(arguments: Namespace) -> None:
 
 
 def check_data(hasher: FittedHasher, data: MultimodalDataset, split: Split | None, hint: str = "") -> None:
-    """Raise InputError if data lacks a modality of the model or, with a split, has other training items."""
+    """Raise InputError if the data lacks a modality of the model or, given a split, has other training items."""
     if absent := [name for name in hasher.modalities if name not in data.modalities]:
         raise InputError(f"The model encodes {', '.join(absent)}; {data.name} has {', '.join(data.modalities)}.")
     if split is not None and data.take(split.train).fingerprint != hasher.trained_on:

@@ -172,9 +172,9 @@ def _codes(numbers: Sequence[float | None]) -> str:
 
 
 def by_place(measured: Measured, which: dict[str, str]) -> tuple[list[str], list[list[str]]]:
-    """Return heads and rows of mAP@100 by data set and database, then the distinct codes.
+    """Return headings and rows: mAP@100 by data set and database, then the numbers of distinct codes.
 
-    `which` is the title of each row, and the method and bits whose scores it shows.
+    `which` maps the title of each row to the method and bits whose scores the row shows.
     """
     places = list(product(SETS, PROTOCOLS))
     head = [*(f"{TITLES[d]}; {p}" for d, p in places), *(f"{TITLES[d]}; codes" for d in SETS)]
@@ -263,9 +263,10 @@ def robustness(measured: Measured) -> str:
     most, least = kept[~is_same].idxmax(), kept[~is_same].idxmin()
     worst = f"with {100 * DEFAULT_SHARES[-1]:g} % wrong labels"
     summary = (
-        f"The best methods are {clean} without wrong labels, and {wrong} {worst}. Of the methods with labels, "
-        f"{most} keeps most of its mAP@100 {worst} (on average {100 * kept[most]:.0f} %) and {least} least "
-        f"({100 * kept[least]:.0f} %); {', '.join(kept.index[is_same])} learn from pairs alone and do not change."
+        f"The best methods are {clean} without wrong labels, and {wrong} {worst}. Of the methods that use labels, "
+        f"{most} keeps the largest share of its mAP@100 {worst} ({100 * kept[most]:.0f} % on average) and {least} "
+        f"the smallest ({100 * kept[least]:.0f} %); {', '.join(kept.index[is_same])} learn from pairs alone and do "
+        "not change."
     )
     return "\n".join([table, "", f"![mAP@100 by the share of wrong labels]({ROBUSTNESS_FIGURE.name})", "", summary])
 
@@ -316,8 +317,8 @@ def equal_about(measured: Measured) -> str:
         f"rows. SCRATCH then has {same['iterations']} rounds instead of {strong['iterations']}. Any difference from "
         "SMFH+ that remains comes from the codes.",
         f"*Planted* has {PLANTED.items:,} items with up to {PLANTED.labels_per_item} of {PLANTED.classes} classes and "
-        f"noise {PLANTED.noise:g}. *Digits* are scikit-learn's: the upper and the lower half of each, as "
-        f"{Digits.dimensions} signed principal components.",
+        f"noise {PLANTED.noise:g}. *Digits* are the handwritten digits of scikit-learn; its modalities are the "
+        f"upper and the lower half of each picture, as {Digits.dimensions} signed principal components.",
     )
     return "\n\n".join(fill(paragraph, LINE_CHARACTERS) for paragraph in paragraphs)
 

@@ -179,7 +179,7 @@ def measure_equal(seeds: int) -> dict[str, Any]:
     """Compare SMFH+ with newer methods by paired tests; return a row per comparison.
 
     The rivals have the features of SMFH+ or, with 64 bits, also their own "strong" features. Each pair is
-    tested on its own.
+    tested alone, without a correction for the number of pairs.
     """
     columns = "data rival features bits measure direction protocol distance difference result codes rival_codes"
     ours, rows = make_method("smfh-plus"), list[list[Any]]()

@@ -69,9 +69,10 @@ SHARED: Mapping[str, dict[str, Any]] = {  # options of several commands: what `a
     "ap": {
         "default": "found",
         "choices": list(AP_DEFINITIONS),
-        "help": "the score. Average precision over the top 100, divided by the relevant items found there (found, the "
-        "default, as in the paper), by all relevant items but at most 100 (capped), or by all of them (all); average "
-        "precision over the whole ranking (full); or the share of relevant items in the top 100 (precision)",
+        "help": "the score. found (default, as in the paper): average precision over the top 100, divided by the "
+        "number of relevant items among them; capped: divided by the number of all relevant items, at most 100; all: "
+        "divided by the number of all relevant items; full: average precision over the whole ranking; precision: "
+        "share of relevant items in the top 100",
     },
     "distance": {
         "default": "hamming",
@@ -116,7 +117,7 @@ def add_method_arguments(parser: ArgumentParser, default: str) -> None:
 
 
 def _by_value(values: Mapping[str, str]) -> str:
-    """List each value with the methods that have it; only the value if all methods have the same."""
+    """List each value with the methods that have it; if all methods have the same value, return it alone."""
     if len(values) == len(METHODS) and len(set(values.values())) == 1:
         return next(iter(values.values()))
     owners = {value: [name for name in values if values[name] == value] for value in values.values()}

@@ -16,14 +16,14 @@ EPILOG = """examples:
 
 A .npz with an array `labels` and one array per modality, and a .parquet with such columns, are read block by
 block; --split-seed chooses the rows that are held out as queries. Other files are read as `fit` reads them.
-`shard synthetic --items N` has the items of `fit synthetic --option items=N`, and so gives the same codes."""
+`shard synthetic --items N` writes the items of `fit synthetic --option items=N`, so training gives the same codes."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     options.add_data_arguments(parser)
     add = parser.add_argument
     add("--to", required=True, metavar="DIR", help="an empty folder, or any address that fsspec supports")
-    add("--items", type=int, help="number of items: of synthetic, training items and queries; else training items")
+    add("--items", type=int, help="number of training items; for synthetic, of training items and queries")
     add(
         "--rows-per-part",
         type=int,

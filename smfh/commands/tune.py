@@ -62,7 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     budget = parser.add_mutually_exclusive_group()
     budget.add_argument("--trials", type=int, help="number of trials, including the starting settings (default 40)")
-    budget.add_argument("--minutes", type=float, help="end after this working time instead, summed over all workers")
+    budget.add_argument("--minutes", type=float, help="end after this many minutes instead, summed over all workers")
     for option, default, choices in (("--goal", "balanced", tuning.MEASURES), ("--over", "mean", tuning.SCOPES)):
         add(option, default=default, help="; ".join(f"{name}: {words}" for name, words in choices.items()))
     add("--folds", type=int, default=3, help="validation folds per data set (default 3)")

@@ -34,8 +34,9 @@ class NusWide(DatasetSource):
     name = "nus-wide"
     card = DatasetCard(
         title="NUS-WIDE",
-        about="Photographs from Flickr as SIFT bags of visual words, with their tags, in the ten largest of "
-        "81 concepts. Items with none of the ten are left out; items without tags are included, as is usual.",
+        about="Photographs from Flickr with their tags, labelled with the ten largest of 81 concepts. Picture "
+        "features: SIFT bags of visual words. Items with none of the ten concepts are left out; items without tags are "
+        "included, as is usual.",
         size="186,577 pairs (180,000 training, 6,577 queries), 500 + 1,000 (sparse) dimensions, 10 concepts",
         terms="For research, by the terms of its authors; the photographs belong to their owners.",
         origin="The Lab for Media Search, National University of Singapore, provides archives of "

@@ -94,7 +94,7 @@ def has_pictures(files: Listing) -> bool:
 
 
 def picture_column(table: Table) -> str:
-    """Return the heading of the picture column of a .parquet file, as `datasets` writes it; "" if none."""
+    """Return the heading of the picture column of a .parquet file, as the package datasets writes it; "" if none."""
     if not table.name.lower().endswith(".parquet"):
         return ""
     named = [h for h in table.header if find_column([h], PICTURE)] or list(table.header)
@@ -411,7 +411,7 @@ def folder_classes(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def _complete(found: Found) -> None:
-    """Add what folder names tell: labels if no item has any, and the part of the split where it is missing."""
+    """Use the folder names as labels if no item has any, and for the part of the split where it is missing."""
     said = folder_classes(list(found.items)) if found.read is None else {}
     sizes = Counter(label for label, _ in said.values() if label)
     use_folders = len(sizes) > 1 and 2 * len(sizes) <= sum(sizes.values())

@@ -15,7 +15,7 @@ RANDOM_QUERIES = 2_000  # the usual number, drawn if the file has no split
 
 def _card(folder: str, file: str, **about: str) -> DatasetCard:
     origin = (
-        "It is one .mat file (I_tr, I_te, T_tr, T_te, L_tr, L_te, or IAll, TAll, LAll) that is distributed "
+        "The data set is one .mat file (I_tr, I_te, T_tr, T_te, L_tr, L_te, or IAll, TAll, LAll) that is distributed "
         f"with the code of recent papers on cross-modal hashing. Save it in the data set's folder as {file}."
     )
     return DatasetCard(origin=origin, folder=folder, files=(file,), **about)

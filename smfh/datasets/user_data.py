@@ -275,7 +275,9 @@ def _notes(rows: UploadedRows, counts: Counter[str]) -> list[str]:
             f"The split in the files is used: {len(split.train):,} training items, {len(split.queries):,} queries."
         )
     if without := sum(not own for own in rows.labels or ()):
-        notes.append(f"Items without a label: {without:,}. They are never queries. Tag them in Browse pairs.")
+        notes.append(
+            f"Items without a label: {without:,}. They are never used as queries. You can label them in Browse pairs."
+        )
     if rows.has_several_captions:
         how = "each is a separate text" if rows.groups else "they are joined into one text"
         notes.append(f"Pictures have several captions; {how}.")

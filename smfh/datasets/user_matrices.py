@@ -224,7 +224,7 @@ def _is_vector(cell: Any) -> bool:
 
 
 def _object_column(texts: list[str]) -> NDArray[Any]:
-    """Return strings as an array in which each takes only as much memory as it needs."""
+    """Return strings as an array in which each string takes only as much memory as it needs."""
     column = np.empty(len(texts), dtype=np.dtypes.StringDType())
     column[:] = texts
     return column

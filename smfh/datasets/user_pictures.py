@@ -137,7 +137,7 @@ def store_path(folder: Path, encoder: str = "") -> Path:
 
 @contextmanager
 def storing(folder: Path, cache: PictureCache, on_progress: OnProgress) -> Iterator[OnProgress]:
-    """Read the stored pictures into the cache; store new ones in the end, also if reading is cancelled.
+    """Read the stored pictures into the cache; store new ones at the end, even if reading is cancelled.
 
     The process that reads may be killed, so the yielded progress function stores them in between, too.
     """

@@ -64,7 +64,7 @@ WORKER_LOST = (
     "The worker process of this job has ended, most likely because the machine has too little memory. "
     "Use a smaller data set, fewer anchors or fewer bits, and try again."
 )
-NO_WORKER = "No worker of the cluster is left. Start one, or try again when there is one."
+NO_WORKER = "No worker of the cluster is left. Start a worker, then try again."
 SCHEDULER_LOST = "The connection to the workers was lost. Try again to reconnect."
 
 
@@ -386,7 +386,7 @@ def find_workers(workers: int | None = None, cluster: str | None = None, worker_
         if count == 0:
             raise InputError("A memory limit needs worker processes: use one worker or more.")
         if find_spec("resource") is None:
-            raise InputError("This system cannot limit the memory of a process; Linux can.")
+            raise InputError("This operating system cannot limit the memory of a worker. Use Linux, or set no limit.")
     return Engine(workers=count, worker_bytes=worker_bytes) if count else ThisProcess()
 
 

@@ -54,7 +54,7 @@ def fit_shards(
 ) -> ShardedFit:
     """Check the shards and train on all their items; return the hasher, with its codes on disk.
 
-    With `resume` an interrupted fit continues; `on_resume` gets the number of its saved passes first.
+    With `resume` an interrupted fit continues; `on_resume` is called first, with the number of its saved passes.
     """
     if not isinstance(method, BlockMethod):
         able = ", ".join(name for name, kind in METHODS.items() if issubclass(kind, BlockMethod))
@@ -70,8 +70,8 @@ def fit_shards(
     problems = method.training_problems(sketch)
     if method.needs_positive and (signed := [m.name for m in manifest.modalities if m.is_signed]):
         problems.append(
-            f"{method.title} needs features ≥ 0; it cannot split the signs of {', '.join(signed)} on shards. "
-            "Choose smfh-plus with anchors, or split the signs before writing the shards."
+            f"{method.title} needs features ≥ 0, but these have negative values: {', '.join(signed)}. They cannot be "
+            "split by sign on shards. Choose smfh-plus with anchors, or split the features before writing the shards."
         )
     if problems:
         raise InputError(problems)

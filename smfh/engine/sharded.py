@@ -41,7 +41,7 @@ class FitFolders:
 
 @dataclass(frozen=True, eq=False)
 class StoredCodes:
-    """Codes of all items in the folder `name`, one file per part; divided by `heights` when read."""
+    """Codes of all items in the folder `name`, one file per part; their columns are divided by `heights` when read."""
 
     name: str
     heights: FloatArray | None = None  # (bits,)

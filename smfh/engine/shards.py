@@ -51,12 +51,12 @@ class Folder:
         return Folder(self._path(name))
 
     def make(self) -> "Folder":
-        """Create the folder if it does not exist, and return it."""
+        """Create the folder if it does not exist, and return this object."""
         _file_system(self.address).makedirs(self.address, exist_ok=True)
         return self
 
     def names(self) -> list[str]:
-        """Return the sorted names of the files and folders in it; empty if it does not exist."""
+        """Return the sorted names of the files and folders in this folder; empty if it does not exist."""
         if not self.exists():
             return []
         found = _file_system(self.address).ls(self.address, detail=False)

@@ -179,7 +179,7 @@ class _Unpickler(pickle.Unpickler):
 
     def persistent_load(self, name: Any) -> Any:
         if self.memory is None:
-            raise pickle.UnpicklingError("This value names arrays that are not known here.")
+            raise pickle.UnpicklingError("This message refers to arrays that were not sent to this process.")
         return self.memory.use(*name)
 
 

@@ -71,7 +71,7 @@ class Comparison:
             "seeds": (self.seeds, MAX_SEEDS),
         }
         problems = [
-            f"A comparison has from 1 to {limit} {what}; got {count}."
+            f"A comparison needs 1 to {limit} {what}; got {count}."
             for what, (count, limit) in counts.items()
             if not 1 <= count <= limit
         ]

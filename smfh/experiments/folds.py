@@ -55,8 +55,8 @@ class FoldScores:
 def combine_measures(name: str, values: Mapping[str, float]) -> float:
     """Return a measure by name: balanced is (mAP@100 · mAP · P@100)^(1/3), others are in `values`.
 
-    mAP@100 is divided by the number of relevant items found: a single one, at the top, counts as 1. A ranking
-    can so reach an mAP@100 of .867 with a P@100 of .171, while a good one has .708 and .699. The product
+    mAP@100 is divided by the number of relevant items found: a single one, at the top, counts as 1. In this
+    way, a ranking can reach an mAP@100 of .867 with a P@100 of .171, while a good one has .708 and .699. The product
     prevents this: a gain in one factor is lost when another falls by the same factor. Even with the good
     ranking's mAP of .742, the first ranking would have a balanced score of only .479, the good one .716.
     """

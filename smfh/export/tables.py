@@ -27,7 +27,7 @@ Row = dict[str, str | float | int | None]
 
 
 def table_directions(grid: Grid, view: View) -> list[tuple[str, str]]:
-    """Return the directions for tables: all, or if too many, the view's direction and its reverse."""
+    """Return the directions for tables: all or, if there are too many, the view's direction and its reverse."""
     if len(grid.directions) <= MAX_DIRECTIONS:
         return grid.directions
     return [(view.source, view.target), (view.target, view.source)]
@@ -240,7 +240,7 @@ class PaperTable:
         ]
 
     def _rows(self, plain: str, best: str, spread: str) -> Iterator[tuple[str, list[str]]]:
-        """Yield each method with its cells as text; format strings for a cell, the best cell, the deviation."""
+        """Yield each method with its cells as text; the arguments are formats of a cell, a best cell, a deviation."""
         for method in self.methods:
             row = []
             for column in self.columns:

@@ -92,7 +92,7 @@ def mathml(latex: str) -> str:
 
 
 def latex_table(caption: str, columns: Sequence[str], groups: Sequence[Rows], words: int = 1) -> str:
-    r"""Return a table of LaTeX cells, a rule above each group, the first `words` columns left-aligned."""
+    r"""Return a table of LaTeX cells with a rule above each group and the first `words` columns left-aligned."""
     lines = [
         r"\begin{table}",
         r"\centering",

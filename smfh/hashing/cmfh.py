@@ -105,7 +105,7 @@ class Problem(BlockProblem):
         return solve_right(share * state.XtY[t], share * state.YtY, self.method.ridge)
 
     def codes(self, Y: Codes, U: Mapping[str, FloatArray], W: Mapping[str, FloatArray]) -> tuple[Codes, Sums]:
-        """Return Y = [ Σ_t X_t(λ_tU_t + μW_t) ] [ Σ_t λ_tU_tᵀU_t + (n_tμ + γ)I ]⁻¹ and its sums."""
+        """Return Y = [ Σ_t X_t(λ_tU_t + μW_t) ] [ Σ_t λ_tU_tᵀU_t + (n_tμ + γ)I ]⁻¹ and its sums, for n_t modalities."""
         mu, gamma, dtype = self.mu, self.method.ridge, self.dtype
         curvature = weighted_gram(U, self.weights)
         V = {t: solve_right(self.weights[t] * U[t] + mu * W[t], curvature, len(U) * mu + gamma) for t in U}

@@ -36,7 +36,7 @@ class CVH(PairMethod):
     }
 
     mixed: bool = parameter(
-        False, "G", False, True, "Whether every bit mixes all canonical pairs. Off: one pair per bit."
+        False, "G", False, True, "Whether every bit mixes all canonical directions. Off: one direction per bit."
     )
     ridge: float = parameter(1e-6, "ε", 1e-9, 1e6, DIRECTION_HELP, "log", typical=(1e-6, 10.0))
     anchors: int = parameter(0, "a", 0, 10_000, ANCHORS_HELP, typical=(0, 1000))

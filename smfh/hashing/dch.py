@@ -21,7 +21,9 @@ from smfh.hashing.kernelised import SAME_FEATURES, SAME_VALUES, AlternatingMetho
 from smfh.hashing.solvers import Factor
 from smfh.types import FloatArray, parameter
 
-CLASSIFIER_HELP = "Shrinks the classifier. Higher: simpler and more stable. Lower: closer fit to the labels."
+CLASSIFIER_HELP = (
+    "How strongly the classifier is shrunk to 0. Higher: simpler and more stable. Lower: closer fit to the labels."
+)
 MAX_SWEEPS = 5  # maximum number of passes over all bits in a round
 
 

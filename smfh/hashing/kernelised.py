@@ -26,7 +26,7 @@ from smfh.hashing.solvers import RidgeSolver, warnings_of
 from smfh.hashing.views import View, view_modalities
 from smfh.types import BoolArray, FloatArray, MultimodalDataset, parameter
 
-ROOT_HELP = "Whether to use the square root of the features, scaled to unit rows. Off: features unchanged."
+ROOT_HELP = "Whether to take the square root of the features and scale each row to length 1. Off: features unchanged."
 ROUNDS_HELP = "Number of rounds of updates. Higher: closer to the optimum, slower. Lower: faster."
 SQUARE_ROOT = FeatureMap(power=0.5, unit_rows=True)
 SAME_FEATURES = "same features as SMFH+"  # name of a preset of every kernel method

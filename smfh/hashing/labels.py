@@ -11,7 +11,7 @@ from smfh.hashing.solvers import LabelGraph
 from smfh.types import EPS, BoolArray, FloatArray, IntArray
 
 RARITY_HELP = (
-    "How much more rare labels weigh: a label of n items has the weight n^−p, so with 0 all labels weigh the "
+    "How much more weight rare labels get: a label of n items has the weight n^−p, so with 0 all labels weigh the "
     "same. Higher: codes follow fine classes. Lower: they follow large classes. No effect with one label per "
     "item."
 )
@@ -105,7 +105,7 @@ def rank_codes(codes: FloatArray, weights: FloatArray, rng: np.random.Generator)
 def label_codes(labels: BoolArray, ranked: IntArray) -> FloatArray:
     """Return the initial code of each item, given the result of `rank_codes`; ½ for items without labels.
 
-    Each bit has its own random order of the classes. An item gets the bit of that of its classes which is
+    Each bit has its own random order of the classes. An item gets the bit of whichever of its classes comes
     first in this order. Two items have the same first class with probability J, the weight of their common
     labels divided by the weight of all their labels; otherwise, their bits agree by chance. So a share (1 +
     J) / 2 of their bits agrees, whatever their numbers of labels.

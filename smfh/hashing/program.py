@@ -138,8 +138,8 @@ class SMFHProgram(IterativeMethod):
     ) -> FloatArray:
         """Return Y ∘ ( P + α S Â Ŷ + 4β Y ) / ( Y M + α S D̂ Ŷ + 4β Y(YᵀY) )
 
-        where P = Σ_t X_t(λ_tU_t + μW_t), M = Σ_t λ_tU_tᵀU_t + n_t μ I, and Ŷ = SᵀY are the sampled rows. The
-        argument `pull` is P and is overwritten.
+        where P = Σ_t X_t(λ_tU_t + μW_t), M = Σ_t λ_tU_tᵀU_t + n_t μ I for n_t modalities, and Ŷ = SᵀY are the
+        sampled rows. The argument `pull` is P and is overwritten.
         """
         beta, sampled = 4 * self.orthogonality_weight, Y[rows]
         below = Y @ (M + beta * (Y.T @ Y)).astype(Y.dtype)

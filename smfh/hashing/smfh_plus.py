@@ -61,7 +61,7 @@ SCALING = FeatureMap(power=0.5, unit_rows=True)
 START_NOISE = 0.1  # share of uniform noise in the initial Y
 BASIS_STEPS = 5  # number of U steps in a round of refinement
 CLUSTERS_HELP = (
-    "Number of clusters found within the classes of each modality, which serve as extra labels where labels "
+    "Number of clusters for each modality. They are found within the classes and serve as extra labels where labels "
     "are coarse. With 0, there are none. Higher: codes tell more items of a class apart. Lower: codes follow "
     "the labels."
 )

@@ -10,7 +10,7 @@ t | A modality, such as text or image. There are $n_t$ modalities. | data | t n
 X_t | Features: one row per item, one column per feature, no negative numbers. | data | X x
 L_a | Labels: one row per item, one column per class; 1 if the item has the class. | data | L
 r | Number of bits of a code. | chosen | r
-Y | Relaxed codes, shared by all modalities: one row per item, one column per bit, from 0. | learnt | Y y
+Y | Relaxed codes, shared by all modalities: one row per item, one column per bit, no negative numbers. | learnt | Y y
 U_t | Basis: the weight of each feature in each bit, such that $X_t ≈ Y U_t^⊤$. | learnt | U u
 W_t | Hash function: computes bits from features, $Y ≈ X_t W_t$. | learnt | W w
 \bar{y}_k | Threshold of bit $k$: its mean over all items. The bit is on above it. | learnt | \bar{y}

@@ -104,7 +104,7 @@ def load_fingerprints(source: DatasetSource) -> Fingerprints:
 
 
 def classifier_levels(store: SavedRuns, records: Sequence[RunRecord], defaults: Defaults) -> Levels:
-    """Return the saved classifier scores by data and split, for those of the runs and of `defaults`."""
+    """Return saved scores of classifiers by data and split, on the data of these runs and of `defaults`."""
     known = {*defaults.values(), *((record.key.data, record.key.split) for record in records)}
     found = {one: store.classifier_level(ClassifierLevelKey(*one)) for one in known}
     return {one: level for one, level in found.items() if level is not None}

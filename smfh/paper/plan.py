@@ -87,27 +87,31 @@ class Part:
 
 PARTS: Mapping[str, Part] = {
     "table-1": Part(
-        "Table 1: mAP and Precision@100", "In the paper for Wiki and NUS-WIDE.", partial(methods_by_bits, TABLE_BITS)
+        "Table 1: mAP and Precision@100",
+        "Shown in the paper for Wiki and NUS-WIDE.",
+        partial(methods_by_bits, TABLE_BITS),
     ),
     "table-2": Part(
-        "Table 2: training time", "In the paper for all three data sets.", partial(methods_by_bits, TABLE_2_BITS)
+        "Table 2: training time", "Shown in the paper for all three data sets.", partial(methods_by_bits, TABLE_2_BITS)
     ),
     "figure-2": Part(
         "Figure 2: mAP by code length",
-        "In the paper for PASCAL-Sentence, without numbers. Crosses are from Table 1.",
+        "Shown in the paper for PASCAL-Sentence, without numbers. Crosses are from Table 1.",
         partial(methods_by_bits, CURVE_BITS),
     ),
     "figure-3": Part(
         "Figure 3: precision and recall of the first K results, 64 bits",
-        "In the paper for Wiki and NUS-WIDE, without numbers. Crosses are Precision@100 from Table 1.",
+        "Shown in the paper for Wiki and NUS-WIDE, without numbers. Crosses are Precision@100 from Table 1.",
         partial(methods_by_bits, (FIGURE_BITS,)),
     ),
     "figure-4a": Part(
         "Figure 4a: mAP by graph sample m, SMFH, 64 bits",
-        "In the paper for Wiki, without numbers. Crosses are from Table 1, at the m used there.",
+        "Shown in the paper for Wiki, without numbers. Crosses are from Table 1, at the m used there.",
         smfh_by_sample,
     ),
     "figure-4b": Part(
-        "Figure 4b: convergence, SMFH, 64 bits", "In the paper for Wiki with m = 1,000, without numbers.", smfh_once
+        "Figure 4b: convergence, SMFH, 64 bits",
+        "Shown in the paper for Wiki with m = 1,000, without numbers.",
+        smfh_once,
     ),
 }

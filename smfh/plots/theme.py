@@ -1,6 +1,6 @@
 """The look of all figures: colours that colour-blind people can distinguish, on light and dark pages.
 
-Text and grids have a grey that is readable on both; backgrounds are transparent.
+Text and grids have a grey that is readable on light and on dark; backgrounds are transparent.
 """
 
 import zlib

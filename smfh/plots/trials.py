@@ -231,7 +231,7 @@ def trial_front(
     selected: int | None = None,
     knee: int | None = None,
 ) -> TraceChart:
-    """Show two objectives of each trial (`places`: number → x and y), with the trials on the Pareto front.
+    """Show two objectives of each trial, with the trials on the Pareto front; `places` maps numbers to x and y.
 
     The trial `knee` is labelled as the knee of the front.
     """
@@ -455,7 +455,7 @@ def sweep_curve(
 def _goal_traces(
     dots: Sequence[TrialDot], axis: Axis, label: str, best: TrialDot, start: TrialDot | None
 ) -> Iterator[Any]:
-    """Yield the band over folds, a line at the starting score, the best and starting points, and a goal."""
+    """Yield the band over folds, a line at the starting score, the best and starting points, and the goal's curve."""
     low, high = axis.limits or (0.0, 1.0)
     bands = [dot.band for dot in dots if dot.band is not None]
     if len(bands) == len(dots) > 1 and len(best.settings) == 1:

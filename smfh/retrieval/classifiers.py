@@ -98,7 +98,8 @@ def measure_classifier_level(
         (
             f"Reference line “classifiers”: {classifiers}{drawn}; tuned by cross-validation on training items.",
             f"Training database: items are ranked by their labels, which the codes were learnt from ({seen.value}). "
-            f"Unseen: by class probabilities from their own modality ({unseen.value}).",
+            f"Unseen: by class probabilities from their own modality ({unseen.value}). Here p and q are the class "
+            "probabilities of a query and an item.",
             "Reference line “kernel ridge”: kernel ridge regression, which predicts the labels from the features "
             f"of SMFH+, without codes; {ridges}.",
         ),

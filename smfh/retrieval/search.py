@@ -382,10 +382,10 @@ def find_exact_matches(
 ) -> tuple[IntArray, IntArray]:
     """Return the ranks of the items whose name is the query, and of other items that contain all its words.
 
-    Among the second, those with more of the related words are first; they are only returned if there are at most
-    MAX_CONTAINING: a hash function has few examples of rare words, and learns frequent ones. For guesses, long
-    and combined queries, and languages whose words are compared by letter n-grams, only names are returned.
-    `rows` are the items searched, `order` their ranking. Scores do not depend on this.
+    Items that contain all words are sorted by how many of the related words they contain. They are only returned
+    if there are at most MAX_CONTAINING: a hash function learns frequent words, but has few examples of rare ones.
+    For guesses, long and combined queries, and languages whose words are compared by letter n-grams, only items
+    with this name are returned. `rows` are the items searched, `order` their ranking. Scores do not use this.
     """
     none: IntArray = np.empty(0, dtype=np.int64)
     if not query.is_interpreted or not query.wanted:
@@ -561,9 +561,9 @@ def query_margins(
 def part_margins(
     hasher: FittedHasher, data: MultimodalDataset, split: Split, query: Query, neighbours: Neighbours | None = None
 ) -> FloatArray:
-    """Return the margins m(x) of a single query, by the hash function; of typed words, with similar texts.
+    """Return the margins of a single query: m(x) from its features x, except for typed words.
 
-    For typed words they are
+    For typed words, similar training texts contribute, and the margins are
 
         t m(x) + (1 − t) Σ_j s_j² m(x_j) / Σ_j s_j²,  t = min(1, n/n̄)²,
 

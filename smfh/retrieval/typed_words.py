@@ -64,7 +64,7 @@ def understand(encoder: TextEncoder, X: Matrix, words: Sequence[str], captions: 
     Chosen on four validation folds of Emoji's training rows, with 150 words removed from all texts: precision
     at 8 is .153 with 3 related words of cosine ≥ .4 weighted by c⁴, .142 with one, and at most .156 with
     other numbers, thresholds and powers; below a cosine of .4 it is .03, chance is .006. For two words of a
-    held-out text, the share of results in its subgroup is .376 without the second weighting, .385 with it.
+    held-out text, the share of results in its subgroup is .376 without the weights that depend on N_w, .385 with.
     With 100 words removed from all but 2, 3, 5 or 8 texts, precision at 8 (the texts with the word first) is
     .450, .541, .666, .864 without related words, .453, .539, .675, .866 with a weight of ½, and .458, .530,
     .667, .864 with 1.

@@ -21,7 +21,7 @@ from smfh.types import MultimodalDataset, Results, Split, parameters
 Search = tuple[str, str, str, str]  # source modality, target modality, protocol, distance
 MAX_READY_DIRECTIONS = 6  # scored right after training: all directions of three modalities
 MAX_CACHED_SEARCHES = 64
-LEVEL_VERSION = 2  # of classifier levels and their files; raise it when either changes
+LEVEL_VERSION = 2  # of the scores of classifiers and their files; raise it when either changes
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,14 @@ def plain_number(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class ClassifierLevelKey:
-    """The data and split that identify a measured classifier level."""
+    """The data and split on which classifiers were scored; identifies these scores."""
 
     data: str  # fingerprint
     split: str  # fingerprint
 
     @property
     def id(self) -> str:
-        """SHA-256 of the key, used as the name of the level's file."""
+        """SHA-256 of the key, used as the name of the file with the scores."""
         return hashlib.sha256(f"{LEVEL_VERSION} {self.data} {self.split}".encode()).hexdigest()
 
 

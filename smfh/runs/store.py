@@ -77,7 +77,7 @@ class MemoryRuns:
         return self._levels.get(key)
 
     def save_classifier_level(self, key: ClassifierLevelKey, level: ClassifierLevel) -> None:
-        """Save the classifier level; it replaces that of other data, since a visitor has only one upload."""
+        """Save the scores of classifiers in place of those on other data: a visitor has only one upload."""
         self._levels = {key: level}
 
 
@@ -224,7 +224,7 @@ class RunStore:
         return run_file.read_level(self.folder / "ceilings" / f"{key.id}.json")
 
     def save_classifier_level(self, key: ClassifierLevelKey, level: ClassifierLevel) -> None:
-        """Save the classifier level of this data for later comparisons."""
+        """Save the scores of classifiers on this data for later comparisons."""
         path = self.folder / "ceilings" / f"{key.id}.json"
         self._write(path, lambda path: run_file.write_level(path, level))
 

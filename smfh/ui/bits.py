@@ -227,7 +227,8 @@ def _draw_matrices(run: Run) -> None:
     topics = topics_of(run)
     groups = [group for group in groups_of(topics) if len(group) > 1]
     if groups:
-        st.text(f"Groups of correlated bits: |correlation| ≥ {GROUP_CORRELATION}; −: opposite of the first bit")
+        limit = f"|correlation| ≥ {GROUP_CORRELATION}"
+        st.text(f"Groups of correlated bits: {limit}. A minus sign marks the opposite of the first bit.")
         signed = [[f"{'−' if sign < 0 else ''}{bit}" for bit, sign in group] for group in groups]
         classes = [", ".join(topics[group[0][0]].follows) or "no class" for group in groups]
         st.dataframe(
@@ -325,7 +326,7 @@ def _choose_query(run: Run) -> SearchState:
         format_func=" → ".join,
         key="space_direction",
         disabled=is_last,
-        help="The last search has its own direction." if is_last else None,
+        help="The direction is that of the last search." if is_last else None,
     )
     return last if is_last else SearchState(source, target, row=int(queries[place]))
 

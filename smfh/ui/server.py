@@ -243,11 +243,11 @@ def _snapshots() -> BoundedCache[Hashable, Snapshots]:
 
 
 def fastest_run(source: DatasetSource, run: Run, evaluation: float | None = None) -> tuple[float, float]:
-    """Return the ratio of actual to estimated time of the fastest run, and its seconds of evaluation.
+    """Return the smallest ratio of actual to estimated training time, and the shortest evaluation in seconds.
 
-    It is the fastest on this server with this data and method. A new run, with seconds of `evaluation`, is
-    counted. Without any, it is the value of `run`, which may have been trained elsewhere. Training is as many
-    steps as the median one after the first, which may compile.
+    Both are minima over the runs with this data and method on this server; give `evaluation` to count `run` among
+    them. If there are none, both are those of `run`, which may have been trained elsewhere. The training time is the
+    number of steps times the median step; the first step is left out, because it may compile kernels.
     """
     what, cost = (source.name, run.method.name), estimate(run.method, run.data, run.split).seconds
     steps = [after - before for before, after in pairwise([0.0, *(step.seconds for step in run.hasher.trace)])]

@@ -184,7 +184,7 @@ def test_a_file_of_the_user_is_trained_and_compared_but_not_saved(printed, store
         ("paper --datasets imagenet --methods md5 --seeds 0", ["'md5'", "'imagenet'", "--seeds must be 1"]),
         ("tune --datasets atlantis --goal luck", ["Unknown data set 'atlantis'", "Unknown measure 'luck'"]),
         ("compare planted --html no/such/folder/a.html", ["ends in .html in a folder that exists"]),
-        ("compare planted --seeds 0 --bits 0", ["from 1 to 20 seeds; got 0", "bits (r)"]),
+        ("compare planted --seeds 0 --bits 0", ["1 to 20 seeds; got 0", "bits (r)"]),
     ],
 )
 def test_one_error_lists_all_problems(capsys, arguments, messages):

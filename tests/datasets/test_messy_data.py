@@ -139,7 +139,10 @@ def test_tables_with_different_columns_are_joined_and_unlabelled_items_may_stay(
     assert (preview.items, preview.skipped_items, preview.unlabelled) == (12, 4, 4)
     assert preview.modalities == (("image", "pictures"), ("text", "captions"))
     kept = source.read_as(keep_unlabelled=True)
-    assert "Items without a label: 4. They are never queries. Tag them in Browse pairs." in kept.preview().notes
+    assert (
+        "Items without a label: 4. They are never used as queries. You can label them in Browse pairs."
+        in kept.preview().notes
+    )
     data, split = kept.load()
     assert len(data) == 16
     assert data.labels[split.queries].any(axis=1).all()

@@ -65,10 +65,10 @@ def test_equal_comparisons_compare_equal():
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"methods": ()}, "from 1 to 24 methods; got 0"),
-        ({"bits": ()}, "from 1 to 12 code lengths; got 0"),
+        ({"methods": ()}, "1 to 24 methods; got 0"),
+        ({"bits": ()}, "1 to 12 code lengths; got 0"),
         ({"bits": (0,)}, "bits"),
-        ({"seeds": 0}, "from 1 to 20 seeds; got 0"),
+        ({"seeds": 0}, "1 to 20 seeds; got 0"),
         ({"methods": MANY, "bits": tuple(range(1, 13)), "seeds": 20}, "a comparison has at most 500"),
     ],
 )

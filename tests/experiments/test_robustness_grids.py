@@ -38,7 +38,7 @@ def test_each_share_has_the_data_that_its_source_loads(clean):
 
 @pytest.mark.parametrize(
     ("corruption", "shares", "problem"),
-    [("noise", (0, 1), "Unknown corruption 'noise'"), ("unpaired", (0.2, 0.2), "from 2 to 11 different shares; got 1")],
+    [("noise", (0, 1), "Unknown corruption 'noise'"), ("unpaired", (0.2, 0.2), "2 to 11 different shares; got 1")],
 )
 def test_unknown_corruptions_and_single_shares_are_refused(clean, corruption, shares, problem):
     with pytest.raises(InputError, match=problem):

@@ -202,10 +202,10 @@ def test_words_are_dropped_for_data_without_words():
 def test_relevance_is_stated_by_the_classes_that_contain_all_others():
     groups = np.eye(3, dtype=np.bool_)[[0, 0, 1, 1, 2, 2]]
     nested = np.hstack([groups, np.eye(6, dtype=np.bool_)[:, :4]])
-    assert describe_relevance(groups) == "the same one of three classes"
-    assert describe_relevance(nested) == "the same one of three groups"
+    assert describe_relevance(groups) == "are in the query's class, one of three"
+    assert describe_relevance(nested) == "are in the query's group, one of three"
     groups[0, 1] = True
-    assert describe_relevance(groups) == "at least one of three classes"
+    assert describe_relevance(groups) == "share at least one of three classes with the query"
 
 
 def test_a_saved_run_can_be_replayed():

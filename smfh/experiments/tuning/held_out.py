@@ -27,9 +27,9 @@ SEEDS, PROTOCOL = 5, "training"
 ALL, THE_START = "all directions", "the start"  # THE_START is part of saved tests
 ATTRIBUTE = "confirmed"  # name of a study's attribute, followed by the trial's number
 CORRECTION = (
-    "Each further test is another opportunity to win by chance. With k tests in a study, every interval is widened "
-    "from 95 % to 100 − 5/k % (Bonferroni), also in earlier tests: together they keep a level of 95 %. "
-    "Tests in other studies of the same data are not counted."
+    "Each further test is another opportunity to win by chance. Therefore, with k tests in a study, every interval, "
+    "also of an earlier test, has a confidence level of 100 − 5/k % instead of 95 % (Bonferroni); all intervals "
+    "together then have a level of 95 %. Tests in other studies of the same data are not counted."
 )
 
 Searches = Mapping[str, Scores]  # scores of one run, by direction

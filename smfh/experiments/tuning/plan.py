@@ -54,7 +54,7 @@ class Range:
         if self.whole and any(isfinite(end) and end != int(end) for end in (self.low, self.high)):
             problems.append(f"{self.name} takes whole numbers; got {self.low:g} to {self.high:g}.")
         if not 2 <= self.points <= MAX_POINTS:
-            problems.append(f"A sweep of {self.name} has from 2 to {MAX_POINTS} values; got {self.points}.")
+            problems.append(f"A sweep of {self.name} needs 2 to {MAX_POINTS} values; got {self.points}.")
         if problems:
             raise InputError(problems)
         kind = int if self.whole else float
@@ -168,7 +168,7 @@ class StudyPlan:
         if not self.sources:
             problems.append("A study needs a data set.")
         if not 1 <= self.folds <= MAX_FOLDS:
-            problems.append(f"A study has from 1 to {MAX_FOLDS} validation folds; got {self.folds}.")
+            problems.append(f"A study needs 1 to {MAX_FOLDS} validation folds; got {self.folds}.")
         if self.way == "search":
             if not 0 <= self.trials <= MAX_TRIALS or not 0 <= self.minutes <= MAX_MINUTES:
                 problems.append(
@@ -179,7 +179,7 @@ class StudyPlan:
                 problems.append("A search ends after a number of trials or of minutes; set one of them.")
         elif self.listed:
             if any(len(one) != len(self.ranges) for one in self.listed) or len(self.listed) > MAX_TRIALS:
-                problems.append(f"Each of at most {MAX_TRIALS} listed settings needs {len(self.ranges)} values.")
+                problems.append(f"List at most {MAX_TRIALS} settings, each with {len(self.ranges)} values.")
         elif len(self.ranges) > MAX_SWEPT:
             problems.append(f"A sweep covers one or two parameters; got {len(self.ranges)}.")
         elif not problems and len(self.points) > MAX_TRIALS:
@@ -292,5 +292,5 @@ def check_name(name: str) -> str:
     """Return a study's name without surrounding spaces; raise InputError if it is not valid."""
     name = name.strip()
     if not 1 <= len(name) <= MAX_NAME_LENGTH or not name.isprintable():
-        raise InputError(f"A study's name has from 1 to {MAX_NAME_LENGTH} printable characters; got {name[:100]!r}.")
+        raise InputError(f"A study's name needs 1 to {MAX_NAME_LENGTH} printable characters; got {name[:100]!r}.")
     return name

@@ -55,7 +55,7 @@ def summarise(study: Study) -> Summary:
             error = float(gains.std(ddof=1) / np.sqrt(len(gains)))
             text += f" ± {error:.3f} over {len(gains)} folds (standard error)"
             if gain > MIN_ERRORS * error:
-                text += ", more than the folds differ. The best of many trials still looks better than it is."
+                text += ", a clear gain. But the best of many trials always looks better than it is."
             else:
                 text += ": no clear difference between the best trial and the starting point."
         lines.append(text)
@@ -66,7 +66,7 @@ def summarise(study: Study) -> Summary:
     if len(importance) > 1:  # a single parameter explains all of the variance
         texts = {name: f"{about[name].symbol} ({share:.0%})" for name, share in importance.items()}
         if most := [texts[name] for name, share in importance.items() if share >= IMPORTANT]:
-            lines.append(f"Most important: {', '.join(most)} of the variance between trials.")
+            lines.append(f"Most important, by share of the variance between trials: {', '.join(most)}.")
         if least := [texts[name] for name, share in importance.items() if share < UNIMPORTANT]:
             lines.append(f"Least important: {', '.join(least)}.")
     if not goal.has_front and len(complete) > TOP:
@@ -87,8 +87,8 @@ def summarise(study: Study) -> Summary:
     lines += [line for one in tested.values() for line in one.lines if ALL in line]
     if len(tested) > 1:
         lines.append(
-            f"{len(tested)} tests on the held-out queries, so each interval is wider. Choosing among these "
-            "trials by the tests would be tuning on the queries."
+            f"This study made {len(tested)} tests on the held-out queries, so each interval is wider. Choosing among "
+            "the tested trials by these scores would be tuning on the queries."
         )
     return Summary(tuple(lines), start, best, gain, error, importance)
 
@@ -96,7 +96,8 @@ def summarise(study: Study) -> Summary:
 def levelled_folds(study: Study) -> dict[int, FloatArray]:
     """Return the scores of complete trials on each fold, without the differences between the folds.
 
-    Some folds are harder for all trials. This difference is removed: s_tf − mean_t(s_tf) + mean(s).
+    Some folds are harder for all trials. For the score s_tf of trial t on fold f, this difference is removed:
+    s_tf − mean_t(s_tf) + mean(s).
     """
     by_number = {one.number: one.by_fold(study.plan.goal) for one in study.trials if one.state == "complete"}
     scores = np.array(list(by_number.values()))

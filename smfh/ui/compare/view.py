@@ -39,7 +39,7 @@ CHART_NOTE = (
 )
 CLASSIFIER_HELP = (
     "Trains classifiers, and kernel ridge regression on the features of SMFH+, without hash codes. A better "
-    "hashing method could close the gap between the codes and these levels. Takes about a minute on Wiki."
+    "hashing method could close the gap between its codes and these reference levels. Takes about a minute on Wiki."
 )
 METRIC_LABELS = {
     "found": "mAP@100 / relevant found",

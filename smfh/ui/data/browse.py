@@ -18,7 +18,10 @@ from smfh.ui.settings import Settings
 
 PAGE_ITEMS = 24
 FEATURES = "Features: "
-FEATURES_HELP = "Features are the input of a method: a bar for each dimension, or a cell, darker for larger values."
+FEATURES_HELP = (
+    "Features are the input of a method. They are drawn as a bar for each dimension or, if there are many, as a cell: "
+    "darker for larger values."
+)
 PARTS = ("all", "training", "queries")
 SHORT_CAPTION_CHARACTERS, SAMPLED_CAPTIONS = 60, 200
 NARROW_PIXELS, WIDE_PIXELS = 132, 270  # width of a card with short captions, and with long ones

@@ -156,9 +156,9 @@ def describe_score(run: Run, directions: Sequence[tuple[str, str]]) -> str:
         else ""
     )
     return (
-        "**mAP@100**: share of relevant items among the first 100 results by Hamming distance, averaged over "
-        f"{found[0].queries:,} held-out queries. Relevant = {describe_relevance(run.data.labels)}. {origin}By chance "
-        f"{' to '.join(chances[:: max(len(chances) - 1, 1)])}. "
+        "**mAP@100**: precision at the relevant items among the first 100 results by Hamming distance, averaged over "
+        f"{found[0].queries:,} held-out queries. Relevant results {describe_relevance(run.data.labels)}. {origin}"
+        f"By chance {' to '.join(chances[:: max(len(chances) - 1, 1)])}. "
         f"±: 95 % interval over queries. Training items: {len(run.split.train):,}, with codes learnt from "
         f"their labels. Unseen items: encoded without labels.{first} One split, one seed; trained in "
         f"{run.hasher.seconds:.1f} s.{few}"
@@ -166,12 +166,13 @@ def describe_score(run: Run, directions: Sequence[tuple[str, str]]) -> str:
 
 
 def describe_relevance(labels: BoolArray) -> str:
-    """Return a text that says which items are relevant; classes within other classes are called groups."""
+    """Return the end of a sentence that says which results are relevant; classes that contain others are groups."""
     outermost = outermost_classes(labels)
-    name = "classes" if len(outermost) == labels.any(axis=0).sum() else "groups"
+    one, several = ("class", "classes") if len(outermost) == labels.any(axis=0).sum() else ("group", "groups")
     number = NUMBER_WORDS[len(outermost)] if len(outermost) < len(NUMBER_WORDS) else f"{len(outermost):,}"
-    verb = "the same" if has_one_class(labels[:, outermost]) else "at least"
-    return f"{verb} one of {number} {name}"
+    if has_one_class(labels[:, outermost]):
+        return f"are in the query's {one}, one of {number}"
+    return f"share at least one of {number} {several} with the query"
 
 
 def score_column(run: Run, source: str, target: str) -> dict[str, str]:

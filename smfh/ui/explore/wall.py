@@ -45,7 +45,7 @@ NAME_CHARACTERS = 200
 WALL_HELP = "A blue line joins items at the same distance. Click a picture to search with it, a bit to flip it."
 DISTANCE_NOTES = {
     "hamming": "Hamming distance: the number of bits that differ",
-    "asymmetric": "asymmetric distance: a bit that differs counts by how sure the query is of it",
+    "asymmetric": "asymmetric distance: each bit that differs is weighted by how certain it is in the query's code",
 }
 TIE_NOTES = {"likeness": "similar first", "database": "database order"}
 _WALL = st.components.v2.component(
@@ -243,8 +243,8 @@ def wall_content(data: MultimodalDataset, results: SearchResults, state: SearchS
 def group_results(results: SearchResults, number: int) -> tuple[list[int], list[str]]:
     """Return a group number and a label for each of the first results; tied results share a group.
 
-    Results that are named like the query or contain its words come first, whatever their distance; they form
-    a group each.
+    Results whose name is the query come first, then results that contain its words, whatever their distance.
+    Each of these two kinds forms one group.
     """
     distances, names = results.distances[:number], min(results.names, number)
     containing = min(names + results.containing, number)  # the place after the last of them

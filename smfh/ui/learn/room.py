@@ -19,7 +19,7 @@ from smfh.ui.sidebar import draw_link, page_address
 POLL_SECONDS = 2.0  # between two updates of the teacher's chart
 MAX_TYPED = 20  # characters of a typed room code
 ROOM_HELP = (
-    "Students open a link or type a code; this page counts their predictions. No names, nothing is stored on disk."
+    "Students open a link or type a code; this page counts their predictions, without names. Nothing is stored on disk."
 )
 
 

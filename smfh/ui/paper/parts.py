@@ -192,8 +192,8 @@ def _draw_legend(agrees: str, higher: str, lower: str) -> None:
         st.badge(f"▲ {higher}", color="orange")
         st.badge(f"▼ {lower}", color="orange")
     st.caption(
-        "Lines in a cell: published (if the paper has it), **measured** ± deviation over seeds, difference. "
-        "A dash: not measured yet."
+        "Lines in a cell: the published number (if there is one), the **measured** mean ± deviation over seeds, and "
+        "the difference. A dash: not measured yet."
     )
 
 

@@ -30,7 +30,7 @@ NAME, RANGES_OF = "tune_name", "ranges_of"  # session keys: the study's name, an
 GOALS = {"balanced": f"Balanced: {', '.join(tuning.BASE_MEASURES.values())}", **tuning.BASE_MEASURES}
 BUDGET_HELP = "After each fold, trials that score below the median of the other trials are stopped early."
 FOLDS_HELP = (
-    "Each fold holds out another quarter of the training items for validation and uses its own random seed. "
+    "Each fold holds out a different quarter of the training items for validation and uses its own random seed. "
     "More folds: more reliable scores, longer runs. The bands in the charts show how much the folds differ."
 )
 

@@ -187,14 +187,12 @@ def draw_refining(study: Study, trials: Sequence[Trial]) -> None:
                     low, high = max(span[0], values[0]), min(span[1], values[-1])
                 spans[name] = low, high
             ends = " × ".join(f"{short_number(low)} to {short_number(high)}" for low, high in spans.values())
-            about = "Around the best values, or in the range of the filter below."
+            about = "Adds points around the best values, or in the range of the filter below."
             if st.button(f"More points from {ends}", "tune_more", about):
                 count = MORE_POINTS if len(spans) == 1 else MORE_ROWS
                 order = partial(extend, study, partial(study.add_points, spans, count))
         if plan.folds < MORE_FOLDS and len(trials) > TOP:
-            about = (
-                f"A new study of the best {TOP} settings and the starting settings, with {MORE_FOLDS} validation folds."
-            )
+            about = f"Creates a study of the best {TOP} settings and the starting settings, with {MORE_FOLDS} folds."
             if st.button(f"Re-run the best {TOP} with {MORE_FOLDS} folds", "tune_finer", about):
                 complete = [trial for trial in trials if trial.state == "complete" and not trial.is_start]
                 top = sorted(complete, key=lambda trial: -plan.goal.worth(trial.values))[:TOP]

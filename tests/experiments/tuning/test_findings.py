@@ -79,11 +79,11 @@ def test_summary_names_important_parameters_and_the_gain(scored_study):
     text = " ".join(said.lines)
     assert said.best.parameters["graph_weight"] == 10
     assert said.importance["graph_weight"] > 0.9
-    assert "Most important: α (" in text
+    assert "Most important, by share of the variance between trials: α (" in text
     assert "Least important: γ (" in text
     assert said.gain == pytest.approx(0.1 * np.log10(5))
     assert said.gain_error == pytest.approx(0, abs=1e-12)
-    assert "more than the folds differ" in text
+    assert "a clear gain" in text
     assert "The ten best trials differ by at most 0.160." in text
     assert "Trade-off" not in text
     assert "no trial uses the held-out queries" in said.lines[0]

@@ -74,7 +74,7 @@ def test_a_sweep_includes_both_ends_and_stays_inside(low, factor, scale, points)
         ((0, 1, "log"), "must begin above 0; got 0"),
         ((1, 2, "cubic"), "linear or log; got 'cubic'"),
         ((1, 2.5, "linear", True), "takes whole numbers; got 1 to 2.5"),
-        ((1, 2, "linear", False, 10**9), "from 2 to 64 values"),
+        ((1, 2, "linear", False, 10**9), "2 to 64 values"),
     ],
 )
 def test_invalid_ranges_are_refused(ends, message):
@@ -152,12 +152,12 @@ def test_points_begin_with_the_start_and_have_no_duplicates(make_plan):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"name": ""}, "name has from 1 to 80"),
+        ({"name": ""}, "name needs 1 to 80"),
         ({"name": "two\nlines"}, "printable characters"),
         ({"ranges": ()}, "Choose at least one parameter"),
         ({"sources": ()}, "needs a data set"),
         ({"way": "guess"}, "Unknown way to tune 'guess'; choose from sweep, search"),
-        ({"folds": 0}, "from 1 to 20 validation folds; got 0"),
+        ({"folds": 0}, "1 to 20 validation folds; got 0"),
         ({"trials": 0}, "set one of them"),
         ({"minutes": 3.0}, "set one of them"),
         ({"trials": 0, "minutes": float("nan")}, "at most 500 trials"),

@@ -69,7 +69,7 @@ def test_studies_can_be_renamed_and_deleted(studies, make_plan):
     assert studies.names() == ["α, of all things", "other"]
     with pytest.raises(InputError, match="There is a study 'other' already"):
         studies.rename("α, of all things", "other")
-    with pytest.raises(InputError, match="name has from 1 to 80"):
+    with pytest.raises(InputError, match="name needs 1 to 80"):
         studies.rename("other", "two\nlines")
     studies.delete("other")
     studies.delete("other")
