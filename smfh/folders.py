@@ -1,4 +1,4 @@
-"""Where the program finds what it needs: its environment variables and its folders."""
+"""The environment variables that the program reads, and its folders."""
 
 import logging
 import os

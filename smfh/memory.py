@@ -80,7 +80,7 @@ def limit_arenas() -> None:
     """Limit the memory that this process keeps after freeing it; call this before it starts threads.
 
     By default, each thread gets an arena, and the C library keeps blocks of up to 32 MB in it. After many
-    visitors, a server then held three times what it used, in gaps that cannot be given back.
+    visitors, a server then held three times the memory that it used, in gaps that cannot be given back.
     """
     if sys.platform == "linux":
         set_option = getattr(ctypes.CDLL(None), "mallopt", lambda *_: 0)  # not every C library has it
@@ -98,7 +98,7 @@ def free_memory() -> None:
 def call_limited(more_bytes: int, function: Callable[..., V], *arguments: Any, **callbacks: Any) -> V:
     """Call a function with a limit of `more_bytes` on the additional memory; beyond it, raise MemoryError.
 
-    There is no limit if `more_bytes` is 0. Only Linux can limit the memory of a process; elsewhere there is none.
+    There is no limit if `more_bytes` is 0. Only Linux can limit the memory of a process; other systems have no limit.
     """
     if not more_bytes or not sys.platform.startswith("linux"):
         return function(*arguments, **callbacks)

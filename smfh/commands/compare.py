@@ -124,7 +124,7 @@ def run(arguments: Namespace) -> None:
 
 
 def chosen_corruptions(arguments: Namespace) -> tuple[dict[str, float], str]:
-    """Return the first share of each given corruption, and the one that has several shares ("" if none)."""
+    """Return the first share of each given corruption, and the name of the one with several ("" if none)."""
     given = {name: shares for name in CORRUPTIONS if (shares := getattr(arguments, name)) is not None}
     curves = [name for name, shares in given.items() if len(shares) > 1]
     if len(curves) > 1:

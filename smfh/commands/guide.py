@@ -401,7 +401,7 @@ def equal_losses(measured: Measured) -> str:
                 against.append(f"{METHODS[rival].title} ({bits} bits: {low if low == high else f'{low} to {high}'})")
             if against:
                 lines.append(f"  - {measure}, {protocol} items: {'; '.join(against)}.")
-    about = "Difference of SMFH+ from the other method, from the lowest to the highest in both directions:\n"
+    about = "Score of SMFH+ minus the score of the other method; lowest to highest value over both directions:\n"
     return "\n".join([about, *lines] if lines else ["Nowhere."])
 
 

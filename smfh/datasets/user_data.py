@@ -126,7 +126,7 @@ class UserDataset(DatasetSource):
         return self.preview(on_progress), self._pictures
 
     def remember(self, pictures: PictureCache) -> None:
-        """Add pictures that a worker process has decoded to the cache of this data set."""
+        """Store pictures in the cache of this data set, after a worker process has decoded them."""
         vars(self)["_pictures"] = pictures
 
     def preview(self, on_progress: OnProgress = None) -> Preview:

@@ -1,7 +1,7 @@
 """Program that runs a Dask scheduler with worker processes on this machine, started by the engine.
 
 It prints the scheduler's address, then reads the wanted number of workers from its standard input, one number
-per line. When the input ends, also because the engine's process was killed, it ends with all its workers.
+per line. When the input ends, for example because the engine's process was killed, the program and its workers end.
 """
 
 import logging

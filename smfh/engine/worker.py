@@ -117,7 +117,7 @@ def run_task(task: Callable[..., Any], *arguments: Any) -> Any:
 
 
 class Packed(NamedTuple):
-    """A pickled value with its array buffers kept apart, so that pickling does not copy them."""
+    """A pickled value with separate array buffers, so that pickling does not copy them."""
 
     body: bytes
     buffers: Sequence[Any]  # bytes or arrays of bytes

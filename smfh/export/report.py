@@ -133,7 +133,7 @@ def section(
     formulas: Sequence[tuple[str, str, str]] = (),
     tables: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """Return a section as HTML: a heading, then what is given of the other parts.
+    """Return a section as HTML: a heading, then those of the other parts that are given.
 
     `formulas` are labels, formulas and words; `tables` are tables in HTML, folded under their
     titles, or open under the title "".

@@ -88,9 +88,9 @@ def choose_ridges(
 
 
 def gains_of(figures: FloatArray, level: FloatArray) -> FloatArray:
-    """Return each query's gain of its figures (searches, figures, queries) over those with the usual ridge.
+    """Return how much better the figures of each query are than those with the usual ridge, `level`.
 
-    The gain is relative to the mean of the usual figures over all queries.
+    Both arrays are (searches, figures, queries). A gain is relative to the mean of `level` over all queries.
     """
     mean = np.maximum(level.mean(axis=-1, keepdims=True), EPS)
     return np.asarray(np.einsum("sfq,s->q", (figures - level) / mean, SEARCH_WEIGHTS) / level.shape[1])

@@ -118,7 +118,7 @@ class Configuration:
 
     @classmethod
     def name_hint(cls, name: str, prefix: str = "") -> str:
-        """Return a hint on parameter names: the one that a Greek letter means, or all; each after `prefix`."""
+        """Return a hint: the parameter whose symbol is this Greek letter, or all names; `prefix` precedes each name."""
         letter, known = f"GREEK SMALL LETTER {name.upper().replace('LAMBDA', 'LAMDA')}", parameters(cls)
         for own, about in known.items():
             if about.symbol in (name, _character(letter)):
@@ -148,7 +148,7 @@ class Configuration:
 
     @classmethod
     def redundant_presets(cls, codes: Words, labels: BoolArray) -> frozenset[str]:
-        """Return the presets that do not help: their goal, more or fewer distinct codes, is reached or harmful.
+        """Return the presets whose goal, more or fewer distinct codes, is already reached or would be harmful.
 
         `codes` and `labels` are those of the training items of a run with default values. For example, the
         defaults give only 12 distinct codes on Emoji with nine groups, so a preset for fewer codes is

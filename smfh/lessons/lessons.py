@@ -394,7 +394,7 @@ class Lesson:
 
 
 def ask_best_stop(question: str, *series: int) -> Callable[[WorkedLesson], Prediction]:
-    """Return the question at which stop of the slider the sum of these series is highest."""
+    """Ask at which stop of the slider the sum of these series is highest."""
 
     def predict(worked: WorkedLesson) -> Prediction:
         values = np.sum([worked.series[number].values for number in series], axis=0)

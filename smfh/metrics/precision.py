@@ -17,7 +17,7 @@ BLOCK_CELLS = 1 << 15  # numbers in memory at once, per block of queries
 
 
 def chance(counts: DistanceCounts) -> DistanceCounts:
-    """Return distance counts with all items tied; their AP averaged over orders is that of a random order."""
+    """Return counts in which all items are tied, so that AP averaged over orders of ties is that of a random order."""
     return DistanceCounts(
         items=counts.items.sum(axis=1, keepdims=True), relevant=counts.relevant.sum(axis=1, keepdims=True)
     )

@@ -134,7 +134,7 @@ def how_tested(differences: Sequence[Difference]) -> str:
         )
     of_seeds = f"A win must also exceed {MIN_SEED_ERRORS:g} standard errors over seeds."
     if any(difference.seeds == 1 for difference in differences):
-        of_seeds = "With one seed, the interval covers the choice of queries but not that of the seed."
+        of_seeds = "With one seed, the interval reflects the choice of queries, but not the choice of the seed."
     return " ".join([*lines, of_seeds])
 
 

@@ -106,7 +106,7 @@ def bit_classes(bit: int, classes: Named) -> BarChart:
     on = values > 0
     title = f"Bit {bit} follows no class"
     if on.any():
-        gap = f"{values[0] * 100:+.0f} points against other items"
+        gap = f"{values[0] * 100:+.0f} percentage points compared with other items"
         title = f"Bit {bit} is on for “{short(names[0])}” most: {gap}"
     about = f"Bar chart of how much more often bit {bit} is on for {len(names)} classes. {title}."
     axes = Axis("class", names=names), Axis("share with the bit on, minus that of other items", limits=(-1, 1))
@@ -299,7 +299,7 @@ def confusion(shares: FloatArray, class_names: Sequence[str], top: int) -> HeatM
         queried, found = highest(np.where(np.eye(len(names), dtype=np.bool_), np.nan, shares))
         pair = f"“{short(names[queried])}” queries find “{short(names[found])}”"
         title = f"Most confused: {pair}, {number(shares[queried, found])} of the first {top} results"
-    size = f"{len(names)} queried by as many retrieved classes"
+    size = f"{len(names)} queried and {len(names)} retrieved classes"
     about = f"Heat map of {size}: the share of the first {top} results. {title}."
     down, across = Axis("queried class", names=names), Axis("retrieved class", names=names)
     value, note = (

@@ -191,7 +191,7 @@ def code_map(
     title = "Map: nothing to draw"
     if len(items):
         drawn = f"{len(items):,}" if len(items) == of_items else f"{len(items):,} of {of_items:,}"
-        title = f"{drawn} items of the database by {method} of their codes"
+        title = f"{drawn} items of the database, placed by {method} of their codes"
     marked = "" if query is None else " A star marks the query, rings mark its first results."
     about = f"Scatter plot, coloured and shaped by {len(class_names)} classes. {title}.{marked}"
     points = (method, positions, items, classes, class_names, hover_texts, query, results)

@@ -155,7 +155,7 @@ class BitTopic:
 
     @property
     def repeats(self) -> tuple[int, int] | None:
-        """The first bit of the group, and 1 if both are equal or −1 if opposite; None for the first bit."""
+        """The first bit of the group, and 1 if this bit equals it or −1 if it is its opposite; None if it is first."""
         first = self.group[0][0] if self.group else self.number
         return None if first == self.number else (first, dict(self.group)[self.number])
 

@@ -433,10 +433,10 @@ def explain(data: MultimodalDataset, results: SearchResults, rank: int) -> list[
 def explain_bits(results: SearchResults, rank: int) -> str:
     """Return how many bits of the result at `rank` differ from the query's, and how many items are as far away."""
     differ, tied = int(np.count_nonzero(results.code != results.codes[rank])), int(results.tied[rank])
-    bits = f"differs in {differ} of {len(results.code)} bits from that of the query"
+    other = f"differs from the query's code in {differ} of {len(results.code)} bits"
     order = "" if results.ties == "likeness" else " They are in database order."
     items = f" {tied:,} items are at this distance.{order}" if tied > 1 else ""
-    return f"Its code {bits if differ else 'is that of the query'}.{items}"
+    return f"Its code {other if differ else 'equals that of the query'}.{items}"
 
 
 def searched_codes(

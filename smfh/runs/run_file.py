@@ -128,7 +128,7 @@ def read_header(id: str, header: bytes, file_bytes: int) -> RunRecord:
         why = f"{type(error).__name__} at {error}"[:MAX_REASON]
         raise InputError(f"Its header is not that of a run: {why}.") from error
     if named != id:
-        raise InputError("Its name is not that of the run in it: the file was renamed or changed.")
+        raise InputError("The name of the file does not match the run in it: the file was renamed or changed.")
     return record
 
 

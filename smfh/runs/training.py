@@ -2,8 +2,8 @@
 
 The first run needs compiled kernels, but the compiler blocks all other threads of its process. So another
 process compiles them into Numba's cache, from which this process loads them, the training kernels first.
-Until the ranking kernels are ready, small searches are ranked with NumPy. All this starts a few seconds later
-than the server, whose first page needs both Python and the cores, unless a run needs the kernels before.
+Until the ranking kernels are ready, small searches are ranked with NumPy. Compilation starts a few seconds after
+the server, whose first page needs all cores, or as soon as a run needs the kernels.
 """
 
 import logging

@@ -172,7 +172,7 @@ def _draw_form(state: SearchState, run: Run) -> None:
 
 
 def _draw_upload(state: SearchState, run: Run, picture: Mapping[str, Any]) -> None:
-    """Draw the picture uploader; `picture` are the changes that make the uploads the only query."""
+    """Draw the picture uploader; `picture` contains the changes that make the uploads the only query."""
     is_typed = state.words is not None or state.row is not None
     st.file_uploader(
         "Upload one or more pictures",

@@ -204,8 +204,8 @@ async def answer_page(request: Request) -> HTMLResponse:
 def set_cookie(request: Request, response: Response) -> None:
     """Send the visitor's cookie, the same as before or a new one, which no script can read.
 
-    It is `Lax`, not `Strict`: a browser that follows a link from another site would not send a strict one with
-    its request for the page, and would get another name.
+    It is `Lax`, not `Strict`: a browser that follows a link from another site would not send a strict cookie with
+    its request for the page, so the visitor would get a new name.
     """
     is_encrypted = "https" in (request.url.scheme, request.headers.get("X-Forwarded-Proto"))
     response.set_cookie(

@@ -99,7 +99,7 @@ def coloured(canvas: Locator) -> int:
 def test_the_map_shows_pictures_and_brushed_items(page: Page, app: str):
     open_bits(page, app)
     canvas = open_map(page)
-    expect(canvas).to_have_attribute("aria-label", re.compile("1,391 items of the database by PCA"))
+    expect(canvas).to_have_attribute("aria-label", re.compile("1,391 items of the database, placed by PCA"))
     page.wait_for_function("window.smfhSheet !== undefined")
     assert coloured(canvas) > 10_000
     drag(page, canvas, (0.01, 0.01), (0.99, 0.99))

@@ -327,7 +327,7 @@ def test_an_explanation_names_group_and_similar_items(emoji):
     assert all(similar in lines[-1] for lines in others)
     assert not any("bits" in line for lines in others for line in lines)
     differ = np.count_nonzero(found.code != found.codes[7])
-    assert (f"differs in {differ} of 64 bits" if differ else "is that of the query") in explain_bits(found, 7)
+    assert (f"code in {differ} of 64 bits" if differ else "equals that of the query") in explain_bits(found, 7)
     plain = search(hasher, data, split, query_from_item(data, "text", 3), "image", "training", "database")
     assert explain(data, plain, 0)[-1].startswith("Most similar training items: ")
     assert not any("similarity" in line for line in explain(data, plain, 0))

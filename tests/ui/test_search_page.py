@@ -100,7 +100,7 @@ def test_why_shows_both_codes_and_the_meaning_of_bits(emoji):
     assert page.query_params["search.why"] == str(row)
     assert any(heading.value == "Why did this match?" for heading in page.subheader)
     assert "Same group: Flags" in texts(page)
-    assert "bits from that of the query." in texts(page) or "Its code is that of the query." in texts(page)
+    assert "differs from the query's code in" in texts(page) or "Its code equals that of the query." in texts(page)
     assert "of 16 bits agree" in texts(page)
     assert any(text.value.startswith(("bit ", "bits ")) for text in page.text)
     assert [text.value for text in page.text].count("“flag”") == 2  # above, and beside the result

@@ -49,7 +49,7 @@ def choose(name: str) -> None:
 
 
 def choose_requested() -> None:
-    """Select the data set that was requested after the sidebar was drawn; on a first visit also the tab."""
+    """Select the data set that was requested after the sidebar was drawn; on a first visit, select the tab, too."""
     if REQUESTED in st.session_state:
         choose(st.session_state.pop(REQUESTED))
     if DATA_FOLDER in os.environ:

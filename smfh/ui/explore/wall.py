@@ -1,7 +1,7 @@
 """The search box of Explore, the query's code, the results as a wall of pictures, and the map of codes.
 
 Code and wall are drawn in the browser (wall.js): a click on a picture searches with it, a click on a bit
-flips it. Each is a change of the search state, so the link has it, and Back returns to the former query.
+flips it. Each click changes the search state, which is part of the link, so Back returns to the former query.
 """
 
 from dataclasses import replace

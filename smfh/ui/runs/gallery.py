@@ -246,7 +246,7 @@ def _records(ids: Sequence[str]) -> list[RunRecord]:
 def draw_comparison(queries: Mapping[DataKey, GalleryQuery | str]) -> None:
     """Draw the results of the two selected runs side by side; if one is selected, ask for another.
 
-    The query is the one in `queries`; a field for it is drawn if its data set is not there.
+    The query is the one in `queries`; if there is none for this data set, a field for a query is drawn.
     """
     runs = _records(st.session_state.get(COMPARED, ()))
     if len(runs) < 2:

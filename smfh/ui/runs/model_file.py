@@ -59,7 +59,7 @@ def draw_load(settings: Settings) -> None:
 
 
 def find_data(hasher: FittedHasher, settings: Settings) -> tuple[DatasetSource, Loaded]:
-    """Find the data set that a model was trained on, among those of the sidebar, of saved runs and in memory."""
+    """Find the data set that a model was trained on: that of the sidebar, of a saved run, or one in memory."""
     of_runs = [run.source for run in run_store().records() if run.trained_on == hasher.trained_on]
     in_memory = [source() for source in DATASETS.values() if peek_source(source()) is not None]
     for source in dict.fromkeys([*of_runs, settings.source, *in_memory]):
@@ -72,9 +72,9 @@ def find_data(hasher: FittedHasher, settings: Settings) -> tuple[DatasetSource, 
             check_fits(hasher, data, split)
             return source, (data, split)
     raise InputError(
-        f"This model was trained on other items than those of {settings.source.card.title} with the options in the "
-        "sidebar, nor on those of a saved run. Choose the data set and options that were used for training; you "
-        "need not upload the file again."
+        f"This model was trained neither on the items of {settings.source.card.title} with the options in the sidebar "
+        "nor on those of a saved run. Choose the data set and options that were used for training; you need not "
+        "upload the file again."
     )
 
 

@@ -42,8 +42,8 @@ SUGGEST_HELP = "Adds one trial whose parameters come from a Bradley–Terry mode
 EXPORTS = {"Export as command": tuning.fit_command, "Export as Python": tuning.fit_code}
 TEST_HELP = (
     f"Trains the starting point (trial 0) and this trial with {SEEDS} seeds each on all training items, and "
-    "searches with the held-out queries. Use it only for the setting you have decided on: choosing among "
-    "several settings by these scores would be tuning on the queries."
+    "searches with the held-out queries. Use this test only for the setting you have decided on: choosing "
+    "among several settings by these scores would be tuning on the queries."
 )
 
 
