@@ -84,7 +84,7 @@ def bench_one(report: Report, database: Words, queries: Words, ours: float, repe
 
 
 def bench_evaluation(report: Report, rng: np.random.Generator, number: int, repeats: int) -> None:
-    """Compare the computation of all metrics with the ranking of the top 100 alone."""
+    """Compare the time of computing all scores with the time of ranking the top 100 alone."""
     bits = 64
     database, queries = codes(rng, ITEMS, bits), codes(rng, number, bits)
     labels, query_labels = rng.random((ITEMS, 10)) < 0.2, rng.random((number, 10)) < 0.2

@@ -69,7 +69,7 @@ def bench_equations(report: Report, train: MultimodalDataset) -> None:
 
 
 def bench_nmf(report: Report, train: MultimodalDataset) -> None:
-    """Compare a run with scikit-learn's NMF of all features, with the same rank and iterations."""
+    """Compare a fit of SMFH with scikit-learn's NMF of all features: the same rank and number of iterations."""
     from sklearn.decomposition import NMF
     from sklearn.exceptions import ConvergenceWarning
 
@@ -101,7 +101,7 @@ def bench_methods(report: Report, quick: bool) -> None:
 
 
 def check_equations() -> None:
-    """Raise an error unless SMFH and the reference have the same terms in every iteration."""
+    """Raise an error unless the objectives of SMFH and the reference code have the same terms in every iteration."""
     train = synthetic(600)
     method = replace(METHOD, bits=16, graph_sample=200, iterations=3)
     double = replace(train, modalities={t: X.astype(np.float64) for t, X in train.modalities.items()})

@@ -1,4 +1,4 @@
-"""Benchmark of a tuning study run by two processes against one process."""
+"""Benchmark of a tuning study: two processes compared with one."""
 
 import os
 import subprocess
@@ -45,7 +45,7 @@ def work(address: str, name: str, workers: int) -> None:
     ]
     for process in started:
         if process.wait(TIMEOUT_SECONDS) != 0:
-            raise RuntimeError(f"A worker on {name} ended with {process.returncode}.")
+            raise RuntimeError(f"A worker of the study {name} ended with exit status {process.returncode}.")
 
 
 def wall_seconds(study: Study) -> float:

@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--address", help="who can connect: localhost (default) for this machine only, 0.0.0.0 for all machines")
     add("--host", nargs="+", help="host names under which other machines may open it (default: any)")
     add("--data", metavar="FOLDER", help="open this folder or file on the Data page; only without --address")
-    add("--encoder", metavar="NAME[=FOLDER]", help="offer this encoder first: clip or siglip2, as in `fit`")
+    add("--encoder", metavar="NAME[=FOLDER]", help="encoder to select at first: clip or siglip2, as in `fit`")
     add("--headless", action="store_true", help="do not open a browser")
 
 

@@ -50,7 +50,7 @@ EPILOG = """examples:
   python -m smfh compare emoji --methods smfh-plus batch:strong "batch:same features as SMFH+"
   python -m smfh compare wiki --methods smfh:wiki smfh:wiki:graph_weight=5 --csv > alpha.csv
   python -m smfh compare emoji --html emoji.html               the report of the Compare page
-  python -m smfh compare wiki --bits 64 --wrong-labels 0 0.2 0.4 0.6      scores by share"""
+  python -m smfh compare wiki --bits 64 --wrong-labels 0 0.2 0.4 0.6      scores by share of wrong labels"""
 OTHERS = {"full": "map_all", "precision": "p_at_100"}  # further scores in the JSON output, and their names there
 REPORT_BITS = 64  # code length of the figures in the report
 
@@ -137,7 +137,7 @@ def chosen_corruptions(arguments: Namespace) -> tuple[dict[str, float], str]:
 
 
 def print_curve(grids: Mapping[float, Grid], corruption: str, store: SavedRuns, arguments: Namespace) -> None:
-    """Print the scores by share of a corruption, as text, CSV or JSON."""
+    """Print the scores by share of corrupted items, as text, CSV or JSON."""
     grid = next(iter(grids.values()))
     flat: list[dict[str, Any]] = []
     for direction, bits in product(grid.directions, grid.comparison.bits):

@@ -24,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--unseen-only",
         action="store_true",
-        help="use the held-out items as database; the split may differ from that of the training",
+        help="use the held-out items as database; the split may then differ from the one used for training",
     )
 
 

@@ -49,7 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="order of items at the same distance (html): most similar first, or database order, which "
         "gives a smaller file",
     )
-    about = f"{' '.join(DISTANCES.values())} Default: asymmetric for html; the other formats have Hamming."
+    about = f"{' '.join(DISTANCES.values())} Default: asymmetric for html; the other formats always use Hamming."
     options.add_options(parser, "distance", default=None, help=about)
     add("--table", default=TABLE, help=f"name of the table (pgvector; default {TABLE})")
 

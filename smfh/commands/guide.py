@@ -121,7 +121,7 @@ def read_measured() -> Measured:
 
 
 def write_measured(measured: Measured) -> None:
-    """Write the measurements to their files, and the figure of robustness."""
+    """Write the measurements to their files, and draw the figure of robustness."""
     contents = {path: measured[name] for name, path in OWN_FILES.items() if name in measured}
     if rest := {name: value for name, value in measured.items() if name not in OWN_FILES}:
         contents[MEASURED] = rest
@@ -167,7 +167,7 @@ def _cell(values: Sequence[float | None]) -> str:
 
 
 def _codes(numbers: Sequence[float | None]) -> str:
-    """Return numbers of distinct codes; methods with one set of codes have the same in both directions."""
+    """Return the numbers of distinct codes in both directions as text; equal numbers are written once."""
     return " / ".join(dict.fromkeys("" if number is None else f"{number:,.0f}" for number in numbers))
 
 

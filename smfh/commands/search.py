@@ -47,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_data_arguments(parser)
     add("words", nargs="?", default="", help="words to search with, in quotes if there are several")
     add("-k", type=int, default=8, metavar="N", help=f"number of results, 1 to {MAX_RESULTS} (default 8)")
-    add("--not", dest="without", default="", metavar="WORDS", help="exclude items with one of these words")
+    add("--not", dest="without", default="", metavar="WORDS", help="exclude items that contain any of these words")
     add("--image", action="append", default=[], metavar="FILE", help="a picture; can be repeated")
     add("--target", help="modality to search (default: the first that is not the query's)")
     add("--database", default="all", choices=list(DATABASES), help="items to search (default all)")

@@ -43,7 +43,7 @@ def remake(path: Path = FILE, on_progress: OnProgress = None) -> None:
 
 
 def read_packages() -> list[tuple[EmojiItem, Path]]:
-    """Return all emoji that have an SVG drawing, with its path, in Unicode order, without skin tones."""
+    """Return all emoji that have an SVG drawing, with the drawing's path, in Unicode order, without skin tones."""
     emoji = import_module("emoji")
     emoji.config.load_language(list(LANGUAGES))
     names = {without_variation(characters): entry for characters, entry in emoji.EMOJI_DATA.items()}

@@ -1,4 +1,4 @@
-"""Write the data of a notebook to a file, and a plug-in with which the app in another process loads it."""
+"""Write the data of a notebook to a file, with a plug-in that loads the file in the process of the app."""
 
 import json
 from pathlib import Path

@@ -246,7 +246,8 @@ def _read_tables(
 ) -> Found | UploadedRows:
     """Read tables, for example one in each of the folders train and test; they may have different columns.
 
-    A table without a chosen column uses its own guess. The picture in a row of a .parquet file is named FILE#ROW.
+    If a table lacks a chosen column, the column is guessed for this table. The picture in a row of a .parquet file
+    is named FILE#ROW.
     """
     named = [name_modalities(guess.captions) for _, guess in reversed(tables)]
     captions = {modality: heading for one in named for modality, heading in one.items()}
@@ -424,7 +425,7 @@ def _complete(found: Found) -> None:
 
 
 def _to_rows(found: Found, cache: PictureCache, keep_unlabelled: bool, several_texts: bool) -> UploadedRows:
-    """Convert items to rows, one for each item or caption (`several_texts`); list unusable items as skipped."""
+    """Convert items to rows, one per item or (with `several_texts`) per caption; list unusable items as skipped."""
     has_labels = any(item.labels for item in found.items.values())
     has_texts = any(item.captions for item in found.items.values())
     usable: dict[bytes, str] = {}  # names by digest

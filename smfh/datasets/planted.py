@@ -14,7 +14,7 @@ NAMES = ("image", "text", "sound", "touch", "smell")
 
 @dataclass(frozen=True)
 class Planted(DatasetSource):
-    """Features X_t = Y Û_tᵀ + noise of modality t, with binary topics Y and a random basis Û_t.
+    """Items with the features X_t = Y Û_tᵀ + noise in modality t, with binary topics Y and a random basis Û_t.
 
     Each class has two topics; a topic is 1 in about 90 % of the items of its class.
     """

@@ -17,8 +17,8 @@ from smfh.types import BoolArray, InputError, MissingFilesError, Split, paramete
 OnProgress = Callable[[float, str], None] | None  # called with the share done and the current step
 WRONG_LABELS = "Share of training items that get the labels of another item. Scores use the true labels."
 UNPAIRED = "Share of training items that get the text (and any further modalities) of another item."
-MISSING = "Share of training items that lose one modality: its features are replaced by the mean, or by 0."
-UNSEEN = "Share of classes without training items. Choose unseen items as the database: it has all classes."
+MISSING = "Share of training items that lose one modality: its features are replaced by the mean or, if sparse, by 0."
+UNSEEN = "Share of classes without training items. Choose unseen items as the database: they have all classes."
 CORRUPTION_SEED = "Random seed for drawing the wrong labels, wrong pairs, missing features and unseen classes."
 
 

@@ -110,8 +110,8 @@ def _match_rows(name: str, layout: Layout, data: MultimodalDataset) -> Split:
     if not shared or not 0 < items <= len(data) <= MAX_MATCHED_ROWS:
         raise InputError(
             f"{name} has {describe(layout.modalities)}; {data.name} has {describe(data.modalities)}. To "
-            f"match rows, both need a modality of the same width and at most {MAX_MATCHED_ROWS:,} rows. Use "
-            "row numbers instead."
+            f"match rows, both need a modality with the same number of columns, and at most {MAX_MATCHED_ROWS:,} rows. "
+            "Use row numbers instead."
         )
     products = (_unit_rows(layout.modalities[t]) @ _unit_rows(data.modalities[t]).T for t in shared)
     similarity: FloatArray = reduce(np.add, products)

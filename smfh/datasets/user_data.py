@@ -46,7 +46,7 @@ class PreviewItem:
 
 @dataclass(frozen=True)
 class Preview:
-    """A summary of an upload, which can be used, without the skipped items, if `problems` is empty."""
+    """A summary of an upload. If `problems` is empty, the upload can be used, without the skipped items."""
 
     items: int = 0
     modalities: tuple[tuple[str, str], ...] = ()  # name, and "pictures", "captions" or the dimensions

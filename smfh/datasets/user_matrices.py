@@ -239,7 +239,7 @@ def _read_labels(layout: Layout, name: str) -> list[tuple[str, ...]]:
     if labels.ndim != 2 or min(labels.shape) <= 1:
         return split_cells(_to_strings(labels), "|")[0]
     if labels.size > MAX_LABEL_CELLS:
-        raise InputError(f"labels in {name} of shape {labels.shape} is too large.")
+        raise InputError(f"The matrix labels in {name}, of shape {labels.shape}, is too large.")
     if labels.dtype.kind not in "fiub" or not ((labels == 0) | (labels == 1) | (labels == -1)).all():
         raise InputError(f"labels in {name} is a matrix, so it may contain only 0 and 1.")
     columns = labels.shape[1]
@@ -248,7 +248,7 @@ def _read_labels(layout: Layout, name: str) -> list[tuple[str, ...]]:
         raise InputError(f"{name} has {len(names)} class_names for {columns} columns of labels.")
     is_own = labels > 0
     if (count := np.count_nonzero(is_own)) > MAX_LABELS:
-        raise InputError(f"The items in {name} have {count:,} labels together; the limit is {MAX_LABELS:,}.")
+        raise InputError(f"The items in {name} have {count:,} labels in total; the limit is {MAX_LABELS:,}.")
     return [tuple(names[k] for k in np.flatnonzero(own)) for own in is_own]
 
 

@@ -101,7 +101,7 @@ def score_fold(
 ) -> FoldScores:
     """Train a method on a fold, with the fold's number as seed, and return the validation scores.
 
-    `check` is called after each step; an engine calls it in the other process instead, so steps are not sent.
+    `check` is called after each step. An engine calls it in the calling process instead, so steps are not sent.
     """
     with plugin_errors(method):
         hasher = replace(method, seed=number).fit(data.take(split.train), on_step=check)

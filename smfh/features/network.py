@@ -19,7 +19,7 @@ STEPS_PER_UNIT = 42.5  # features are between 0 and 6, and are stored in steps o
 
 
 def network_features(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return round(42.5 f) for the network's features f of one picture (height × width × 3, RGB)."""
+    """Return the network's features f, 0 to 6, of one picture (height × width × 3, RGB) as bytes round(42.5 f)."""
     from PIL import Image
 
     square = Image.fromarray(pixels).resize((SIDE, SIDE), Image.Resampling.BICUBIC)

@@ -22,7 +22,7 @@ from smfh.types import FloatArray, InputError, IntArray, Words, unknown
 DISTANCES: Mapping[str, str] = MappingProxyType(
     {
         "hamming": "Hamming distance: the number of bits that differ, as in the paper.",
-        "asymmetric": "Asymmetric distance: each bit that differs counts by how far the query is from the "
+        "asymmetric": "Asymmetric distance: each bit that differs is weighted by how far the query is from the "
         "bit's threshold. It ranges from 0 to the number of bits.",
     }
 )

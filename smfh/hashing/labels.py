@@ -94,8 +94,8 @@ def class_codes(sizes: FloatArray, bits: int, rng: np.random.Generator) -> Float
 def rank_codes(codes: FloatArray, weights: FloatArray, rng: np.random.Generator) -> IntArray:
     """Return 2 · rank + bit for every class and bit; each bit has its own random ranks of the classes.
 
-    Classes are ranked by e/w with exponential random numbers e, so that class k is the first of any set of
-    classes that contains it with probability w_k / Σ w.
+    Classes are ranked by e/w with exponential random numbers e. In any set of classes, class k then comes first
+    with probability w_k / Σ w, where the sum is over the set.
     """
     keys = rng.exponential(size=codes.shape) / weights[:, None]
     ranks = np.argsort(np.argsort(keys, axis=0), axis=0)

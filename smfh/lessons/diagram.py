@@ -22,7 +22,7 @@ MEANINGS: Mapping[str, tuple[str, str]] = {  # symbol and meaning of every matri
     "labels": ("Labels", "Labels: 1 where an item has a class"),
     "query": ("Query", "Code of the query: its features times W, compared with the thresholds"),
     "distances": ("Distance", "Hamming distance: the number of bits that differ from the query, for each item"),
-    "results": ("Results", "Items sorted by distance; ✗ marks items without a class of the query"),
+    "results": ("Results", "Items sorted by distance; ✗ marks items that share no class with the query"),
 }
 HEADINGS = {  # above the boxes of this name
     "items": "1 Data",
@@ -60,7 +60,7 @@ BOXES: Mapping[str, Box] = {  # in the order of the computation, in which a scre
     ),
     "features": Box(
         "The features X",
-        "Numbers that describe an item: its words, weighted, or the shares of colours in its picture.",
+        "Numbers that describe an item: weights of its words, or shares of the colours in its picture.",
         r"X_t: N \text{ items} \times \text{features}",
     ),
     **{
@@ -96,7 +96,7 @@ BOXES: Mapping[str, Box] = {  # in the order of the computation, in which a scre
 
 
 def box_values(snapshot: Snapshot, source: str, query: int) -> dict[str, Array]:
-    """Return the contents of every box as `name:modality`; modality is empty if all modalities share it.
+    """Return the contents of every box by key `name:modality`; modality is empty if all modalities share the box.
 
     The box of the results holds the ranked items.
     """

@@ -437,7 +437,7 @@ def ask_classes_of_bit(worked: WorkedLesson) -> Prediction:
     """Ask for how many classes a bit is on."""
     truth = int(np.searchsorted((1.5, 3.5), np.mean(worked.series[0].values), side="right"))
     options = ("about one", "two or three", "four or more")
-    return Prediction("How many classes does a bit follow, on average?", options, truth)
+    return Prediction("For how many classes is a bit clearly more often on, on average?", options, truth)
 
 
 LESSONS: Mapping[str, Lesson] = MappingProxyType(
@@ -464,7 +464,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
             "Longer codes",
             "Are more bits always better?",
             "Change the number of bits.",
-            "Compare the ranking with what a look-up within 2 bits still finds.",
+            "Compare the ranking with a look-up of the items within 2 bits of the query.",
             LENGTHS,
             compare_lengths,
             ask_best_stop("With how many bits is mAP@100 highest?", 0),
@@ -485,7 +485,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
             "How much do the best and the worst order of the ties differ, in score and in results?",
             LENGTHS,
             compare_tie_orders,
-            ask_difference("With {stop} bits, how far apart are the best and the worst order of ties?", 1, 2, 0),
+            ask_difference("With {stop} bits, how far apart do the best and the worst order of ties score?", 1, 2, 0),
         ),
         "directions": Lesson(
             "Text and pictures",
@@ -500,7 +500,7 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
             "What a bit means",
             "Does a single bit have a meaning?",
             "Step through the bits of two runs that differ only in their seed.",
-            "For which items and how many classes is a bit on? What does the same bit do in the other run?",
+            "For which items and how many classes is a bit on? And the bit with the same number in the other run?",
             SEEDS,
             compare_bits,
             ask_classes_of_bit,

@@ -266,7 +266,7 @@ def explain_entry(step: Step, key: MatrixKey, i: int, k: int) -> Formula:
         case _, "graph":  # |labels of i ∩ labels of k| s_i s_k, where s is 1 for sampled items, else 0
             shared = int(np.count_nonzero(now.labels[i] & now.labels[k]))
             a, b = (int(row in now.sample) for row in (i, k))
-            remark = "The number of classes they share, times 1 or 0 for whether each of the two was sampled."
+            remark = "The number of classes they share, times 1 for each of the two that was sampled, else times 0."
             numbers = rf"{shared} \cdot {a} \cdot {b}"
             return Formula(r"(L_a L_a^\top)_{ij}\, s_i\, s_j", numbers, f"({shared} * {a} * {b})", remark)
         case _, "features":

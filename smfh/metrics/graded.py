@@ -26,7 +26,7 @@ GRADED: Mapping[str, tuple[str, str]] = MappingProxyType(  # name → label and 
         **{
             f"recall_at_{k}": (
                 f"R@{k}",
-                f"share of queries with their partner (the same item in the other modality) in the first {k}",
+                f"share of queries with their partner (the same item in the other modality) in the first {k} results",
             )
             for k in RECALL_DEPTHS
         },

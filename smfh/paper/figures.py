@@ -74,7 +74,7 @@ def best_samples(measured: Sequence[Point]) -> str:
         scores = ", ".join(f"{point.mean:.3f} {way}" for way, point in best.items())
         return f"SMFH at m = {samples.pop():,}, the only one measured: {scores}"
     places = ", ".join(f"{way} at m = {point.at:,} ({point.mean:.3f})" for way, point in best.items())
-    return f"Of {len(samples)} samples measured, SMFH is best {places}"
+    return f"Of {len(samples)} sample sizes measured, SMFH is best {places}"
 
 
 def figure_4b(dataset: str, grid: Grid, store: RunStore) -> Chart:

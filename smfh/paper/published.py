@@ -14,7 +14,7 @@ TOLERANCE = 0.03  # larger differences between measured and published scores are
 CITATION = "H. Liu, R. Ji, Y. Wu, G. Hua: Supervised Matrix Factorization for Cross-Modality Hashing. IJCAI 2016."
 REASONS: Mapping[str, str] = {
     "smfh": "runs with different random seeds differ by up to 0.03 at 32 bits",
-    "smfh-program": "the paper does not say whether this program or its text produced the row",
+    "smfh-program": "the paper does not say whether this program or the method in its text produced the row",
     "pdh": "the settings of this row are not published, and no setting we tried reproduces all of it",
     "cvh": "bits beyond the canonical pairs are random, and the paper does not say how it chooses them",
 }

@@ -284,7 +284,7 @@ def label_pairs(pairs: FloatArray, class_names: Sequence[str]) -> HeatMap:
         row, column = highest(values)
         both = f"“{short(names[row])}” and “{short(names[column])}”"
         title = f"{both} occur together most often: {values[row, column]:,.0f} items"
-    about = f"Heat map of how many items have both of two classes, {len(names)} classes. {title}."
+    about = f"Heat map of the number of items that have both classes of a pair, {len(names)} classes. {title}."
     value = Axis("items", limits=(0, float(np.nanmax(values)) if names else 1.0))
     down, across = Axis("class", names=names), Axis("other class", names=names)
     return HeatMap("label pairs", title, about, down, across, value, values, note="No item has two classes.")

@@ -250,7 +250,7 @@ def agreement(cells: Sequence[Published], tolerance: float) -> LineChart:
     for line, direction, of_line in _scatter(measured, lambda cell: (cell.value, cell.measured or 0.0)):
         points = tuple(cell.where for cell in of_line)
         lines.append(replace(line, symbol=f"{line.symbol}{cycle(FILLS, direction)}", points=points))
-    about = f"Scatter chart of {len(measured)} cells, measured over published. {title}."
+    about = f"Scatter chart of {len(measured)} scores, measured against published. {title}."
     axes = Axis("published"), Axis("measured")
     chart = LineChart("measured over published", title, about, *axes, tuple(lines), note=NOT_MEASURED)
     return replace(chart, compare_at_x=False, ends_differ=False)

@@ -89,7 +89,7 @@ def trial_densities(dots: Sequence[TrialDot], axes: Sequence[Axis], label: str) 
 def parameter_importance(shares: Mapping[str, float], dots: Sequence[TrialDot] = ()) -> BarChart:
     """Show the share of the variance that each parameter explains; `shares` is symbol → share.
 
-    The names say the value of each parameter at the starting point and in the best of `dots`.
+    Labels show the value of each parameter at the starting point and in the best of `dots`.
     """
     ends = [dot for dot in (start_dot(dots), best_dot(dots)) if dot is not None]
     values = {name: " → ".join(short_number(dot.settings[name]) for dot in ends) for name in shares}

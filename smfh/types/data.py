@@ -94,7 +94,7 @@ class MultimodalDataset:
             problems.append("There are no labels; training needs classes.")
         if len(class_names) != labels.shape[1]:
             problems.append(
-                f"The number of class names is {len(class_names)}, that of label columns {labels.shape[1]}."
+                f"The number of class names is {len(class_names)}, but there are {labels.shape[1]} columns of labels."
             )
         for name, X in modalities.items():
             problems += _matrix_problems(name, X, rows=len(labels))
@@ -105,7 +105,7 @@ class MultimodalDataset:
         for name in ("captions", "thumbnails", "item_names"):
             if (values := getattr(self, name)) is not None and len(values) != len(labels):
                 problems.append(
-                    f"The number of {name.replace('_', ' ')} is {len(values)}, that of items {len(labels)}."
+                    f"The number of {name.replace('_', ' ')} is {len(values)}, but there are {len(labels)} items."
                 )
         if problems:
             raise InputError(problems)

@@ -293,7 +293,7 @@ def _draw_space(run: Run) -> None:
     with left:
         show_chart(plots.bucket_sizes(buckets.sizes), "buckets")
     with right:
-        st.text("One item of each of the largest buckets")
+        st.text("One item of each of the largest groups with identical codes")
         sizes = buckets.sizes[:GALLERY_BUCKETS]
         rows = [int(run.split.train[buckets.members(bucket)[0]]) for bucket in range(len(sizes))]
         draw_gallery(run.data, rows, [(f"{size:,} items",) for size in sizes], "buckets")

@@ -120,7 +120,7 @@ def draw_code_map(
             "Preparing the pictures …",
         )
         rows = show_pictures(chart, sheet, key, picked)
-        st.caption("A dot is an item without space for its picture, in the colour of its class. Zoom in.")
+        st.caption("A dot is an item whose picture has no space here, in the colour of its class. Zoom in to see it.")
     st.caption(
         f"{kind}: {KINDS[kind]}. Items with identical codes form a cluster. Star: the query, placed among its "
         f"nearest codes. Rings: the first {MARKED_RESULTS} results, where they are on the map."

@@ -74,4 +74,4 @@ def test_figure_4a_names_the_best_measured_sample(store, monkeypatch):
     assert lines["SMFH image → text, published"].x.tolist() == [1000]
     assert lines["SMFH image → text, published"].y.tolist() == [0.2581]
     best = [20, 40][int(np.argmax(lines["SMFH text → image"].y))]
-    assert chart.title.startswith(f"Of 2 samples measured, SMFH is best text → image at m = {best} (0.")
+    assert chart.title.startswith(f"Of 2 sample sizes measured, SMFH is best text → image at m = {best} (0.")

@@ -21,10 +21,10 @@ def test_all_problems_are_listed():
     with pytest.raises(InputError) as caught:
         make(image, np.ones((5, 2), dtype=np.float32), names=("a",), captions=["x"])
     assert caught.value.problems == (
-        "The number of class names is 1, that of label columns 2.",
+        "The number of class names is 1, but there are 2 columns of labels.",
         "Modality 'image' has 1 NaN or infinite values, the first in row 2, column 1 (counted from 0).",
         "Modality 'text' has 5 rows, the labels have 4.",
-        "The number of captions is 1, that of items 4.",
+        "The number of captions is 1, but there are 4 items.",
     )
 
 

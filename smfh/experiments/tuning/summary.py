@@ -62,7 +62,7 @@ def summarise(study: Study) -> Summary:
     if (near := near_best(study)) is not None:
         low, high = (float(f"{end:.2g}") for end in near)
         symbol = about[study.plan.ranges[0].name].symbol
-        lines.append(f"Any {symbol} from {low:g} to {high:g} is within one standard error of the best.")
+        lines.append(f"With any {symbol} from {low:g} to {high:g}, the score is within one standard error of the best.")
     if len(importance) > 1:  # a single parameter explains all of the variance
         texts = {name: f"{about[name].symbol} ({share:.0%})" for name, share in importance.items()}
         if most := [texts[name] for name, share in importance.items() if share >= IMPORTANT]:

@@ -235,7 +235,7 @@ def select_to_compare(ids: Sequence[str]) -> None:
     same = [run.id for run in runs if data_key(run) == data_key(runs[-1])]
     st.session_state[COMPARED] = same[-2:]
     if len(same) < len(runs):
-        st.toast("Runs on different data sets cannot be compared. The last one is selected.")
+        st.toast("Runs on different data sets cannot be compared. Only the last one stays selected.")
 
 
 def _records(ids: Sequence[str]) -> list[RunRecord]:

@@ -249,7 +249,7 @@ def _choose_rest(request: StudyRequest, way: Way) -> StudyRequest:
         measure = st.selectbox("Goal", list(GOALS), key="tune_measure", format_func=GOALS.__getitem__)
         over = st.selectbox("Direction", list(titles), key="tune_over", format_func=titles.__getitem__)
         folds = st.number_input("Validation folds", 1, limits.MAX_FOLDS, key="tune_parts", help=FOLDS_HELP)
-        about = "Default: made from the settings"
+        about = "Default: a name made from the settings"
         st.text_input("Study name", key=NAME, max_chars=limits.MAX_NAME_LENGTH, placeholder=about)
     request = replace(request, sweep=st.session_state["tune_sweep"], trials=trials, minutes=minutes)
     return replace(request, measure=measure, over=over, parts=folds)
