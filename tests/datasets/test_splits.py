@@ -101,7 +101,7 @@ def test_rows_that_cannot_be_matched_are_refused(shared):
     for changed, message in (
         ({"I_te": other}, r"Row 74 of shared\.mat is not in planted"),
         ({"I_te": image[twice], "T_te": text[twice]}, "or occurs twice"),
-        ({name: X[:, :3] for name, X in variables.items()}, "both need a modality of the same"),
+        ({name: X[:, :3] for name, X in variables.items()}, "both need a modality with the same"),
     ):
         scipy.io.savemat(path, variables | changed)
         with pytest.raises(InputError, match=message):

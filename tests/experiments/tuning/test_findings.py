@@ -148,7 +148,7 @@ def test_tests_on_held_out_queries_are_numbered_and_widen_each_other(tuned, stud
             assert after.difference.pairs == 2
             assert after.difference.low <= before.difference.low <= before.difference.high
             assert before.difference.high <= after.difference.high
-    assert summarise(tuned).lines[-1].startswith("2 tests on the held-out queries, so each interval is wider.")
+    assert summarise(tuned).lines[-1].startswith("This study made 2 tests on the held-out queries")
 
 
 def test_widening_agrees_with_a_bootstrap_at_the_higher_level():
