@@ -75,7 +75,7 @@ def one_blas_thread() -> Iterator[None]:
 
 @cache
 def _limiting_thread() -> ThreadPoolExecutor:
-    """Return a pool of one thread that sets and lifts the limit; threadpoolctl needs the same thread."""
+    """Return a pool of one thread that sets and lifts the limit: threadpoolctl must do both in the same thread."""
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="smfh-blas")
 
 

@@ -335,7 +335,7 @@ def _outcomes(rows: pd.DataFrame) -> str:
 
 
 def equal_features(measured: Measured) -> str:
-    """Return the table of wins, ties and losses of SMFH+, their totals, and the distinct codes of both sides."""
+    """Return the table of wins, ties and losses of SMFH+, their totals, and the distinct codes of all methods."""
     rows = equal_rows(measured)
     sets = list(rows["data"].unique())
     lines = []

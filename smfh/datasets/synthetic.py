@@ -34,7 +34,7 @@ class Synthetic(DatasetSource):
     card = DatasetCard(
         title="Synthetic NUS-WIDE",
         about="Artificial data in the shape of NUS-WIDE: every item has one or more of ten classes, which "
-        "determine its visual words and tags, up to a share of noise.",
+        "determine its visual words and tags, except for a share of noise.",
         size="20,000 items by default, 500 + 1,000 (sparse) dimensions, 10 classes",
         terms="Generated when needed.",
         origin="Included in the program.",

@@ -54,7 +54,7 @@ class Table:
     name: str
     header: tuple[str, ...]
     rows: Callable[[Sequence[str]], Iterator[tuple[int, Sequence[Any], str]]]
-    """Yields number, cells in the given columns and problem (or "") of each row that is not blank."""
+    """Yields the number, the cells in the given columns and the problem (or "") of each row that is not blank."""
     decimal: str = "."  # the decimal mark
 
     def read(self, cells: Sequence[str], groups: Mapping[str, Sequence[str]] | None = None) -> TableContents:

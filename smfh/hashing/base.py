@@ -43,7 +43,7 @@ PULL_HELP = (
 )
 FIT_HELP = (
     "How closely the hash functions must predict the codes. Higher: better on new items. Lower: codes follow "
-    "the labels more freely. More than two modalities together have the weight of two."
+    "the labels more freely. However many modalities there are, their hash functions together have the weight of two."
 )
 SAMPLE_HELP = (
     "Number of items whose labels are used in an iteration. Higher: closer to using all labels. Lower: a "

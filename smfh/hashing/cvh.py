@@ -57,7 +57,7 @@ class CVH(PairMethod):
 
 
 def spare_directions(U: FloatArray, bits: int, rng: np.random.Generator) -> FloatArray:
-    """Return random unit vectors for the bits beyond U, orthogonal to U unless U spans the view."""
+    """Return random unit vectors for the bits beyond the columns of U, orthogonal to U unless U spans the view."""
     dimensions, pairs = U.shape
     spare = rng.standard_normal((dimensions, bits - pairs))
     if pairs < dimensions:

@@ -114,7 +114,7 @@ class Problem(BlockProblem):
             O = Σ_t λ_t ‖X_t − Y U_tᵀ‖² + α Tr(YᵀLY)
                 + μ Σ_t { ‖Y − X_tW_t‖² + η Tr(W_tᵀX_tᵀL X_tW_t) + γ ‖W_t‖² } + β ‖YᵀY − I‖²
 
-        They are computed from products that the steps have already computed, without another pass over X.
+        They follow from products that the steps have already computed, without another pass over X.
         """
         method, mu, solvers = self.method, self.mu, state.solvers
         U, W, XtY, YtY = state.U, state.W, state.XtY, state.YtY

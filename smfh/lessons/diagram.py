@@ -16,7 +16,7 @@ MEANINGS: Mapping[str, tuple[str, str]] = {  # symbol and meaning of every matri
     "basis": ("U", "Basis: the weight of each feature in each bit, to compute features from codes"),
     "function": ("W", "Hash function: the weight of each feature for each bit, to compute codes from features"),
     "relaxed": ("Y", "Relaxed codes: the value of each bit for each item; shared by all modalities"),
-    "threshold": ("ȳ", "Thresholds: the mean of each bit over all items; above it the bit is on"),
+    "threshold": ("ȳ", "Thresholds: the mean of each bit over all items; the bit is on for items above it"),
     "code": ("codes", "The bits: 1 where Y is above the threshold"),
     "graph": ("Â", "Label graph: the number of classes that two sampled items (marked orange) share"),
     "labels": ("Labels", "Labels: 1 where an item has a class"),
@@ -76,7 +76,7 @@ BOXES: Mapping[str, Box] = {  # in the order of the computation, in which a scre
     ),
     "query": Box(
         "The code of the query",
-        "The hash function turns the features of a query into a code. Its labels are not used.",
+        "The hash function turns the features of a query into a code. The labels of the query are not used.",
         r"[\, (X_t W_t)_{ik} > \bar{y}_k \,]",
         SEARCH_CODE["query"],
     ),

@@ -141,7 +141,7 @@ class LessonRuns:
     def for_every_run(
         self, show: Callable[[EvaluatedRun, int], Galleries] | None = None
     ) -> dict[str, tuple[Galleries, ...]]:
-        """Return the galleries of each query for every run; queries that differ most come first."""
+        """Return the galleries of each query for every run; queries whose results differ most come first."""
         show = show or self.both_directions
         found = {caption: tuple(show(run, row) for run in self.runs) for caption, row in self.queries.items()}
         changes = {

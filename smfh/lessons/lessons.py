@@ -437,7 +437,8 @@ def ask_classes_of_bit(worked: WorkedLesson) -> Prediction:
     """Ask for how many classes a bit is on."""
     truth = int(np.searchsorted((1.5, 3.5), np.mean(worked.series[0].values), side="right"))
     options = ("about one", "two or three", "four or more")
-    return Prediction("For how many classes is a bit clearly more often on, on average?", options, truth)
+    question = "On average, for how many classes is a bit on clearly more often than for others?"
+    return Prediction(question, options, truth)
 
 
 LESSONS: Mapping[str, Lesson] = MappingProxyType(

@@ -265,7 +265,7 @@ def label_counts(sizes: IntArray, class_names: Sequence[str]) -> BarChart:
     if names:
         rest = f" (showing {len(names)} of {len(sizes)} classes)" if len(names) < len(sizes) else ""
         title = f"“{short(names[0])}” is the largest class: {sizes[shown[0]]:,} items{rest}"
-    about = f"Bar chart of the items of {len(shown)} of {len(sizes)} classes. {title}."
+    about = f"Bar chart of the number of items in {len(shown)} of {len(sizes)} classes. {title}."
     series = (Bars("items", np.arange(len(shown)), sizes[shown], BLUE),)
     note = "No labelled items. Choose another filter or data set."
     axes = Axis("class", names=names), Axis("items")

@@ -29,7 +29,7 @@ def trial_densities(dots: Sequence[TrialDot], axes: Sequence[Axis], label: str) 
     best = ranked[: max(MIN_BEST, round(BEST_SHARE * len(dots)))]
     numbers = {dot.number for dot in best}
     rest = [dot for dot in dots if dot.number not in numbers]
-    title, traces, layout = "Densities: too few trials yet", list[Any](), dict[str, Any]()
+    title, traces, layout = "Densities: not enough trials yet", list[Any](), dict[str, Any]()
     is_drawn, width = len(best) >= MIN_BEST and len(rest) > 0, (1 + GAP) / max(len(axes[:MAX_PANELS]), 1)
     name, spreads = f"best {len(best)}", dict[str, float]()
     for k, axis in enumerate(axes[:MAX_PANELS]):
@@ -81,7 +81,7 @@ def trial_densities(dots: Sequence[TrialDot], axes: Sequence[Axis], label: str) 
             {"trial": dot.number, **dot.settings, label: dot.score, "group": name if dot in best else REST}
             for dot in (dots if traces else ())
         ],
-        note=f"Densities need {MIN_BEST} finished trials and at least one more.",
+        note=f"Densities need at least {MIN_BEST + 1} finished trials.",
     )
 
 
@@ -94,7 +94,7 @@ def parameter_importance(shares: Mapping[str, float], dots: Sequence[TrialDot] =
     ends = [dot for dot in (start_dot(dots), best_dot(dots)) if dot is not None]
     values = {name: " → ".join(short_number(dot.settings[name]) for dot in ends) for name in shares}
     names = [f"{name}: {text}" if text else name for name, text in values.items()]
-    title = "Importance: too few trials yet"
+    title = "Importance: not enough trials yet"
     if shares:
         first = max(shares, key=shares.__getitem__)
         title = f"{first} explains {shares[first]:.0%} of the differences between trials"
@@ -113,7 +113,7 @@ def parameter_importance(shares: Mapping[str, float], dots: Sequence[TrialDot] =
 def density(values: FloatArray, at: FloatArray, size: float) -> FloatArray:
     """Return the kernel density p(x) = mean_i exp(−(x − x_i)² / 2h²) · size / (h √(2π)).
 
-    h is Scott's width, sd · n^(−1/5), but at least MIN_WIDTH · size: a few equal values give no spike. A
+    h is Scott's width, sd · n^(−1/5), but at least MIN_WIDTH · size, so that a few equal values do not give a spike. A
     density of 1 means values spread evenly over the range, whose width is `size`.
     """
     h = max(float(values.std()) * len(values) ** -0.2, MIN_WIDTH * size)

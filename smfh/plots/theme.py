@@ -28,7 +28,7 @@ SEQUENTIAL, DIVERGING = "Cividis", "PuOr"
 
 @dataclass(frozen=True)
 class Look:
-    """Colour, symbol and dash of a method; each alone identifies it."""
+    """Colour, symbol and dash of a method; each of these alone identifies the method."""
 
     colour: str
     symbol: str

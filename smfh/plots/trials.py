@@ -217,7 +217,8 @@ def trial_history(dots: Sequence[TrialDot], label: str, selected: int | None = N
     if best is not None:
         title = f"Best {label} so far: {_score_text(best, dots, f' in trial {best.number}')}"
     across, at = Axis("trial", limits=(0, max(planned - 1, 1))), _places((dot.number, dot.score) for dot in dots)
-    about, line = f"Scatter plot of {len(dots)} trials by number, with the best so far", _line(finished, "best so far")
+    about = f"Scatter plot of {len(dots)} trials by trial number, with the best score so far"
+    line = _line(finished, "best so far")
     return _chart_of("history of trials", title, about, [Panel(across, Axis(label), dots, at)], selected, line)
 
 

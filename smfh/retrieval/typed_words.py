@@ -132,7 +132,7 @@ def correct_spelling(word: str, known: Collection[str], captions: Sequence[str])
 
 
 def related_words(word: str, known: Sequence[str]) -> dict[str, float]:
-    """Return the known words that are related to a word, with their cosines; a form of an unknown word has 1."""
+    """Return the known words that are related to a word, with their cosines; 1 for a form of an unknown word."""
     if word not in known and (forms := forms_of(word, known)):
         return dict.fromkeys(forms[:1], 1.0)
     table, others = load_words(), [other for other in known if other != word and other not in STOP_WORDS]
@@ -162,7 +162,7 @@ def contains(data: MultimodalDataset, source: str, rows: IntArray, word: str) ->
 def _match_captions(
     data: MultimodalDataset, rows: IntArray, words: Sequence[str], matches: Callable[[str], bool]
 ) -> BoolArray:
-    """Return a mask of the items whose caption matches; only captions with the start of a word are tried."""
+    """Return a mask of the items whose caption matches; captions without the start of any word are skipped."""
     if data.captions is None or not words:
         return np.zeros(len(rows), dtype=np.bool_)
     start = stem(words[0])[:2]  # rules out most captions quickly

@@ -68,7 +68,7 @@ class Snapshots:
             self._frames, self._stride = self._frames[::2], 2 * self._stride
 
     def frames(self) -> tuple[FittedHasher, ...]:
-        """Return the models recorded so far; the last step in a model's trace has its iteration."""
+        """Return the models recorded so far; the last step in a model's trace gives its iteration."""
         return self._frames
 
 

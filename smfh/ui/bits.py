@@ -65,7 +65,7 @@ CLASSES = "query_classes"  # session key
 
 
 def draw_page() -> None:
-    """Draw the Bits page of the current run; of its tabs, only the open one."""
+    """Draw the Bits page of the current run; only the open tab is drawn."""
     run = begin_run("Bits", "See which classes switch a bit on, which bits are redundant, and a map of codes.")
     topics, sizes, bits = topics_of(run), buckets_of(run).sizes, run.hasher.bits
     items, enough = int(sizes.sum()), math.ceil(math.log2(max(len(sizes), 2)))
@@ -188,7 +188,7 @@ def _draw_topic(topics: Topics, chosen: BitTopic, data: MultimodalDataset) -> No
             f"{chosen.chance:.0%} by chance; {which}."
         )
     elif chosen.rows:
-        st.text("Strongest items for which the bit is on in every modality")
+        st.text("Items for which the bit is on most strongly, in every modality")
         rows = chosen.rows[:TOPIC_ITEMS]
         draw_gallery(data, rows, [about_item(data, row) for row in rows], "bit")
         draw_terms(data)
@@ -396,7 +396,7 @@ def _draw_queries(run: Run) -> None:
                 "AP": score.by_query[order],
                 "Query": [harmless(cut(caption_of(data, row))) for row in rows],
                 "Labels": [harmless(", ".join(labels_of(data, row))) for row in rows],
-                f"Relevant of the first {TABLE_RESULTS}": relevant,
+                f"Relevant among the first {TABLE_RESULTS}": relevant,
                 "Item": rows,
             },
             key="query_table",

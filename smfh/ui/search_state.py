@@ -190,7 +190,7 @@ def draw_random_button(key: str, state: SearchState, run: Run, **look: Any) -> N
 
 
 def draw_unknown_words(state: SearchState, run: Run) -> None:
-    """Draw notes on how unknown words are interpreted, and suggestions for words that are not."""
+    """Draw notes on how unknown words are interpreted, and suggestions for words that cannot be interpreted."""
     data, sentence = run.data, state.words or ""
     try:
         query = make_query(state, run) if state.words is not None else None

@@ -114,7 +114,7 @@ def ranks_by_eye(choices: Sequence[EyeChoice]) -> dict[int, int]:
 
 
 def scale_settings(ranges: Sequence[Range], settings: Sequence[Mapping[str, float]]) -> FloatArray:
-    """Return settings as points (settings, parameters), 0 … 1; a value outside its range is at the edge."""
+    """Return settings as points with coordinates 0 to 1, (settings, parameters); values are clipped to their ranges."""
     points = np.zeros((len(settings), len(ranges)))
     for k, one in enumerate(ranges):
         values = np.clip([own[one.name] for own in settings], one.low, one.high)

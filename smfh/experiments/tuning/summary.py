@@ -108,8 +108,8 @@ def levelled_folds(study: Study) -> dict[int, FloatArray]:
 def standard_error(folds: Mapping[int, FloatArray]) -> float | None:
     """Return the standard error of a trial's score, estimated from all trials; None with one fold or trial.
 
-    √(Σ r² / ((T − 1)(F − 1)) / F), where r are the residuals of the T × F scores after subtracting the
-    means of the trials and of the folds.
+    √(Σ r² / ((T − 1)(F − 1)) / F), where r are the residuals of the scores of T trials on F folds after
+    subtracting the means of the trials and of the folds.
     """
     scores = np.array(list(folds.values()))
     if scores.ndim < 2 or min(scores.shape) < 2:
@@ -120,7 +120,7 @@ def standard_error(folds: Mapping[int, FloatArray]) -> float | None:
 
 
 def near_best(study: Study) -> tuple[float, float] | None:
-    """Return the values of a swept parameter around the best within one standard error of its score.
+    """Return the range of a swept parameter in which scores are within one standard error of the best score.
 
     None if several parameters are tuned, or if there is no standard error.
     """

@@ -201,7 +201,7 @@ def _draw_errata(step: str) -> None:
 
 def draw_erratum(erratum: Erratum) -> None:
     """Draw an erratum: the equation as the paper prints it, its correction, and the reason."""
-    for caption, latex in (("The paper prints", erratum.printed), ("It should read", erratum.right)):
+    for caption, latex in (("The paper prints", erratum.printed), ("Corrected", erratum.right)):
         st.caption(caption)
         st.latex(latex)
     st.markdown(erratum.why)

@@ -81,7 +81,7 @@ def draw_learn(settings: Settings, data: MultimodalDataset) -> None:
                 with st.expander(erratum.where):
                     draw_erratum(erratum)
             st.caption(NOT_AN_ERROR)
-            st.subheader("Claims that its own tables contradict", anchor=False)
+            st.subheader("Claims that the paper's own tables contradict", anchor=False)
             st.markdown("\n".join(f"- {claim}" for claim in CONTRADICTED_CLAIMS))
 
 

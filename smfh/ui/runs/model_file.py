@@ -81,7 +81,7 @@ def find_data(hasher: FittedHasher, settings: Settings) -> tuple[DatasetSource, 
 def check_fits(hasher: FittedHasher, data: MultimodalDataset, split: Split) -> None:
     """Raise InputError unless the model's modalities and codes match the data that its file names."""
     problems = [
-        f"The model encodes {name[:40]!r} with {function.dimensions} dimensions; {data.name} does not."
+        f"The model encodes {name[:40]!r} with {function.dimensions} dimensions; {data.name} has no such data."
         for name, function in hasher.functions.items()
         if name not in data.modalities or data.modalities[name].shape[1] != function.dimensions
     ]

@@ -182,7 +182,7 @@ def estimate(plan: StudyPlan, studies: Studies, store: SavedRuns, loaded: Loaded
 
 
 def _choose_parameters(request: StudyRequest, method: HashMethod, default: list[str]) -> list[str]:
-    """Let the visitor choose a ready-made sweep, or parameters; return their names."""
+    """Let the visitor choose a ready-made sweep, or single parameters; return the names of the parameters."""
     known, about, key = tuning.tunable(method), parameters(method), f"tune_tuned_{request.way}_{method.name}"
     label, limit = "Parameters", None
     if request.way == "sweep":
