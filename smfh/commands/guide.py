@@ -296,7 +296,7 @@ def robustness_svg(curves: Sequence[dict[str, Any]]) -> bytes:
 
 
 def fine_labels(measured: Measured) -> str:
-    """Return the table of scores by fine labels."""
+    """Return the table of scores by the fine labels of Emoji, for codes learnt from fine or from coarse labels."""
     rows = []
     for (labels, distance), own in pd.DataFrame(measured["fine"]).groupby(["labels", "distance"], sort=False):
         cells = [_cell(own[name]) for name in ("group", "subgroup", "ndcg", "map")]

@@ -61,7 +61,7 @@ def download(url: str, target: Path, on_progress: OnProgress = None, max_bytes: 
 
 
 def check_address(url: str) -> None:
-    """Raise InputError unless an address has https or is on this machine; content from others could be forged."""
+    """Raise InputError unless an address has https or is on this machine; other content could be forged."""
     address = urlsplit(url)
     try:
         host = address.hostname or ""

@@ -87,7 +87,7 @@ class UserDataset(DatasetSource):
     columns: Columns | None = None  # of a picture table; guessed if not given
     separator: str = ""  # between the labels of a cell; guessed if not given
     several_texts: bool = False  # whether several captions of a picture are several texts
-    keep_unlabelled: bool = False  # whether to use captioned pictures without a label, to tag them by hand
+    keep_unlabelled: bool = False  # whether to use captioned pictures without a label, to label them by hand
     label_source: str = ""  # a key of LABEL_SOURCES; guessed if not given
     topics: int = 0  # number of topics if captions are clustered; 0 to guess it
     hand_labels: tuple[tuple[str, ...], ...] | None = field(default=None, repr=False)  # by row

@@ -51,8 +51,8 @@ class Wiki(DatasetSource):
     is_light = True
     card = DatasetCard(
         title="Wiki",
-        about="Sections of featured Wikipedia articles and their pictures in ten classes: SIFT bags of "
-        "visual words for pictures, LDA topics for texts.",
+        about="Sections of featured Wikipedia articles and their pictures, in ten classes. Picture features: SIFT bags "
+        "of visual words. Text features: LDA topics.",
         size="2,866 pairs (2,173 training, 693 queries), 128 + 10 dimensions, 10 classes",
         terms="For research; the source states no licence.",
         origin="The archive “Wikipedia” on the cross-modal retrieval page of the Statistical Visual "

@@ -153,7 +153,7 @@ def _npz_shapes(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
 
 
 def _npy_header(file: Any, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return shape and dtype from the header of a .npy; the file is then at the first value."""
+    """Return shape and dtype from the header of a .npy; the file is then positioned at the first value."""
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, fortran, dtype = read(file)

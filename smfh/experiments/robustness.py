@@ -88,7 +88,7 @@ def robustness_points(grids: Grids, store: SavedRuns, view: View) -> list[Point]
 
 
 def robustness_summary(found: Sequence[Point], corruption: str, label: str) -> str:
-    """Return two sentences: the best methods without and with corruption, and how much of their score methods keep."""
+    """Return two sentences: the best methods without and with corruption, and which keep most and least."""
     low, high = (end(point.at for point in found) for end in (min, max))
     first, last = ({p.title: p.mean for p in found if p.at == at} for at in (low, high))
     both = [title for title in first if title in last and first[title] > 0]

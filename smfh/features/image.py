@@ -116,7 +116,7 @@ def hog_features(measured: Measurements) -> FloatArray:
 
 
 def patches(measured: Measurements) -> tuple[FloatArray, IntArray]:
-    """Return the gradient descriptors of all blocks that are not blank, and the picture number of each."""
+    """Return the gradient descriptors of all blocks that are not blank, and for each the number of its picture."""
     blocks = measured.gradients.reshape(len(measured), BLOCKS**2, -1)
     drawn = blocks.any(axis=2)
     return blocks[drawn].astype(np.float32), np.nonzero(drawn)[0]

@@ -124,7 +124,7 @@ def _cell_string(cell: Any) -> str | None:
 
 
 def _check_variables(file: BinaryIO, name: str, max_bytes: int) -> list[bool]:
-    """Return whether each variable of a version 5 file can be read; raise InputError if it is damaged."""
+    """Return whether each variable of a version 5 file can be read; raise InputError if the file is damaged."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     head = file.read(128)

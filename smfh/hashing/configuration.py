@@ -171,7 +171,10 @@ class Configuration:
 
 
 def overlapping_share(labels: BoolArray) -> float:
-    """Return the share of items with two labels a and b that overlap: 0 < n_ab < min(n_a, n_b)."""
+    """Return the share of items with two labels a and b that overlap: 0 < n_ab < min(n_a, n_b).
+
+    n_a and n_b are the numbers of items with each label, n_ab is that of items with both.
+    """
     L = labels.astype(np.float32)
     n = L.T @ L
     overlaps = (n > 0) & (n < np.minimum.outer(n.diagonal(), n.diagonal()))

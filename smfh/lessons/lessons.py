@@ -322,7 +322,7 @@ def compare_bits(measured: LessonRuns) -> WorkedLesson:
         ),
         f"A bit seldom stands for one thing. With seed {first.method.seed}, each of the {bits} bits follows "
         f"{min(classes[0])} to {max(classes[0])} classes ({np.mean(classes[0]):.1f} on average), which means that "
-        "it is on clearly more often for items of these classes. Bits are numbered in no particular order. Two "
+        "the bit is on clearly more often for items of these classes. Bits are numbered in no particular order. Two "
         "bits can be compared by how often each is on in every class: bits with the same number in the two runs "
         f"have an absolute correlation of {np.diag(correlations).mean():.2f} on average, but a bit and the most "
         f"similar bit of the other run have {correlations.max(axis=1).mean():.2f}. Yet both runs search about "

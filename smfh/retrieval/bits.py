@@ -119,7 +119,7 @@ def confusion_shares(rows: IntArray, query_labels: BoolArray, labels: BoolArray,
 
 
 def cross_counts(A: BoolArray | Matrix, B: BoolArray) -> FloatArray:
-    """Return AᵀB: how many items have both feature j of A and feature k of B."""
+    """Return AᵀB; entry (j, k) is the number of items that have both feature j of A and feature k of B."""
     total = np.zeros((A.shape[1], B.shape[1]))
     for start in range(0, len(B), BLOCK_ITEMS):
         part = slice(start, start + BLOCK_ITEMS)

@@ -126,7 +126,7 @@ def read_header(id: str, header: bytes, file_bytes: int) -> RunRecord:
         raise
     except Exception as error:  # a forged header can raise anything
         why = f"{type(error).__name__} at {error}"[:MAX_REASON]
-        raise InputError(f"Its header is not that of a run: {why}.") from error
+        raise InputError(f"Its header does not describe a run: {why}.") from error
     if named != id:
         raise InputError("The name of the file does not match the run in it: the file was renamed or changed.")
     return record

@@ -210,7 +210,7 @@ def _matrix_problems(name: str, X: Matrix, rows: int | None = None) -> list[str]
 
 
 def check_features(name: str, given: Any, dimensions: int) -> Matrix:
-    """Convert features to a matrix; raise InputError if they are invalid or have other dimensions."""
+    """Convert features to a matrix; raise InputError if they are invalid or have another number of dimensions."""
     X = as_matrix(name, given)
     problems = _matrix_problems(name, X)
     if X.shape[1] != dimensions:

@@ -207,7 +207,7 @@ def change_header(path, change):
         (lambda h: h["searches"][0]["headline"].update(full=float("inf")), "finite"),
         (lambda h: h.update(queries=10**400), "number of items"),
         (lambda h: h.update(when="yesterday"), "yesterday"),
-        (lambda h: h.update(timing=3), "not that of a run"),
+        (lambda h: h.update(timing=3), "does not describe a run"),
     ],
 )
 def test_a_changed_header_is_listed_as_damaged_and_not_found(store, saved, key, change, problem):

@@ -377,7 +377,7 @@ def test_coco_captions_are_several_texts_and_unlabelled_items_stay_if_chosen(tmp
     page.toggle(key="own_menu_several").set_value(True).run()
     assert "24 items" in texts(page)
     unlabelled = page.toggle(key="own_menu_unlabelled")
-    assert unlabelled.label == "Keep items without a label (4), to tag them by hand"
+    assert unlabelled.label == "Keep items without a label (4), to label them by hand"
     unlabelled.set_value(True).run()
     assert "32 items" in texts(page)
     page.button(key="own_use").click().run()

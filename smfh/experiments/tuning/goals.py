@@ -92,7 +92,7 @@ class Goal:
 
 
 def pareto_front(points: Mapping[int, tuple[float, float]]) -> dict[int, tuple[float, float]]:
-    """Return the trials on the Pareto front of two objectives, which are both to be maximized."""
+    """Return the trials on the Pareto front of two objectives, which are both to be maximised."""
     return {
         number: (a, b)
         for number, (a, b) in points.items()
@@ -103,7 +103,7 @@ def pareto_front(points: Mapping[int, tuple[float, float]]) -> dict[int, tuple[f
 def knee_of(front: Mapping[int, tuple[float, float]]) -> int | None:
     """Return the trial at the knee of a Pareto front; None if the front does not bulge beyond its ends.
 
-    Both objectives of each trial are to be maximized. Scaled so that the ends are (0, 1) and (1, 0), the
+    Both objectives of each trial are to be maximised. Scaled so that the ends are (0, 1) and (1, 0), the
     point (x, y) is (x + y − 1) / √2 beyond the line between them; the knee is farthest beyond it.
     """
     if len(front) < 3:

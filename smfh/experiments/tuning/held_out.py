@@ -193,7 +193,7 @@ def read_test(content: Mapping[str, Any]) -> Confirmation:
             raise unknown("measure", measure[:40], MEASURES)
         if difference is not None:
             if measure not in BASE_MEASURES:
-                raise InputError(f"A paired test of {measure} is not possible: it has no value for each query.")
+                raise InputError(f"A paired test of {measure} is not possible: it is not computed for each query.")
             values: dict[str, Any] = {name: str(difference[name]) for name in ("first", "second")}
             values |= {name: int(difference[name]) for name in ("queries", "seeds", "pairs")}
             values |= {name: finite(difference[name]) for name in ("mean", "low", "high", "level")}

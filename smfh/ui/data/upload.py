@@ -249,7 +249,7 @@ def draw_label_menu(source: UserDataset) -> UserDataset:
         source = source if several == source.several_texts else source.read_as(several_texts=several)
         preview = preview_of(source)
     if preview.unlabelled and source.hand_labels is None:
-        label = f"Keep items without a label ({preview.unlabelled:,}), to tag them by hand"
+        label = f"Keep items without a label ({preview.unlabelled:,}), to label them by hand"
         if st.toggle(label, key=f"{MENU}unlabelled") != source.keep_unlabelled:
             source = source.read_as(keep_unlabelled=not source.keep_unlabelled)
             preview = preview_of(source)

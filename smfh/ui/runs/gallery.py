@@ -49,7 +49,7 @@ DataKey = tuple[str, str]  # fingerprints of data set and split
 
 @dataclass(frozen=True, eq=False)
 class GalleryQuery:
-    """The query that the cards of all runs on one data set use, with the data."""
+    """The query that the cards of all runs on one data set use, and the loaded data."""
 
     title: str  # of the data set
     data: MultimodalDataset
