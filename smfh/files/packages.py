@@ -8,7 +8,7 @@ from pathlib import Path
 def missing_packages(packages: Sequence[str], extra: str) -> list[str]:
     """Return a message for each package that is not installed, with the extra that installs it."""
     absent = [package for package in packages if find_spec(package) is None]
-    return [f'This needs the package {package}: python -m pip install ".[{extra}]"' for package in absent]
+    return [f'The package {package} is needed: python -m pip install ".[{extra}]"' for package in absent]
 
 
 def package_file(package: str, file: str) -> Path:

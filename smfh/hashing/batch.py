@@ -33,7 +33,7 @@ from smfh.hashing.kernelised import (
 from smfh.types import EPS, FloatArray, parameter
 
 LABELS = "labels"  # name of the source Z_s that contains the labels
-FEATURE_HELP = "How strongly codes follow the features. Higher: more by features. Lower: more by labels."
+FEATURE_HELP = "How strongly codes follow the features. Higher: features count more. Lower: labels count more."
 AGREEMENT_HELP = (
     "How close the codes must be to their real-valued counterparts. Higher: closer together. Lower: each "
     "fits the labels better on its own."

@@ -194,7 +194,7 @@ STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
 
 async def answer_page(request: Request) -> HTMLResponse:
-    """Return Streamlit's page with our style, which then is there before anything is drawn, and the cookie."""
+    """Return Streamlit's page with our style, so that it applies before anything is drawn, and with the cookie."""
     page = INDEX.read_text(encoding="utf-8").replace("</body>", f"<style>{STYLE}</style></body>")
     response = HTMLResponse(page, headers={"Cache-Control": "no-cache"})
     set_cookie(request, response)
