@@ -3,10 +3,10 @@
     O = ‖r G Gᵀ − B Vᵀ‖² + ω ‖B − V‖² + Σ_s η_s { ‖Z_s − V U_sᵀ‖² + ε ‖U_s‖² }
 
 is minimised over U_s, B ∈ {−1, 1}, and V with VᵀV = N I and 1ᵀV = 0. The sources Z_s are the features K_t of
-every modality and the labels L; r is the number of bits; the rows of G are the labels, scaled to length 1;
-ω, η_s and ε are weights. The product of the codes B
-and the balanced, uncorrelated real numbers V approximates the label similarity r G Gᵀ. Every step has a
-closed form, so O never rises. The hash functions are ridge regressions on B.
+every modality and the labels L; r is the number of bits; the rows of G are the labels, scaled to length 1; ω,
+η_s and ε are weights. The product of the codes B and the balanced, uncorrelated real numbers V approximates the
+label similarity r G Gᵀ. Every step has a closed form, so O never rises. The hash functions are ridge
+regressions on B.
 
 The authors' program uses 500 anchors for images and 1,000 for texts; the preset "paper" uses 1,000 for both.
 """

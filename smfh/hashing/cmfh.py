@@ -2,9 +2,9 @@
 
     O = Σ_t λ_t ‖X_t − Y U_tᵀ‖² + μ Σ_t ‖Y − X_tW_t‖² + γ ( ‖Y‖² + Σ_t ‖U_t‖² + ‖W_t‖² )
 
-is minimised over U_t, Y and W_t, for centred X_t. Each unknown is solved for in closed form, so O never
-rises. Labels are not used. A training item has one code, Y > mean, for all modalities. The code of a query is
-computed from its features in one modality.
+is minimised over U_t, Y and W_t, for centred features X_t and weights λ_t, μ and γ. Each unknown is solved for
+in closed form, so O never rises. Labels are not used. A training item has one code, Y > mean, for all
+modalities. The code of a query is computed from its features in one modality.
 """
 
 from collections.abc import Callable, Mapping

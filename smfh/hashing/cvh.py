@@ -2,10 +2,11 @@
 
     max tr(Aᵀ XᵀY B)   with   Aᵀ(XᵀX + εI)A = I   and   Bᵀ(YᵀY + εI)B = I
 
-over the centred views X and Y; a bit is the sign of a projection. There are only q = min(d_x, d_y) pairs of
-directions. The other bits of longer codes use random whitened directions, drawn for each view separately.
-These bits say nothing about the other view, so the published scores do not improve with longer codes. Mixing
-the q pairs into all bits, weighted by their correlations, works better.
+over the centred views X and Y, with d_x and d_y dimensions and a small ridge ε; a bit is the sign of a
+projection on a column of A or B. There are only q = min(d_x, d_y) pairs of directions. The other bits of longer
+codes use random whitened directions, drawn for each view separately. These bits say nothing about the other
+view, so the published scores do not improve with longer codes. Mixing the q pairs into all bits, weighted by
+their correlations, works better.
 """
 
 from collections.abc import Mapping

@@ -2,10 +2,10 @@
 
     min ‖L − B G‖² + λ ‖G‖²   over G (bits, classes) and B ∈ {−1, 1}
 
-A linear classifier G should predict the labels L from the codes B. G is solved for in closed form, B bit by
-bit, so the objective never rises. The hash functions are ridge regressions on B. As in the authors' program,
-the fit of the hash functions has weight 0, so they do not influence B. Unlike in that program, the B step is
-not relaxed.
+A linear classifier G, shrunk by λ, should predict the labels L from the codes B. G is solved for in closed
+form, B bit by bit, so the objective never rises. The hash functions are ridge regressions on B. As in the
+authors' program, the fit of the hash functions has weight 0, so they do not influence B. Unlike in that
+program, the B step is not relaxed.
 """
 
 from collections.abc import Mapping

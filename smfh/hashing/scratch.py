@@ -3,10 +3,10 @@
     O = Σ_t { λ_t ‖K_t − V U_tᵀ‖² + μ ‖V − K_tW_t‖² + μ ξ_t ‖W_t‖² } + α ‖L − V Gᵀ‖² + ‖B − V Rᵀ‖²
         + γ ( ‖V‖² + ‖G‖² + Σ_t ‖U_t‖² )
 
-is minimised over U_t, W_t, G, V, an orthogonal R, and B ∈ {−1, 1}, with equal λ_t that sum to 1. Each unknown
-is solved for in closed form, so O never rises. A query's code is the sign of K_tW_tRᵀ. As published, ξ_t =
-γ/μ. If γ is 0, the ξ_t are chosen from the training rows, and γ is μ times their mean; this needs more
-rounds.
+is minimised over U_t, W_t, G, V, an orthogonal R, and B ∈ {−1, 1}. K_t are the features of modality t, L the
+labels; λ_t, μ, α and γ are weights, of which the λ_t are equal and sum to 1; ξ_t are ridges. Each unknown is
+solved for in closed form, so O never rises. A query's code is the sign of K_tW_tRᵀ. As published, ξ_t = γ/μ. If
+γ is 0, the ξ_t are chosen from the training rows, and γ is μ times their mean; this needs more rounds.
 """
 
 from collections.abc import Mapping

@@ -2,10 +2,11 @@
 
     min ‖ Σ_k sgn(Xa_k) sgn(Yb_k)ᵀ − r S ‖²,   S = 2 L̃L̃ᵀ − 11ᵀ,   L̃ the labels as unit rows
 
-over directions a_k, b_k of the centred views X and Y, with r bits: codes should be as similar as labels. Without the
-signs, the best whitened directions are singular vectors of R = r XᵀSY. The sequential form uses the first
-pair of singular vectors for a bit, and then subtracts the contribution of that bit from R. The orthogonal
-form uses all pairs of one decomposition; longer codes repeat them, as there are only min(d_x, d_y) pairs.
+over directions a_k, b_k of the centred views X and Y, which have d_x and d_y dimensions; r is the number of
+bits. Codes should be as similar as the labels. Without the signs, the best whitened directions are singular
+vectors of R = r XᵀSY. The sequential form uses the first pair of singular vectors for a bit, and then subtracts
+the contribution of that bit from R. The orthogonal form uses all pairs of one decomposition; longer codes
+repeat them, as there are only min(d_x, d_y) pairs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
