@@ -76,7 +76,7 @@ def every_chart(
 ) -> dict[str, Chart]:
     """Return all charts by name, the charts of scores first; `log` sets a log axis for K.
 
-    The score charts show chance and, if known, the levels of classifiers and kernel ridge, and published
+    The score charts show chance and, if known, the scores of classifiers and kernel ridge, and published
     numbers.
     """
     charts: dict[str, Chart] = {}

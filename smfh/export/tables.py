@@ -291,7 +291,7 @@ def is_tested(measure: str) -> bool:
 
 
 def _cells(grid: Grid, store: SavedRuns, views: Sequence[View], measure: str) -> dict[tuple[str, str, int], Cell]:
-    """Return the cells of a table; the best is marked, and what a paired test cannot tell apart from it."""
+    """Return the cells of a table; the best is marked, with all that a paired test cannot tell apart from it."""
     cells: dict[tuple[str, str, int], Cell] = {}
     better = min if measure in ("median_rank", "training") else max
     for view in views:

@@ -22,7 +22,7 @@ def rarity_weights(sizes: FloatArray, exponent: float, unlabelled: int, items: i
     """Return w_k = (size of class k / size of the smallest class)^−p, the weight of label k; p is `exponent`.
 
     If no item has several labels, all weights are 1: then the degree normalisation of SMFH+ would cancel
-    them, except for rounding. `items` is the number of items, `unlabelled` that of items without a label.
+    them, except for rounding. `items` is the number of all items, `unlabelled` the number of items without a label.
     """
     if sizes.sum() + unlabelled == items:
         return np.ones(len(sizes))

@@ -100,7 +100,7 @@ def bit_words(bit: int, modality: str, words: Named) -> BarChart:
 
 @chart
 def bit_classes(bit: int, classes: Named) -> BarChart:
-    """Show P(on | class) − P(on | others) of a bit, highest first; if many classes, only extremes."""
+    """Show P(on | class) − P(on | others) of a bit, highest first; of many classes, only the highest and lowest."""
     half = MAX_BIT_CLASSES // 2
     names, values = _split([*classes[:half], *classes[-half:]] if len(classes) > MAX_BIT_CLASSES else classes)
     on = values > 0

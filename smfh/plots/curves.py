@@ -258,7 +258,7 @@ def agreement(cells: Sequence[Published], tolerance: float) -> LineChart:
 
 @chart
 def trial_precision(curves: Mapping[str, Sequence[float]], places: Sequence[int]) -> LineChart:
-    """Show precision at K of several trials; `curves` maps each to its values at the first of `places`."""
+    """Show precision at K of several trials; `curves` maps their names to values at the first K in `places`."""
     lines = tuple(
         Line(name, np.array(places[: len(y)]), np.array(y), cycle(PALETTE, k), symbol="circle")
         for k, (name, y) in enumerate(curves.items())

@@ -136,7 +136,7 @@ def finish_panel(axis: Any, panel: Mapping[str, Any], characters: int) -> None:
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write the figure as vectors with its text as text; the file has no date, so that it is reproducible."""
+    """Write the figure as vector graphics with searchable text; the file has no date, so that it is reproducible."""
     import matplotlib
 
     with matplotlib.rc_context({"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "smfh"}):
