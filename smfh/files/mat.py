@@ -11,7 +11,7 @@ import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice, zip_longest
+from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -68,9 +68,9 @@ def read_mat(content: Content, name: str = "", max_bytes: int = MAX_MAT_BYTES) -
             readable = _check_variables(file, name, max_bytes)
             stream: Any = file  # SciPy's type hints allow only paths
             listing = whosmat(stream)
-            can_read = dict(zip_longest((entry[0] for entry in listing), readable, fillvalue=True))
+            unreadable = {entry[0] for entry, can_read in zip(listing, readable, strict=False) if not can_read}
             listing = [entry for entry in listing if not entry[0].startswith("__")]
-            usable = [entry for entry in listing if can_read[entry[0]] and entry[0].isidentifier()]
+            usable = [entry for entry in listing if entry[0] not in unreadable and entry[0].isidentifier()]
             headers = [Header(key, shape, ITEM_BYTES.get(kind, 0)) for key, shape, kind in usable]
             check_headers(name, headers, max_bytes)
             loaded = loadmat(stream, variable_names=[entry[0] for entry in usable], spmatrix=False)

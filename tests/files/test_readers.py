@@ -444,3 +444,12 @@ def test_hostile_files_take_little_memory():
     read_mat(mat(x=np.eye(3)))
     _, megabytes, _ = measure(read_all)
     assert megabytes < 64
+
+
+def test_of_two_mat_variables_with_one_name_none_is_read_if_one_is_a_structure():
+    """SciPy would read both; a damaged structure ended its process."""
+    structure, matrices = io.BytesIO(), io.BytesIO()
+    scipy.io.savemat(structure, {"labels": {"a": 1.0}})
+    scipy.io.savemat(matrices, {"labels": np.eye(2), "x": np.eye(3)})
+    contents = read_mat(structure.getvalue() + matrices.getvalue()[128:])
+    assert list(contents.variables) == ["x"]

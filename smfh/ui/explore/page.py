@@ -156,8 +156,9 @@ def describe_score(run: Run, directions: Sequence[tuple[str, str]]) -> str:
         else ""
     )
     return (
-        "**mAP@100**: precision at the relevant items among the first 100 results by Hamming distance, averaged over "
-        f"{found[0].queries:,} held-out queries. Relevant results {describe_relevance(run.data.labels)}. {origin}"
+        "**mAP@100**: share of relevant items among the first results by Hamming distance, averaged over the places "
+        f"of the relevant items in the first 100 and over {found[0].queries:,} held-out queries. Relevant results "
+        f"{describe_relevance(run.data.labels)}. {origin}"
         f"By chance {' to '.join(chances[:: max(len(chances) - 1, 1)])}. "
         f"±: 95 % interval over queries. Training items: {len(run.split.train):,}, with codes learnt from "
         f"their labels. Unseen items: encoded without labels.{first} One split, one seed; trained in "
