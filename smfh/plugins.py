@@ -114,7 +114,7 @@ def class_problems(cls: type[Any], kind: str, known: Mapping[str, Any]) -> Itera
     if not (isinstance(name, str) and NAME.fullmatch(name)):
         yield f"{cls.__name__} needs a name of lower-case letters, digits and -; got {name!r}."
     elif name in known:
-        yield f"There is a {kind} named {name} already; choose another name."
+        yield f"There is already a {kind} named {name}; choose another name."
     title = "title" if kind == "method" else "card"
     if not hasattr(cls, title):
         yield f"{cls.__name__} needs a {title}."

@@ -128,7 +128,7 @@ def chosen_corruptions(arguments: Namespace) -> tuple[dict[str, float], str]:
     given = {name: shares for name in CORRUPTIONS if (shares := getattr(arguments, name)) is not None}
     curves = [name for name, shares in given.items() if len(shares) > 1]
     if len(curves) > 1:
-        raise InputError(f"Give several shares for one option only, not for each of {', '.join(curves)}.")
+        raise InputError(f"Only one option can have several shares, but these have: {', '.join(curves)}.")
     if curves and (arguments.html or arguments.figures or arguments.latex or arguments.markdown):
         raise InputError(
             "A curve over shares can be printed only as text, --csv or --json; leave out the other output options."

@@ -52,7 +52,7 @@ NO_ROLE = (*SPLIT, "license", "licence", "author", "source")  # columns of words
 
 @dataclass(eq=False)
 class Item:
-    """A picture of a user's data with its captions, labels and part of the split."""
+    """A user's picture with its captions and labels, and the part of the split that it belongs to."""
 
     place: str  # where the item was found, for messages
     captions: dict[str, list[str]] = field(default_factory=dict)  # by modality

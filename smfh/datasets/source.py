@@ -18,7 +18,7 @@ OnProgress = Callable[[float, str], None] | None  # called with the share done a
 WRONG_LABELS = "Share of training items that get the labels of another item. Scores use the true labels."
 UNPAIRED = "Share of training items that get the text (and any further modalities) of another item."
 MISSING = "Share of training items that lose one modality: its features are replaced by the mean or, if sparse, by 0."
-UNSEEN = "Share of classes without training items. Choose unseen items as the database: they have all classes."
+UNSEEN = "Share of classes without training items. Choose unseen items as the database: they include all classes."
 CORRUPTION_SEED = "Random seed for drawing the wrong labels, wrong pairs, missing features and unseen classes."
 
 
@@ -120,9 +120,9 @@ class DatasetSource(ABC):
 
 
 def find_folder(card: DatasetCard) -> Path:
-    """Return the folder of the data set in the data folder that has most of its files.
+    """Look for the data set in all data folders; return its folder where most of its files are found.
 
-    If no data folder has any of them, the first data folder is used.
+    If no files are found, return its folder in the first data folder.
     """
     folders = [folder / card.folder for folder in data_folders()]
     return max(folders, key=lambda folder: len(found_files(card, folder)))

@@ -209,7 +209,7 @@ def write_shards(stream: Stream, folder: Folder, rows_per_part: int = ROWS_PER_P
     if rows_per_part < 1 or rows_per_part % ROWS:
         low = max(rows_per_part // ROWS, 1) * ROWS
         raise InputError(
-            f"Rows per shard are a multiple of {ROWS}, such as {low} or {low + ROWS}; got {rows_per_part}."
+            f"Rows per shard must be a multiple of {ROWS}, such as {low} or {low + ROWS}; got {rows_per_part}."
         )
     if folder.exists(MANIFEST):
         raise InputError(f"{folder.address} already contains shards; choose an empty folder.")

@@ -163,7 +163,7 @@ class Grid:
 
     @cached_property
     def keys(self) -> Mapping[HashMethod, RunKey]:
-        """The key of every run, by method; the data is hashed only once."""
+        """The key of every run, by method; the checksum of the data is computed only once."""
         first, *others = self.comparison.trainings
         key = run_key(self.data, self.split, first)
         return {first: key} | {method: replace(key, method=method) for method in others}

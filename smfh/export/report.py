@@ -135,7 +135,7 @@ def section(
 ) -> str:
     """Return a section as HTML: a heading, then those of the other parts that are given.
 
-    `formulas` are labels, formulas and words; `tables` are tables in HTML, folded under their
+    `formulas` are triples (label, formula, explanation); `tables` are tables in HTML, folded under their
     titles, or open under the title "".
     """
     parts = [f"<h2>{html.escape(heading)}</h2>"]

@@ -93,8 +93,8 @@ def load_words() -> WordTable:
 def stem(word: str) -> str:
     """Return an English word without its ending: rain for rainy, run for running, baby for babies.
 
-    "er" and "est" are removed only if the table has the rest as a word, such as fast for faster. They are also
-    removed from words such as forest, because the table has for, so `is_form` compares meanings as well.
+    "er" and "est" are removed only if the table has the rest as a word, such as "fast" for "faster". They are
+    also removed from "forest", because the table has "for"; therefore `is_form` compares meanings as well.
     """
     for ending, instead in (("ies", "y"), ("ily", "y"), ("iest", "y"), ("ier", "y"), ("iness", "y")):
         if word.endswith(ending) and len(word) - len(ending) >= MIN_STEM - 1:

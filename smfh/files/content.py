@@ -90,7 +90,7 @@ def read_json_file(content: Content, name: str = "") -> Any:
 
 
 def shortened(problems: Sequence[str]) -> list[str]:
-    """Shorten a list of problems to the first 20 and a line with the number of the others."""
+    """Return the first 20 problems and, if there are more, a line that says how many more."""
     if len(problems) <= MAX_PROBLEMS:
         return list(problems)
     return [*problems[:MAX_PROBLEMS], f"… and {len(problems) - MAX_PROBLEMS:,} more problems."]

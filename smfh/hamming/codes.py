@@ -81,4 +81,5 @@ def check_padding(codes: Words, bits: int) -> None:
     words = -(-bits // WORD_BITS)
     spare = np.uint64((1 << bits % WORD_BITS) - 1 if bits % WORD_BITS else (1 << WORD_BITS) - 1)
     if codes.shape[1] != words or np.any(codes[:, -1] & ~spare):
-        raise InputError(f"Codes of {bits} bits must have {words} words and zeros after the last bit; these do not.")
+        size = words * WORD_BITS
+        raise InputError(f"Codes of {bits} bits must be packed into {size} bits; the unused bits must be 0 (see pack).")

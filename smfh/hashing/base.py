@@ -38,8 +38,8 @@ from smfh.types import (
 )
 
 PULL_HELP = (
-    "How strongly items with common labels are pulled together. Higher: one code for a whole class, best "
-    "over the whole ranking. Lower: codes follow the features."
+    "How strongly items with common labels are pulled together. Higher: one code for a whole class, which gives the "
+    "best mAP over the whole ranking. Lower: codes follow the features."
 )
 FIT_HELP = (
     "How closely the hash functions must predict the codes. Higher: better on new items. Lower: codes follow "

@@ -46,7 +46,10 @@ class LabelGraph:
         return LabelGraph(sparse.csr_array(L.multiply(np.sqrt(w)[None, :])), L @ (w * n))
 
     def normalised(self) -> "LabelGraph":
-        """Return the graph of D^-½ F: large classes do not dominate; degrees are 1, or 0 without labels."""
+        """Return the graph with the factors D^-½ F, in which large classes do not dominate.
+
+        The degree of an item is then 1, or 0 if it has no labels.
+        """
         scale = 1 / np.sqrt(np.maximum(self.degrees, EPS))
         return LabelGraph(self.scaled(scale), (self.degrees > 0).astype(self.factors.dtype))
 

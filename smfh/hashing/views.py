@@ -132,7 +132,7 @@ class CanonicalPairs:
 
     @staticmethod
     def of(views: Sequence[View], ridge: float, at_most: int) -> "CanonicalPairs":
-        """Return the `at_most` most correlated canonical pairs of two views; there are min(dimensions of the views)."""
+        """Return the `at_most` most correlated canonical pairs of two views, or all pairs if there are fewer."""
         x, y = views
         factors = x.factor(ridge), y.factor(ridge)
         R = whiten_both(cross_covariance(x, y), *factors)

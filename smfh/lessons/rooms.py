@@ -114,7 +114,7 @@ class Rooms:
         Raises
         ------
         InputError
-            If the room is not open or full, or the option is out of range.
+            If the room is closed or full, or the option is out of range.
         """
         if not 0 <= option < MAX_OPTIONS:
             raise InputError(f"An answer must be an option from 0 to {MAX_OPTIONS - 1}; got {option}.")

@@ -135,7 +135,7 @@ def _chart_of(
     below: Sequence[Any] = (),
     above: Sequence[Any] = (),
 ) -> TraceChart:
-    """Return a chart of panels side by side; `below` and `above` are traces around the dots of the first."""
+    """Return a chart of panels side by side; the first also has the traces `below` and `above` its dots."""
     layout: dict[str, Any] = {"showlegend": True, "hovermode": "closest"}
     traces, width = list(below), (1 + GAP) / max(len(panels), 1)
     for k, panel in enumerate(panels):

@@ -76,7 +76,7 @@ class Query:
     features: Matrix  # (1, dimensions)
     classes: BoolArray | None  # (classes,); None if the query has no known class
     row: int | None = None  # row of the data set, if the query is an item
-    words: str = ""  # the typed words, if any, without those to exclude
+    words: str = ""  # the typed words, if any, except excluded ones
     picture: str = ""  # SHA-256 of the picture file, if any
     tokens: int = 0  # number of known words
     wanted: tuple[str, ...] = ()  # interpreted words without stop words; items with all of them come first
@@ -262,7 +262,7 @@ def _no_encoder(what: str, source: str, modalities: list[str]) -> InputError:
 
 
 def unknown_words(data: MultimodalDataset, source: str, sentence: str) -> list[str]:
-    """Return the words of a sentence that do not occur in the training data, without words to exclude."""
+    """Return the words of a sentence that do not occur in the training data, leaving out excluded words."""
     encoder = data.encoders.get(source)
     if not isinstance(encoder, TextEncoder) or len(sentence) > MAX_CHARACTERS:
         return []
@@ -384,8 +384,9 @@ def find_exact_matches(
 
     Items that contain all words are sorted by how many of the related words they contain. They are only returned
     if there are at most MAX_CONTAINING: a hash function learns frequent words, but has few examples of rare ones.
-    For guesses, long and combined queries, and languages whose words are compared by letter n-grams, only items
-    with this name are returned. `rows` are the items searched, `order` their ranking. Scores do not use this.
+    Only items with this name are returned if the query is long, guessed or combined with another, or if the words
+    of its language are compared by letter n-grams. `rows` are the items searched, `order` their ranking. Scores do
+    not use this.
     """
     none: IntArray = np.empty(0, dtype=np.int64)
     if not query.is_interpreted or not query.wanted:

@@ -190,7 +190,7 @@ def score(
 
 
 def begin_compiling(call: Call) -> None:
-    """Compile the kernels missing in Numba's cache in the background, soon; later calls do nothing."""
+    """Start to compile, in the background, the kernels that Numba's cache lacks; later calls do nothing."""
     if _ready:
         return
     _ready["training"], _ready["ranking"] = Event(), Event()

@@ -81,7 +81,10 @@ def draw_task(
 
 
 def start_job(name: str, key: Hashable, prepare: Callable[[], Callable[[JobContext], object]]) -> None:
-    """Start a job (a callback). The job, or why it was refused, is in the session under keys that begin with `name`."""
+    """Start a job when a button is pressed.
+
+    The job, or the reason why it was refused, is in the session under keys that begin with `name`.
+    """
     try:
         with logging_refusal(name, visitor()):
             work = prepare()

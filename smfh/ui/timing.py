@@ -61,9 +61,9 @@ def bench_page(report: Report, repeats: int) -> None:
         display.append(perf_counter() - started)
     click, python, redraw = min(clicks), min(direct), min(display)
     report.seconds |= {"click to scores": click, "fit and evaluate": python, "display": redraw}
-    what = "Emoji, 64 bits: from a click on Train to the scores, compared with the same work in Python"
+    what = "Emoji, 64 bits: time from a click on Train to the scores, compared with the same work in Python"
     report.compare("click to scores/python", click, python, what)
-    what = "redrawing the curves for another K, compared with a click on Train"
+    what = "time to redraw the curves for another K, compared with a click on Train"
     report.compare("display/click to scores", redraw, click, what)
 
 

@@ -68,7 +68,7 @@ def test_several_shares_print_a_curve_and_one_share_is_an_option_of_the_data(cap
     assert main([*order, "--unseen-classes", "0.4", "0", "--distance", "asymmetric", "--csv"]) == 0
     assert {row["distance"] for row in csv.DictReader(io.StringIO(capsys.readouterr().out))} == {"asymmetric"}
     assert main([*order, "--unpaired", "0", "1", "--wrong-labels", "0", "1"]) == 2
-    assert "Give several shares for one option only" in capsys.readouterr().err
+    assert "Only one option can have several shares" in capsys.readouterr().err
 
 
 def test_scores_are_printed_even_if_some_runs_fail(capsys):

@@ -49,7 +49,7 @@ def test_a_study_is_continued_by_name_and_its_plan_cannot_change(tune):
     )
     assert "There is no study 'yours'; there are mine." in tune("--study", "yours", code=2)
     error = tune(*FEW, "--study", "mine", "--goal", "full", code=2)
-    assert "There is a study 'mine' with another plan" in error
+    assert "There is already a study named 'mine' with another plan" in error
     assert "Name a study with --study" in tune(code=2)
 
 

@@ -159,7 +159,7 @@ def test_codes_with_bits_after_the_last_are_refused():
     good, bad = np.array([[3]], dtype=np.uint64), np.array([[8]], dtype=np.uint64)
     assert tally(good, good, good, good, 3).items_at.tolist() == [[1, 0, 0, 0]]
     for queries, database in ((good, bad), (bad, good)):
-        with pytest.raises(InputError, match="zeros after the last bit"):
+        with pytest.raises(InputError, match="the unused bits must be 0"):
             tally(queries, database, good, good, 3)
 
 

@@ -113,7 +113,7 @@ def test_a_link_that_hides_the_data_menu_fixes_the_data():
     assert page.button(key="use_synthetic").disabled
     page = upload(page, "mine.zip", example_archive())
     assert "own_use" not in [button.key for button in page.button]
-    assert any("fixes the data" in info.value for info in page.info)
+    assert any("sets the data set" in info.value for info in page.info)
 
 
 def test_pairs_are_filtered_by_class_and_word_and_paged():

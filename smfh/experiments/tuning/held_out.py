@@ -28,8 +28,8 @@ ALL, THE_START = "all directions", "the start"  # THE_START is part of saved tes
 ATTRIBUTE = "confirmed"  # name of a study's attribute, followed by the trial's number
 CORRECTION = (
     "Each further test is another opportunity to win by chance. Therefore, with k tests in a study, every interval, "
-    "also of an earlier test, has a confidence level of 100 − 5/k % instead of 95 % (Bonferroni); all intervals "
-    "together then have a level of 95 %. Tests in other studies of the same data are not counted."
+    "including those of earlier tests, has a confidence level of 100 − 5/k % instead of 95 % (Bonferroni); all "
+    "intervals together then have a level of 95 %. Tests in other studies of the same data are not counted."
 )
 
 Searches = Mapping[str, Scores]  # scores of one run, by direction

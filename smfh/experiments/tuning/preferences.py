@@ -199,7 +199,7 @@ def suggest_setting(plan: StudyPlan, trials: Sequence[Trial], choices: Sequence[
     Raises
     ------
     InputError
-        If there are fewer than MIN_CHOICES choices, or if all settings in the ranges were tried.
+        If there are fewer than MIN_CHOICES choices, or if all settings in the ranges have been tried.
     """
     if (decided := sum(one.winner is not None for one in choices)) < MIN_CHOICES:
         raise InputError(f"A suggestion needs at least {MIN_CHOICES} choices; there are {decided}.")
@@ -210,7 +210,7 @@ def suggest_setting(plan: StudyPlan, trials: Sequence[Trial], choices: Sequence[
     settings = [setting_at(plan.ranges, point) for point in rng.random((CANDIDATES, len(plan.ranges)))]
     tried = [trial.parameters for trial in chosen]
     if not (new := [setting for setting in settings if setting not in tried]):
-        raise InputError("All settings in the ranges of this study were tried already.")
+        raise InputError("All settings in the ranges of this study have already been tried.")
     process = fit_process(points, fit_strengths(choices), len(plan.ranges))
     mean, sd = process.predict(scale_settings(plan.ranges, new), return_std=True)
     return new[int(np.argmax(mean + EXPLORATION * sd))]

@@ -363,7 +363,7 @@ class Studies:
         """Create a study with waiting trials; raise InputError if the name is taken."""
         with errors_in_words(self.where):
             if (inner := self._create(plan, creator)) is None:
-                raise InputError(f"There is a study {plan.name!r} already; choose another name.")
+                raise InputError(f"There is already a study named {plan.name!r}; choose another name.")
         return Study(inner, self.storage, plan, StudyKey(self.where, plan.name))
 
     def open(self, name: str) -> Study:
@@ -385,7 +385,8 @@ class Studies:
                 return Study(inner, self.storage, plan, StudyKey(self.where, plan.name))
         study = self.open(plan.name)
         if other := plan_differences(replace(study.plan, trials=plan.trials, minutes=plan.minutes), plan):
-            raise InputError([f"There is a study {plan.name!r} with another plan; choose another name.", *other])
+            problem = f"There is already a study named {plan.name!r} with another plan; choose another name."
+            raise InputError([problem, *other])
         if study.plan != plan and plan.way == "search":
             study.set_budget(plan.trials, plan.minutes)
         return study
@@ -434,7 +435,7 @@ class Studies:
                     from_study_name=name, from_storage=self.storage, to_storage=self.storage, to_study_name=to
                 )
             except DuplicatedStudyError as error:
-                raise InputError(f"There is a study {to!r} already; choose another name.") from error
+                raise InputError(f"There is already a study named {to!r}; choose another name.") from error
         self.delete(name)
         return self.open(to)
 

@@ -94,8 +94,8 @@ def choose_view(grid: Grid) -> View:
         protocol = st.segmented_control("Database", list(PROTOCOLS), required=True, key="compare_protocol", help=about)
         about = "\n\n".join(DISTANCES.values())
         distance = st.segmented_control("Distance", list(DISTANCES), required=True, key="compare_distance", help=about)
-        count = "{} bits".format
-        bits = st.selectbox("Bits in the curves", lengths, key="compare_at", format_func=count, width=125)
+        count, about = "{} bits".format, "For the curves, the tests and the results at one code length."
+        bits = st.selectbox("Code length", lengths, key="compare_at", format_func=count, help=about, width=125)
         radius = st.selectbox("Lookup radius", range(MAX_RADIUS + 1), key="compare_radius", width=105)
     direction, protocol = direction or directions[0], protocol or request.protocol
     distance = distance or request.distance

@@ -115,7 +115,7 @@ def draw_card(source: DatasetSource, settings: Settings) -> DeltaGenerator:
         st.button("Browse pairs", on_click=open_tab, args=(PAIRS,), key="browse_chosen")
     elif not missing:
         is_fixed, key = DATA in settings.hidden, f"use_{source.name}"
-        reason = "The link that you opened fixes the data set." if is_fixed else None
+        reason = "The link you opened sets the data set." if is_fixed else None
         st.button("Use", on_click=choose, args=(source.name,), disabled=is_fixed, help=reason, key=key)
     return body
 
@@ -173,7 +173,7 @@ def draw_download(source: DatasetSource) -> None:
 
 
 def start_download(name: str) -> None:
-    """Start one download for all visitors (a callback); then drop the set, so that it is loaded again."""
+    """Start a download that all visitors share, when a button is pressed; then load the data set again."""
     source = DATASETS[name]()
 
     def work(context: JobContext) -> None:

@@ -107,7 +107,7 @@ CHANGES: dict[str, Callable[[tuple[str, ...], str], tuple[str, ...]]] = {
 
 
 def tag(how: str, rows: Sequence[int]) -> None:
-    """Add, remove or set a label of these rows, and clear the selection (a callback)."""
+    """When a button is pressed, add, remove or set a label of these rows, and clear the selection."""
     edited: EditedLabels = st.session_state[EDITED]
     label = str(st.session_state.get(LABEL) or "").replace("|", " ").strip()[:MAX_LABEL_CHARACTERS]
     if not label:
@@ -120,7 +120,7 @@ def tag(how: str, rows: Sequence[int]) -> None:
 
 
 def change_classes(is_deleted: bool) -> None:
-    """Rename, merge or delete the chosen classes (a callback)."""
+    """When a button is pressed, rename, merge or delete the chosen classes."""
     edited: EditedLabels = st.session_state[EDITED]
     name = "" if is_deleted else str(st.session_state[NAME]).replace("|", " ").strip()
     edited.labels[:] = rename_classes(edited.labels, dict.fromkeys(st.session_state[CLASSES], name))

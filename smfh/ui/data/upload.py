@@ -204,7 +204,7 @@ def call_with_progress(work: Callable[..., T], source: UserDataset, label: str) 
 
 
 def cancel() -> None:
-    """Stop reading the chosen files and clear the choice (a callback)."""
+    """Stop reading the chosen files and clear the choice; called when a button is pressed."""
     for key in (UPLOADED, PREVIEWED):
         st.session_state.pop(key, None)
     if FOLDER in st.session_state:
@@ -303,7 +303,7 @@ def draw_use(source: UserDataset, preview: Preview, is_fixed: bool) -> None:
         )
         st.button("Delete stored features", icon=":material/delete:", on_click=store.unlink, args=(True,))
     if is_fixed:
-        st.info("The link that you opened fixes the data set. Open the app without it to use your data.")
+        st.info("The link you opened sets the data set. Open the app without the link to use your data.")
     elif st.button(label, type="primary", icon=":material/check:", key="own_use"):
         try:
             loaded = call_with_progress(load_set, source, "Computing features")

@@ -52,9 +52,9 @@ _worked_lessons: BoundedCache[tuple[str, tuple[str, ...]], WorkedLesson] = Bound
 
 
 def draw_replay(data: MultimodalDataset) -> None:
-    """Draw the replay of a run with its Play button; `data`, the sidebar's data set, is part of the link.
+    """Draw the replay of a run with its Play button; its link contains `data`, the sidebar's data set.
 
-    Without a replay that is shipped with the program, a button records one, once for all visitors.
+    If no replay is shipped with the program, a button records one, which all visitors share.
     """
     st.markdown(
         f"A complete run: the built-in emoji, {REPLAY_METHOD.bits} bits, {REPLAY_METHOD.iterations} iterations of the "

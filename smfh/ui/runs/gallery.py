@@ -117,7 +117,7 @@ def _draw_queries(shown: Sequence[RunRecord], runs: Sequence[RunRecord]) -> dict
 
 
 def _draw_query(run: RunRecord) -> GalleryQuery:
-    """Draw the query for the data set of a run: words, or the number of a held-out query if it has no text.
+    """Draw the field for a query of a run's data set: words, or the number of a held-out query if it has no text.
 
     Without words, the query is the example of the data set, or else the held-out query with the run's median AP.
     Raises InputError if the data set is not available or the words cannot be used as a query.

@@ -54,7 +54,7 @@ def test_continuing_needs_the_same_plan_except_its_budget(studies, make_plan):
         studies.join(make_plan(folds=3, goal=Goal("full")))
     assert caught.value.problems[1] == "Its folds is 2, not 3."
     assert len(caught.value.problems) == 3
-    with pytest.raises(InputError, match="There is a study 'small' already"):
+    with pytest.raises(InputError, match="There is already a study named 'small'"):
         studies.create(make_plan())
 
 
@@ -67,7 +67,7 @@ def test_studies_can_be_renamed_and_deleted(studies, make_plan):
     assert after.name == after.plan.name == "α, of all things"
     assert after.trials == before
     assert studies.names() == ["α, of all things", "other"]
-    with pytest.raises(InputError, match="There is a study 'other' already"):
+    with pytest.raises(InputError, match="There is already a study named 'other'"):
         studies.rename("α, of all things", "other")
     with pytest.raises(InputError, match="name needs 1 to 80"):
         studies.rename("other", "two\nlines")
