@@ -174,8 +174,8 @@ def _find_tables(
                 guesses.append((table, guess_columns(table, files, heading)))
         except InputError as error:
             unread[name] = _reason(name, error)
-    given = columns.picture if columns else ""
-    usable = [(t, c) for t, c in guesses if t.name in embedded or (not embedded and (c.picture or given in t.header))]
+    given = {columns.picture} - {""} if columns else set()  # a heading may be empty, but then it names no column
+    usable = [(t, c) for t, c in guesses if t.name in embedded or (not embedded and (c.picture or given & {*t.header}))]
     usable = [(t, c) for t, c in usable if c.captions or c.labels or find_column(t.header, SPLIT)] or usable
     others = [(t, c) for t, c in guesses if t.name.lower().endswith(TABLE_SUFFIXES)]
     unread |= {t.name: "has no column of pictures, or no captions and labels" for t, _ in guesses}

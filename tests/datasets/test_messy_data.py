@@ -58,6 +58,16 @@ def test_a_table_that_cannot_be_read_is_listed(tmp_path):
     }
 
 
+def test_a_table_with_an_empty_heading_beside_one_of_pictures_is_listed(tmp_path):
+    class_folders(tmp_path, ITEMS)
+    pictures = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.png"))
+    put(tmp_path, "a.csv", "file,caption\n" + "".join(f"{path},a {path.parent.name}\n" for path in pictures))
+    put(tmp_path, "b.csv", ",caption\nx,a round shape\n")
+    preview = UserDataset(tmp_path).preview()
+    assert (preview.problems, preview.items) == ((), 16)
+    assert "b.csv has no column of pictures" in "\n".join(preview.skipped)
+
+
 def test_pictures_beyond_the_limit_are_listed_and_every_class_stays(tmp_path, monkeypatch):
     monkeypatch.setattr(picture_layouts, "MAX_PICTURES", 8)
     class_folders(tmp_path, ITEMS)
