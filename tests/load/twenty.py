@@ -42,6 +42,7 @@ MAX_WAIT_SECONDS = 120  # for any one action
 SEED, WORDS = "Random seed", "Words"
 UPLOADER, UPLOAD_ROWS = "Upload files", 2_000
 MAX_MORE_MEGABYTES, MAX_MORE_FILES = 300, 20  # of an empty server after a soak
+LOG_CHARACTERS = 4_000  # of the first traceback in the log of the server
 LONG_RUN = "data=synthetic&method=smfh-plus&bits=128&iterations=100&rounds=20"
 OTHERS = ("Bits", "Compare", "Runs", "Paper", "Data", "Tune")
 QUESTIONS = ("dog", "red heart", "flag", "music", "tree in the snow", "happy face", "train", "fish", "clock")
@@ -255,6 +256,9 @@ def main() -> None:
             report["open files"] = {"first": files, "last": (last_files := psutil.Process(pid).num_fds())}
             with urllib.request.urlopen(f"http://{address}/health", timeout=60) as answer:
                 report["busy"] = json.load(answer)["busy"]
+        if report["faults"]:
+            _, started, traceback = log.read_text(errors="replace").partition("Traceback")
+            print(f"{started}{traceback}"[:LOG_CHARACTERS], file=sys.stderr)
     print(json.dumps(report, indent=1))
     if given.check:
         assert last - first < MAX_MORE_MEGABYTES / 1024, f"memory grew from {first} to {last} GB"
