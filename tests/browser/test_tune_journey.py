@@ -3,9 +3,11 @@
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from playwright.sync_api import Page, expect
+from playwright.sync_api import TimeoutError as BrowserTimeoutError
 
 pytestmark = pytest.mark.slow
 # data of its own, so that nothing of it is in the storage
@@ -148,10 +150,16 @@ def test_from_a_slider_to_a_decision_with_a_restart_in_the_middle(page: Page, st
     expect(page.get_by_text(re.compile(r"^Interrupted after [0-4] of 5 trials"))).to_be_visible()
     page.get_by_role("button", name="Continue", exact=True).click()
     until_done(page, "5 complete trials")
-    page.get_by_role("combobox", name="Overlay studies").click()  # only a click opens the menu
-    page.get_by_role("option").filter(has_text="SMFH on Planted").first.click()
-    page.keyboard.press("Escape")
     legend = page.locator(".js-plotly-plot").first.locator(".legendtext")
+    expect(legend.first).to_be_visible()
+    option = page.get_by_role("option").filter(has_text="SMFH on Planted").first
+    for _ in range(10):  # a menu closes when the page above it changes its height
+        page.get_by_role("combobox", name="Overlay studies").click()
+        with suppress(BrowserTimeoutError):
+            option.wait_for(timeout=5_000)
+            break
+    option.click()
+    page.keyboard.press("Escape")
     expect(legend.filter(has_text="SMFH on Planted").first).to_be_visible()
 
     open_page_at(page, first)
