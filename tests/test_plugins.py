@@ -208,7 +208,7 @@ def test_check_explains_what_is_wrong(plugin, tmp_path):
         (METHOD.replace('parameter(1.0, "γ", 1e-6, 1e6, "Shrinks the hash functions.", "log")', "1.0"), "define ridge"),
         (METHOD.replace("parameter(1.0,", "parameter(-1.0,"), "RandomCodes() fails"),
         ("x = 1", "defines no method"),
-        (METHOD.replace("random-codes", "smfh"), "a method named smfh already"),
+        (METHOD.replace("random-codes", "smfh"), "already a method named smfh"),
         (METHOD.replace("random-codes", "Random codes"), "lower-case letters"),
         (METHOD.replace("def learn", "def lern"), "lacks learn"),
         (METHOD.replace("@dataclass(frozen=True)", ""), "frozen dataclass"),

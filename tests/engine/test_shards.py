@@ -60,7 +60,7 @@ def test_signed_shards_train_as_in_memory_or_are_refused(tmp_path):
         method = make_method(name, bits=8, iterations=2, **values)
         codes = method.fit(signed.take(split.train)).database_codes
         assert fit_shards(method, str(tmp_path), ThisProcess()).codes_sha256 == hash_codes(codes.values())
-    with pytest.raises(InputError, match="SMFH needs features ≥ 0; it cannot split the signs of image, text"):
+    with pytest.raises(InputError, match="SMFH needs features ≥ 0, but these have negative values: image, text"):
         fit_shards(make_method("smfh", bits=8), str(tmp_path), ThisProcess())
 
 
