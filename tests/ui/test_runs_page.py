@@ -336,7 +336,7 @@ def test_models_of_other_data_and_damaged_files_are_refused(store, model, tmp_pa
     write_npz(tmp_path / "foreign.npz", {"x": np.arange(3)})
     (tmp_path / "cut.npz").write_bytes(model.read_bytes()[:-60])
     messages = {
-        "other": "not trained on the items of Planted",
+        "other": "trained neither on the items of Planted",
         "foreign": "foreign.npz is not a model",
         "cut": "truncated",
     }
